@@ -1,7 +1,7 @@
 """The catalogue: every check and probe, read from the decorators on plain functions.
 
-The engine's tree is the tree of a report: folder = scan type, file in its `checks` = category, function = check.
-Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
+The folders of the engine match the tree of a report: folder = scan type, file in its `checks` = category,
+function = check. Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 ENGINE = "scanner"
 VERSION_DIGITS = 12
-# Where a room keeps its probes: in one file, or in a package of several.
 CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
+# Names under which a subpackage of the engine keeps its probes: one module, or a package of several.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
 
 class CatalogueError(Exception):
-    """A check or probe is declared wrongly; raised when the catalogue is read, so at start and in tests."""
+    """A check or probe is declared wrongly. Raised when the catalogue is read: at start and in tests."""
 
 
 @dataclass(frozen=True, slots=True)
 class Category:
     """A category of a report. `weight` is relative to the other categories of the scan type.
 
-    `static_weight` is the weight where no browser judged the page, if it is another one. The checks of one that is
-    `html` judge HTML alone, and without `error_pages` none that answers with an error status: they do not apply to
-    other pages, and need not ask. Those of `content` judge what the page shows: where its markup shows nothing and no
-    browser ran its scripts, they could not run.
+    `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
+    only. Without `error_pages` they do not apply to a page that answers with an error status. The runner decides both,
+    so checks need not test for it. Checks of a `content` category judge the content that the page shows: they are
+    reported as "could not run" where the markup shows nothing and no browser ran the scripts.
     """
 
     name: str
@@ -54,7 +54,7 @@ class Category:
 
 @dataclass(frozen=True, slots=True)
 class Need:
-    """A parameter of a check or probe: the type of the evidence, and whether it may be missing."""
+    """A parameter of a check or probe: the type of the evidence, and whether it is optional."""
 
     parameter: str
     evidence: type
@@ -63,12 +63,12 @@ class Need:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One check: what it is called, what it weighs, what it reads, and the pure function that judges.
+    """A check: its texts, its weight, the evidence it reads, and the pure function that judges.
 
-    `name` says what holds when it passes, `found` what was seen when it does not, `why` why that matters, and `judged`
-    from where on, if that is not plain; `html`: it judges HTML alone;
-    `error_pages`: also pages that answer with an error status; `content`: it judges what the page shows; `measured`:
-    what it judges differs from visit to visit, as times do.
+    `name` says what holds when the check passes, `found` what is wrong when it does not, `why` why that matters, and
+    `judged` the thresholds at which it warns or fails, if they are not obvious. `html`: it judges HTML pages only.
+    `error_pages`: it also judges pages that answer with an error status. `content`: it judges the content that the page
+    shows. `measured`: its verdict can differ from visit to visit, as load times do.
     """
 
     id: str
@@ -93,7 +93,7 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """A second judge for all checks of a scan type: `function(check, …)` decides where it does not return None."""
+    """A second judge for all checks of a scan type. A finding from `function(check, …)` replaces the check's own."""
 
     function: Callable[..., Finding | None]
     needs: tuple[Need, ...]
@@ -101,9 +101,10 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class Probe:
-    """One probe: the evidence it provides, and what it needs. An essential one fails the scan with it.
+    """A probe: the evidence it provides and what it needs. If an essential probe fails, the scan fails.
 
-    What one of the origin brings is the same for all its pages. One that measures must not be disturbed.
+    A probe `is_of_origin` if its evidence is the same for all pages of the origin. A probe that `is_measuring` must run
+    undisturbed by other requests.
     """
 
     name: str
@@ -155,13 +156,13 @@ def check(
 ) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
-    `name` is its title on a pass ("Git repository is not public"), and its name in the API; `found` the title of a
-    warning or fail ("Git repository is public"). For the check's page in the documentation, `why` says what the fault
-    does to visitors or the owner, and `judged` from where on it warns or fails, where that is not plain. `severity` is
-    that of a fail unless the finding overrides it; `fix` tells a site owner what to send or change; `html`,
-    `error_pages` and `content` override the category's; `references` are the sources of the rule, e.g. "RFC 6797,
-    section 6.1" or "CWE-319". What one that is `measured` judges depends on how fast site and machine are at the
-    moment; so does what rests on a probe that measures, without saying so.
+    `name` is the check's title on a pass ("Git repository is not public") and its name in the API; `found` is its title
+    on a warning or fail ("Git repository is public"). For the check's page in the documentation, `why` says what the
+    fault does to visitors or the owner, and `judged` gives the thresholds for a warning or fail where they are not
+    obvious. `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
+    change; `html`, `error_pages` and `content` override the category's; `references` are the sources of the rule, e.g.
+    "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of site and
+    machine; a check that reads the evidence of a measuring probe counts as measured without it.
     """
 
     def mark(function: F) -> F:
@@ -175,11 +176,11 @@ def check(
 
 
 def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = False) -> Callable[[F], F]:
-    """Declare a function to be the probe that makes the evidence its return annotation names.
+    """Declare a function to be the probe that provides the evidence class in its return annotation.
 
-    Without its evidence a check could not run (`partial`); without an essential probe's the scan fails. Evidence
-    `of_origin` is the same for all pages of an origin, and gathered once for those of an audit. One that `measures`
-    the site runs while no other asks it anything.
+    If a probe fails, the checks that need its evidence could not run (`partial`); if an essential probe fails, the scan
+    fails. Evidence `of_origin` is the same for all pages of an origin; an audit gathers it once for all of them. A
+    probe that `measures` runs while no other probe sends requests to the site.
     """
 
     def mark(function: F) -> F:
@@ -191,7 +192,7 @@ def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = 
 
 @cache
 def checks(scan_type: ScanType) -> tuple[Check, ...]:
-    """The checks of one scan type, in report order: heaviest category first, then as written in its file."""
+    """Return the checks of a scan type in report order: heaviest category first, then as written in its file."""
     found: list[Check] = []
     verdict = _verdict(scan_type)
     for module in _modules(f"{ENGINE}.{scan_type}.checks"):
@@ -232,7 +233,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
 
 @cache
 def probes() -> dict[type, Probe]:
-    """Every probe by the type of evidence it provides."""
+    """Return every probe by the type of evidence it provides."""
     found: dict[type, Probe] = {}
     for module in _probe_modules():
         for function in _marked(module, "__probe__"):
@@ -256,7 +257,7 @@ def probes() -> dict[type, Probe]:
 
 @cache
 def measured_checks(scan_type: ScanType) -> frozenset[str]:
-    """The IDs of the checks whose verdict may differ although nothing on the site has changed."""
+    """Return the IDs of the checks whose verdict may differ although nothing on the site has changed."""
     measuring = {provides for provides, probe in probes().items() if probe.is_measuring}
     return frozenset(
         each.id for each in checks(scan_type) if each.measured or any(need.evidence in measuring for need in each.needs)
@@ -265,13 +266,16 @@ def measured_checks(scan_type: ScanType) -> frozenset[str]:
 
 @cache
 def caps(scan_type: ScanType) -> tuple[Cap, ...]:
-    """The caps of a scan type: `CAPS` in `caps.py` of its folder."""
+    """Return the caps of a scan type: `CAPS` in `caps.py` of its folder."""
     module = importlib.import_module(f"{ENGINE}.{scan_type}.caps")
     return tuple(module.CAPS)
 
 
 def catalogue_version(scan_type: ScanType) -> str:
-    """A digest that tells reports apart which other checks, weights, caps, texts or rules of scoring have made."""
+    """Return a digest of the scan type's checks, weights, texts, caps and scoring rules.
+
+    Reports with different digests were made by different catalogues.
+    """
     members = [
         (each.id, each.name, each.found, each.severity, each.fix, each.references, each.category)
         for each in checks(scan_type)
@@ -283,14 +287,14 @@ def catalogue_version(scan_type: ScanType) -> str:
 
 @cache
 def check_ids(scan_type: ScanType) -> frozenset[str]:
-    """The checks of a scan type by ID, read from the source: for processes that never scan."""
+    """Return the IDs of a scan type's checks, read from the source text: for processes that never scan."""
     folder = Path(__file__).parent / scan_type / "checks"
     sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
     return frozenset(id for source in sources for id in CHECK_ID.findall(source))
 
 
 def _verdict(scan_type: ScanType) -> Verdict | None:
-    """`VERDICT` in `caps.py` of the scan type's folder, whose parameter `check` is no evidence."""
+    """Return `VERDICT` from `caps.py` of the scan type's folder. Its parameter `check` is not evidence."""
     function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "VERDICT", None)
     if function is None:
         return None

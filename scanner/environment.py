@@ -1,8 +1,8 @@
-"""Reader of the process environment: each variable is read once, and what is wrong with it is remembered.
+"""Reader of the process environment: each variable is read once, and invalid values are recorded.
 
-A value that can't be used falls back to its default and becomes a `Problem`: the command refuses to start with it, and
-the service turns it into a Django system check with an ID and a hint, so that nobody reads a traceback to learn which
-variable it was.
+A value that can't be used falls back to its default and becomes a `Problem`. The command refuses to start with it; the
+service turns it into a Django system check with an ID and a hint, so that the operator learns the variable's name
+without reading a traceback.
 """
 
 from __future__ import annotations
@@ -19,14 +19,14 @@ from typing import TypeVar
 T = TypeVar("T")
 MIN_BROWSER_MIB = 500
 IPNetwork = ipaddress.IPv4Network | ipaddress.IPv6Network
-# A network on every port, or on one.
+# A network, on all ports or on one port.
 Exemption = IPNetwork | tuple[IPNetwork, int]
 _NETWORK_AND_PORT = re.compile(r"(?:\[(?P<ipv6>[^\[\]]+)\]|(?P<ipv4>[^:\[\]]+)):(?P<port>[0-9]{1,5})")
 
 
 @dataclass(frozen=True, slots=True)
 class Problem:
-    """A variable whose value can't be used, and what would be."""
+    """A variable whose value can't be used, with a hint at valid values."""
 
     name: str
     message: str
@@ -36,8 +36,8 @@ class Problem:
         return f"{self.message} {self.hint} (environment.{self.name})"
 
 
-# What nobody should find in /proc/PID/environ of a process that other people's pages are loaded in may stand in a file
-# instead, whose name is in a variable with `_FILE` behind.
+# Secrets. Each may be stored in a file that the variable with the suffix `_FILE` names, to keep it out of
+# /proc/PID/environ of a process that loads other people's pages.
 SECRETS = frozenset(
     (
         "SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "DATABASE_URL", "REDIS_URL", "EMAIL_URL", "SENTRY_DSN",
@@ -45,20 +45,20 @@ SECRETS = frozenset(
     )
 )  # fmt: skip
 problems: list[Problem] = []
-# Every variable that was read with its default, and what stands for those that are unset.
+# `defaults`: every variable that was read, with its default. `instead`: values to use for variables that are unset.
 defaults: dict[str, object] = {}
 instead: dict[str, str] = {}
 
 
 def given(name: str) -> str:
-    """Return the value of the process' own variable, as `given_in` does."""
+    """Return the value of a variable of this process, as `given_in` does."""
     return given_in(os.environ, name)
 
 
 def given_in(variables: Mapping[str, str], name: str) -> str:
-    """Return the value of a variable, or the content of the file that stands for it; empty where it is unset.
+    """Return the value of a variable, or the content of the file that `NAME_FILE` names; empty if both are unset.
 
-    Raises ValueError when there are both, or the file cannot be read.
+    Raises ValueError if both are set, or the file cannot be read.
     """
     value = variables.get(name, "").strip()
     path = variables.get(f"{name}_FILE", "").strip() if name in SECRETS else ""
@@ -86,7 +86,7 @@ def _raw(name: str) -> str:
 
 
 def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
-    """The variable's parsed value; the default when it is unset, empty, or `parse` raises ValueError."""
+    """Return the variable's parsed value; the default if it is unset or empty, or if `parse` raises ValueError."""
     defaults[name] = default
     try:
         raw = _raw(name)
@@ -97,7 +97,7 @@ def read(name: str, parse: Callable[[str], T], default: T, hint: str) -> T:
 
 
 def boolean(raw: str) -> bool:
-    """1/0, true/false, yes/no, on/off."""
+    """Parse 1/0, true/false, yes/no, on/off."""
     values = {"1": True, "true": True, "yes": True, "on": True}
     values |= {"0": False, "false": False, "no": False, "off": False}
     if raw.lower() not in values:
@@ -114,12 +114,12 @@ def networks(raw: str) -> tuple[IPNetwork, ...]:
 
 
 def exemptions(raw: str) -> tuple[Exemption, ...]:
-    """Networks, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
+    """Parse networks, each with or without a port: `10.0.0.5/32:8080`, `[fd00::1/128]:8080`."""
     return tuple(map(exemption, words(raw)))
 
 
 def exemption(word: str) -> Exemption:
-    """A network, on one port or on all."""
+    """Parse a network, on one port or on all."""
     matched = _NETWORK_AND_PORT.fullmatch(word)
     if matched is None:
         return ipaddress.ip_network(word)
@@ -149,7 +149,7 @@ def positive(raw: str) -> int:
 
 
 def certificates(raw: str) -> Path:
-    from cryptography.x509 import load_pem_x509_certificates  # loaded by those only who set such a variable
+    from cryptography.x509 import load_pem_x509_certificates  # most installations need no such import
 
     path = Path(raw).expanduser()
     try:
@@ -162,14 +162,14 @@ def certificates(raw: str) -> Path:
 
 
 def browser(raw: str) -> str:
-    """`auto`, `off`, or a program that can be run."""
+    """Check that the value is `auto`, `off`, or a program that can be run."""
     if raw not in ("auto", "off") and shutil.which(raw) is None:
         raise ValueError(f"{raw} is no program that can be run")
     return raw
 
 
 def browser_memory(raw: str) -> int:
-    """MiB. A browser holds 300 before it has loaded anything."""
+    """Parse the memory limit in MiB. A browser uses 300 MiB before it has loaded anything."""
     number = int(raw)
     if number < MIN_BROWSER_MIB:
         raise ValueError(f"{number} is less than {MIN_BROWSER_MIB}")

@@ -1,4 +1,4 @@
-"""Refusals: errors that are an answer to the caller, named by the API's code."""
+"""Refusals: exceptions that become an error response, each with a code of the API."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ from typing import ClassVar
 class Refusal(Exception):
     """An error that the caller may see.
 
-    `code` and `status` are the API's error code and HTTP status; `str(error)` is the human-readable
-    sentence. Raised anywhere below the API; one handler (`infrastructure.api.errors`) turns it into a response.
+    `code` and `status` are the API's error code and HTTP status; `str(error)` is a sentence for people. Any code below
+    the API may raise it; one handler (`infrastructure.api.errors`) turns it into a response.
     """
 
     code: ClassVar[str] = "INTERNAL_ERROR"

@@ -1,4 +1,4 @@
-"""What a check says: one of four findings, with what was seen."""
+"""Findings: the four possible results of a check, with their evidence, and the scan types."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Self
 
-# One thing a check saw, as JSON: {"header": "Server", "value": "nginx/1.25.3"}.
+# One item of evidence, as JSON: {"header": "Server", "value": "nginx/1.25.3"}.
 EvidenceItem = Mapping[str, str | int | float | bool | None]
 
 
 class Severity(StrEnum):
-    """How much a failed check matters. Ordered by weight, heaviest first."""
+    """Severity of a failed check. Ordered by weight, heaviest first."""
 
     CRITICAL = "critical"
     HIGH = "high"
@@ -33,20 +33,20 @@ class ScanType(StrEnum):
 
     @property
     def label(self) -> str:
-        """As it is written for people."""
+        """Return the name of the scan type as people write it."""
         return "SEO" if self is ScanType.SEO else self.capitalize()
 
     @property
     def uses_browser(self) -> bool:
-        """Whether it may ask for a browser: for one that does not, none is planned and none has to be waited for."""
+        """Return True if checks of this type may need a browser. Other types neither plan nor wait for one."""
         return self is not ScanType.SECURITY
 
 
 @dataclass(frozen=True, slots=True)
 class Pass:
-    """Nothing wrong; the message says what was seen. `credit` is what it earns, 0 to 1, where that is on a curve.
+    """Nothing is wrong; the message says what was seen. `credit`, 0 to 1, is the share earned by a check on a curve.
 
-    Evidence may hold more than a report shows: the runner cuts it, here and in the other findings.
+    Evidence may have more items than a report shows: the runner cuts it, here and in the other findings.
     """
 
     message: str
@@ -56,9 +56,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Worth improving, or not certain: counts half, or `credit`. `severity` and `fix` override the check's own.
+    """Worth improving, or not certain. Earns half, or `credit`. `severity` and `fix` override the check's own.
 
-    One that does not weigh is for people to look at: the score is as if there had been no such check.
+    A warning with `weighs=False` is for people to review: the score is as if there had been no such check.
     """
 
     message: str
@@ -71,9 +71,9 @@ class Warn:
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Wrong: counts nothing, or `credit`. `severity` and `fix` override the check's own.
+    """Something is wrong. Earns nothing, or `credit`. `severity` and `fix` override the check's own.
 
-    One that covers its category leaves the other checks there nothing to judge, and costs what they weigh, too.
+    A fail that covers its category leaves the category's other checks nothing to judge, and costs their weight as well.
     """
 
     message: str
@@ -85,7 +85,7 @@ class Fail:
 
 
 class Server(StrEnum):
-    """A web server, or where no server can be configured; the value is how examples for it begin."""
+    """A web server, or hosting without server configuration. The value is the label in front of its examples."""
 
     NGINX = "nginx"
     APACHE = "Apache"
@@ -94,9 +94,9 @@ class Server(StrEnum):
 
 
 class Fix(str):
-    """A fix with an example for each web server. As text it shows all of them.
+    """A fix with an example for each web server. Its text as a string contains all of them.
 
-    `template` has “{example}” in the place of the examples; `otherwise` is one for any server.
+    `template` has “{example}” in the place of the examples; `otherwise` is an example for any server.
     """
 
     def __new__(cls, template: str, examples: Mapping[Server, str], otherwise: str = "") -> Self:
@@ -110,13 +110,13 @@ class Fix(str):
     _of_server: Mapping[Server, str]
 
     def for_server(self, server: Server | None) -> str:
-        """The text with the example of one server; with all of them where there is none for it."""
+        """Return the text with the example for one server; with all examples if there is none for that server."""
         return str(self) if server is None else self._of_server.get(server, str(self))
 
 
 @dataclass(frozen=True, slots=True)
 class NotApplicable:
-    """The check has nothing to judge on this page; it is left out of the report."""
+    """The check has nothing to judge on this page; the report leaves it out."""
 
     reason: str
 
@@ -127,7 +127,7 @@ Finding = Pass | Warn | Fail | NotApplicable
 def by_limits(
     value: float, good: float, poor: float, message: str, why: str, evidence: Sequence[EvidenceItem] = ()
 ) -> Finding:
-    """A pass up to `good`, a warning up to `poor`, else a fail; `why` is added unless it is a pass."""
+    """Return a pass up to `good`, a warning up to `poor`, else a fail. `why` is added to warnings and fails."""
     if value <= good:
         return Pass(f"{message}.", evidence)
     reasoned = f"{message}; {why}."

@@ -1,8 +1,8 @@
-"""The same finding, in another scan or on another page: what a check found fault with, without what changes by itself.
+"""Fingerprints: recognize the same finding in another scan or on another page, in spite of generated details.
 
-A fingerprint stands for a check and one place: the element, file, header or cookie that an item of evidence names. So
-groups, baselines and comparisons tell a new place from one that was known (ADR 21). Fingerprints are kept outside of
-reports: what this module makes of a place must not change.
+A fingerprint identifies a check and one place: the element, file, header or cookie that an item of evidence names.
+Groups, baselines and comparisons use it to tell new places from known ones (ADR 21). Fingerprints are stored outside of
+reports, so the normal forms in this module must not change.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from urllib.parse import SplitResult, urljoin, urlsplit
 from scanner.generated_names import is_generated, without_generated
 
 DIGITS = 16
-# As many items as a report takes of a finding's evidence: where there are as many, there may have been more.
+# A report keeps this many items of a finding's evidence. If it has this many, there may have been more.
 EVIDENCE_ITEMS = 20
 
-# Their evidence explains a figure, or tells of the page as a whole; what stands in it is no place to mend.
+# Checks whose evidence explains a figure or describes the whole page. It does not name a place to fix.
 OF_THE_PAGE = frozenset(
     {
         "cls",
@@ -37,9 +37,9 @@ OF_THE_PAGE = frozenset(
         "total-weight",
     }
 )
-# axe-core's selectors are the shortest that lead to one element, so that they change with everything around it.
+# axe-core's `selector` is the shortest one that matches only that element, so it changes with the elements around it.
 AXE_ELEMENT = ("ancestry", "snippet")
-# The names of evidence that tell a place: the first group that an item has all of.
+# Evidence names that identify a place. The first group applies of which an item has all names.
 PLACES = (
     AXE_ELEMENT,
     ("selector", "snippet"),
@@ -76,14 +76,14 @@ PLACES = (
     ("fault",),
 )
 
-# Files that a build makes: their names hold versions and digests. Other addresses are what somebody wrote.
+# Types of files that builds generate: their names contain versions and digests. People choose the names of others.
 BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
-# What follows the kind of an address that holds, or stands for, its content.
+# The end of the scheme part of blob: and data: addresses, which contain, or stand for, their content.
 END_OF_BLOB, END_OF_DATA = re.compile(r"[;,/]"), re.compile(r"[;,]")
 PICTURE = re.compile(r"\.(?:avif|gif|ico|jpe?g|png|svg|webp|mp4|webm)$", re.IGNORECASE)
 VERSION = re.compile(r"(?<![A-Za-z0-9])v?\d+(?:\.\d+)+(?:[-.](?:alpha|beta|rc)\.?\d*)?(?![A-Za-z0-9])", re.IGNORECASE)
 STAMP = re.compile(r"(?<!\d)\d{8,}(?!\d)")
-# Rollup's digests may hold hyphens, too.
+# Rollup's digests may contain hyphens.
 ROLLUP = re.compile(r"[-.]([\w-]{8})(?=\.\w+$)")
 ESBUILD = re.compile(r"-(?=[A-Z2-7]*[2-7])(?=[A-Z2-7]*[A-Z])[A-Z2-7]{8}(?=\.\w+$)")
 BUILD_FOLDER = re.compile(r"v?\d{8,}|version\d+")
@@ -96,9 +96,10 @@ NAMED = re.compile(r"([#.])((?:\\.|[\w-]|[^\x00-\x7f])+)")
 ESCAPED = re.compile(r"\\(.)")
 START_TAG = re.compile(r'<\s*([\w:-]+)((?:\s+[^\s=>"]+(?:="[^"]*")?)*+)\s*/?>')
 ATTRIBUTE = re.compile(r'\s([\w:-]+)="([^"]*)"')
-# What tells one element from its neighbours, and was written by somebody. Text, links and numbers are content.
+# Attributes that distinguish an element from its neighbours and are written by people. Text, links and numbers are
+# content.
 KEPT = frozenset({"class", "http-equiv", "itemprop", "name", "property", "rel", "role", "type"})
-# How an element is for the moment: the slide that is shown, the image that has come.
+# Classes for a temporary state of an element: the current slide, a loaded image.
 STATE = re.compile(
     r"(?:is-|ui-state-)?(?:active|animated?|collapsed|current|disabled|entered|expanded|focus(?:ed|-visible)?|hover|"
     r"in-?view(?:port)?|lazy-?load(?:ed|ing)?|loaded|loading|open(?:ed)?|selected|show(?:n|ing)?|visible)"
@@ -108,12 +109,12 @@ STATE = re.compile(
 
 
 def fingerprint(check_id: str, place: str = "") -> str:
-    """16 hexadecimal digits for a check and the normal form of a place; without one the check alone is meant."""
+    """Return 16 hexadecimal digits for a check and the normal form of a place; without a place, for the check alone."""
     return hashlib.sha256(f"{check_id}\n{place}".encode()).hexdigest()[:DIGITS]
 
 
 def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: str) -> dict[str, str]:
-    """The fingerprints of a failed or warned check on the page `url`, each with its place as the evidence names it.
+    """Return the fingerprints of a failed or warned check on the page `url`, each with its place from the evidence.
 
     Never empty: a finding that names no place has one fingerprint, with an empty text.
     """
@@ -130,7 +131,7 @@ def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: s
 
 
 def page_path(url: str) -> str:
-    """Path and query: the same page on another host, such as a preview."""
+    """Return path and query: they identify the same page on another host, such as a preview."""
     parts = urlsplit(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
@@ -140,7 +141,7 @@ def _as_it_is(text: str, own: SplitResult) -> str:
 
 
 def _prose(text: str, own: SplitResult) -> str:
-    """Sentences hold positions, counts and dates."""
+    """Normalize a sentence: its numbers are positions, counts and dates, which change."""
     return re.sub(r"\d+", "*", " ".join(text.split()).lower())
 
 
@@ -154,7 +155,7 @@ def _host(text: str, own: SplitResult) -> str:
 
 
 def _address(text: str, own: SplitResult) -> str:
-    """Host and path; neither the host of the page itself nor its own path, which would be others on another page."""
+    """Return host and path of an address. Omits the page's own host and path, which differ on every page."""
     if text.startswith(("data:", "blob:")):
         return (END_OF_BLOB if text.startswith("blob:") else END_OF_DATA).split(text, maxsplit=1)[0]
     try:
@@ -172,7 +173,7 @@ def _address(text: str, own: SplitResult) -> str:
 
 
 def _file(path: str) -> str:
-    """A path without the versions and digests that a build puts into it."""
+    """Return a path without the versions and digests that a build puts into it."""
     *folders, name = path.split("/")
     kept = ["*" if BUILD_FOLDER.fullmatch(each) or is_generated(each) else VERSION.sub("*", each) for each in folders]
     if BUILT.search(name):
@@ -189,12 +190,12 @@ def _digest(found: re.Match[str]) -> str:
 
 
 def _selector(text: str, own: SplitResult) -> str:
-    """A CSS selector without numbers among siblings; of IDs and classes what was written by somebody."""
+    """Return a CSS selector without positions among siblings and without generated parts of IDs and classes."""
     steps = [each.strip() for each in NUMBERED.sub("", text).split(" > ")]
     return " > ".join(_compound(step) for step in steps)
 
 
-@lru_cache(maxsize=4096)  # a page's selectors are made of a few
+@lru_cache(maxsize=4096)  # the selectors of a page share a few compounds
 def _compound(step: str) -> str:
     if "#" not in step and "." not in step:
         return step
@@ -210,7 +211,7 @@ def _compound(step: str) -> str:
 
 
 def _classes(names: Iterable[str]) -> list[str]:
-    """Sorted, without states. Beside a class of styled-components stands another one that is a mere digest."""
+    """Return the classes sorted, without states. styled-components adds a class that is a mere digest: omit it, too."""
     every = [each for each in names if not STATE.fullmatch(each)]
     is_styled = any(re.fullmatch(r"sc-[A-Za-z0-9-]+", each) for each in every)
     kept = (
@@ -222,7 +223,7 @@ def _classes(names: Iterable[str]) -> list[str]:
 
 
 def _tag(text: str, own: SplitResult) -> str:
-    """A start tag by its name and the attributes in KEPT; one that was cut by its name alone."""
+    """Return a start tag's name with the attributes in KEPT; only the name if the tag was cut."""
     found = START_TAG.match(text)
     if found is None:
         return (re.match(r"<\s*([\w:-]+)", text) or [text, text])[1].lower()

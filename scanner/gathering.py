@@ -1,4 +1,4 @@
-"""The evidence of a visit: the probes of all its scan types, each run once, in the order of their needs."""
+"""Gathering of a visit's evidence: run the probes of all its scan types once each, in the order of their needs."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scanner.tracing import span
 
 logger = logging.getLogger(__name__)
 
-# The rest of the time is for judging what was collected: a slow probe must not cost the other checks.
+# The share of the time for probes. The rest is for the checks, so that a slow probe does not cost the other checks.
 COLLECTING_SHARE = 0.85
 NOT_ASKED = Missing("Nothing of what was to be judged needs it.")
 
@@ -32,7 +32,7 @@ _Running = dict[concurrent.futures.Future[object], type]
 
 
 class Gathering:
-    """Evidence of one page for one or more scan types; `errors` are those for which there is nothing to judge."""
+    """Evidence of one page for one or more scan types. `errors` has the types that have nothing to judge."""
 
     def __init__(
         self,
@@ -63,7 +63,7 @@ class Gathering:
         self._began = time.monotonic()
 
     def collect(self, tell: Callable[[float], None]) -> None:
-        """Run the probes, concurrently. `tell` is told which share of them is through."""
+        """Run the probes concurrently and report the share that has finished through `tell(share)`."""
         order = sorter(self._probes)
         running: _Running = {}
         pool = concurrent.futures.ThreadPoolExecutor(self.budget.workers, "probe")
@@ -92,7 +92,7 @@ class Gathering:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def evidence_for(self, scan_type: ScanType) -> Mapping[type, object]:
-        """What this type's plan asks for: what others had gathered is not there."""
+        """Return the evidence in this type's plan, without evidence that only other types need."""
         planned = self.plans[scan_type].probes
         others = self._probes.keys() - planned.keys()
         if not scan_type.uses_browser:
@@ -100,11 +100,11 @@ class Gathering:
         return {kind: value for kind, value in self.evidence.items() if kind not in others}
 
     def shared_since(self, scan_type: ScanType) -> datetime | None:
-        """When the oldest of its evidence was gathered that is not of this visit."""
+        """Return when the oldest evidence was gathered that this type reuses from an earlier visit; None if none."""
         return min((at for kind, at in self._shared_at.items() if kind in self.plans[scan_type].probes), default=None)
 
     def remaining_s(self, share: float = 1.0) -> float:
-        """Seconds that are left of this share of the visit's time."""
+        """Return the seconds that are left of this share of the visit's time."""
         return self.budget.time_limit_s * share - (time.monotonic() - self._began)
 
     def _start(self, pool: concurrent.futures.Executor, running: _Running, provides: type) -> None:
@@ -115,20 +115,20 @@ class Gathering:
             future = concurrent.futures.Future()
             future.set_result(values)
         else:
-            # A little longer than the visit waits for it, which has the better words.
+            # One second longer than the visit waits for the probe, because the visit's own message is better.
             seconds = max(0.0, self.remaining_s(COLLECTING_SHARE)) + 1
-            # With the context, so that lines of the log say of which scan they are.
+            # Copy the context, so that log lines name their scan.
             future = pool.submit(contextvars.copy_context().run, self._bring, probe, values, seconds)
         running[future] = provides
 
     def _is_idle(self, provides: type) -> bool:
-        """Whether only types need it for which there is nothing to judge."""
+        """Return True if the evidence is needed only by types that have nothing to judge."""
         return bool(self.errors) and not any(
             provides in each.probes for scan_type, each in self.plans.items() if scan_type not in self.errors
         )
 
     def _bring(self, probe: Probe, values: Mapping[str, object], seconds: float) -> object:
-        """The probe's evidence, or what an earlier visit to the same origin left of its kind."""
+        """Return the probe's evidence, reused from an earlier visit to the same origin where possible."""
         if self._shared is None or not probe.is_of_origin:
             return _traced(probe, values, seconds)
         origin = self._asked(probe).origin
@@ -142,7 +142,7 @@ class Gathering:
         return value
 
     def _asked(self, probe: Probe) -> Target:
-        """Whose evidence it brings: the target's, or that of the page to which the target led."""
+        """Return the target that the probe examines: the scan's target, or that of the page it redirected to."""
         page = self.evidence.get(Page)
         is_of_target = any(need.evidence is Target for need in probe.needs)
         return self.target if is_of_target or not isinstance(page, Page) else page.target
@@ -173,7 +173,7 @@ def _traced(probe: Probe, values: Mapping[str, object], seconds: float) -> objec
 
 
 def _outcome(probe: Probe, future: concurrent.futures.Future[object]) -> object:
-    """A finished probe's evidence, `Missing` where it failed, `ScanError` where the scan fails with it."""
+    """Return a finished probe's evidence; `Missing` if it failed, `ScanError` if the scan fails with it."""
     try:
         value = future.result()
     except Refusal as refusal:

@@ -1,4 +1,4 @@
-"""Names that nobody wrote: what frameworks and builds make of classes, IDs, cookies and files, anew each time."""
+"""Generated names: recognize classes, IDs, cookies and file names that frameworks and builds create anew each time."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ import re
 from functools import lru_cache
 from itertools import pairwise
 
-# What people write: words, also joined as in heroBanner2, utf8mb4 or iPhoneApp.
+# Names that people write: words, also joined as in heroBanner2, utf8mb4 or iPhoneApp.
 WORDS = re.compile(r"[a-z]?(?:[A-Z]{0,3}+[a-z]{2,}+|[A-Z]{2,}+|\d{1,4}+)++")
 HEXADECIMAL = re.compile(r"[0-9a-f]+|[0-9A-F]+")
 UUID = re.compile(r"\b[0-9a-f]{8}-(?:[0-9a-f]{4}-){3}[0-9a-f]{12}\b", re.IGNORECASE)
-# Longer than any word, and all of it digits and letters a to f.
+# A hexadecimal string of this length is longer than any word, so it is a digest.
 ALWAYS_A_DIGEST = 16
 LEAST = 6
 LONGEST = 200
 
-# A prefix that a framework writes, and what it counts or hashes after it.
+# Patterns of frameworks: a fixed prefix, then a counter or hash.
 FRAMEWORKS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
@@ -33,7 +33,7 @@ FRAMEWORKS = tuple(
             r"\1-*",
         ),
         (r"mantine-[0-9a-z]{9}(-.*)?", r"mantine-*\1"),
-        # A CMS numbers its content so.
+        # Content numbered by a CMS.
         (r"((?:.*[-_])?(?:post|page|comment|product|node|entry|article|item|element|block|term|cat|user)(?:-id)?)[-_]\d+",
          r"\1-*"),
     )
@@ -41,7 +41,7 @@ FRAMEWORKS = tuple(
 
 
 def is_generated(token: str, least: int = LEAST) -> bool:
-    """Whether a part of a name, without separators, was made by a machine; shorter ones than `least` never are."""
+    """Return True if a machine made this part of a name (without separators); always False if shorter than `least`."""
     if len(token) < least:
         return False
     turns = _turns(token)
@@ -50,16 +50,16 @@ def is_generated(token: str, least: int = LEAST) -> bool:
         if len(token) >= ALWAYS_A_DIGEST or (len(token) >= 8 and turns >= 2 and digits >= 2):
             return True
     has_digit = any(each.isdigit() for each in token)
-    # The turns of a short one say nothing.
+    # A short token with few turns proves nothing.
     return turns >= min(3, least) and not WORDS.fullmatch(token) and (has_digit or len(token) >= 8 or least < LEAST)
 
 
-@lru_cache(maxsize=8192)  # a page has its names many times
+@lru_cache(maxsize=8192)  # a page repeats its names many times
 def without_generated(name: str) -> str:
-    """A class, an ID or the name of a cookie with `*` for what was generated.
+    """Return a class, an ID or the name of a cookie with `*` in place of generated parts.
 
-    Short numbers stay: step-1 and step-2 are not the same. What stands in brackets was written by somebody, as in
-    `w-[32px]`.
+    Short numbers stay, because step-1 and step-2 are not the same. A name with brackets, such as `w-[32px]`, stays as
+    it is, because people wrote it.
     """
     if "[" in name:
         return name
@@ -77,6 +77,6 @@ def _part(part: str) -> str:
 
 
 def _turns(token: str) -> int:
-    """How often it changes between lower case, upper case and digits."""
+    """Count the changes between lower case, upper case and digits."""
     kinds = ["a" if each.islower() else "A" if each.isupper() else "0" for each in token]
     return sum(one != other for one, other in pairwise(kinds))

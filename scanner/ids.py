@@ -12,12 +12,12 @@ RANDOM_DIGITS = 22
 
 
 def random_base62(digits: int = RANDOM_DIGITS) -> str:
-    """`digits` cryptographically random base62 characters."""
+    """Return `digits` cryptographically random base62 characters."""
     return "".join(secrets.choice(BASE62) for _ in range(digits))
 
 
 def new_id(prefix: str) -> str:
-    """A fresh identifier such as `scan_6Yk…`, with at least 128 random bits."""
+    """Return a new identifier such as `scan_6Yk…`, with at least 128 random bits."""
     return f"{prefix}_{random_base62()}"
 
 
@@ -26,10 +26,10 @@ def new_scan_id() -> str:
 
 
 def new_report_id() -> str:
-    """The report's own ID, shown on the page and in exports."""
+    """Return a new ID for a report, shown on its page and in exports."""
     return new_id("rpt")
 
 
 def is_id(prefix: str, value: str) -> bool:
-    """Whether `value` has the form of an identifier of this kind, so that a database may be asked for it."""
+    """Return True if `value` has the form of an identifier of this kind. Check it before a database lookup."""
     return re.fullmatch(rf"{prefix}_[0-9A-Za-z]{{{RANDOM_DIGITS}}}", value) is not None

@@ -1,4 +1,4 @@
-"""What a report shows of the page beside its findings: where on a picture the named elements are, and the load."""
+"""Illustrations of a report: crops of a picture of the page around the named elements, and pictures of the load."""
 
 from __future__ import annotations
 
@@ -9,16 +9,16 @@ from scanner.findings import ScanType
 from scanner.messages import MAX_LENGTH, excerpt, plain
 from scanner.result import CheckResult, Pictures
 
-# Of one finding: as many as its page shows before "all".
+# Crops for one finding: as many as its page shows before "all".
 MAX_CROPS = 5
-# To which lengths checks cut selectors.
+# Lengths to which checks cut selectors.
 LENGTHS = (MAX_LENGTH, 300)
 
 
 def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[CheckResult]) -> Pictures | None:
-    """None where there is nothing to be shown.
+    """Return the pictures for a report; None if there is nothing to show.
 
-    What axe-core names is looked for on the picture of the page, what other types name on the first screen.
+    Elements that axe-core names are looked up on the picture of the page, those of other types on the first screen.
     """
     if seen is None:
         return None
@@ -41,14 +41,14 @@ def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[Ch
 
 
 def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str, dict[str, list[int]]]:
-    """Boxes by the finding's check and the number of the item of evidence that names the element.
+    """Return the boxes by check ID and by the number of the item of evidence that names the element.
 
-    By number, because what is shown of a selector may be masked.
+    By number, because the selector in the evidence may be masked.
     """
     known: dict[str, Box | None] = {}
     for selector, box in boxes.items():
         for written in {plain(excerpt(selector, length)) for length in LENGTHS}:
-            # Two that begin alike are no longer told apart when they are cut.
+            # Two selectors that begin alike are the same once they are cut, so neither gets a box.
             known[written] = None if written in known else box
     found = {}
     for each in results:

@@ -1,4 +1,4 @@
-"""What one scan type says of the evidence of a visit: its checks run, one after the other, and their score."""
+"""Judgement of a visit by one scan type: run its checks on the evidence and compute their score."""
 
 from __future__ import annotations
 
@@ -46,11 +46,11 @@ BUSY = "Our server was too busy to check this in time. The site is not at fault.
 
 
 class Judgement:
-    """One scan type's part of a visit.
+    """Judgement of a visit by one scan type.
 
-    `evidence` is what this type's plan asks for, and nothing of what other types had gathered beside it;
-    `remaining_s` tells the seconds that are left for the visit. `shared_since` is when the oldest evidence was gathered
-    that an earlier visit to the same origin left.
+    `evidence` is the evidence in this type's plan, without evidence gathered for other types only; `remaining_s`
+    returns the seconds that are left for the visit. `shared_since` is when the oldest evidence was gathered that is
+    reused from an earlier visit to the same origin.
     """
 
     def __init__(
@@ -72,10 +72,10 @@ class Judgement:
         self._shared_since = shared_since
 
     def judge(self, tell: Callable[[int], None]) -> ScanError | None:
-        """Run the checks, one after the other: they are pure, so their order does not matter.
+        """Run the checks one after the other; they are pure, so their order does not matter.
 
-        Each may take half of the time that is left, so that a slow one does not cost the others. `tell` is told how
-        many are done. The error is that none could run.
+        Each may take half of the time that is left, so that a slow check does not cost the others. Reports progress
+        through `tell(done)`. Returns a ScanError if no check could run.
         """
         for done, each in enumerate(self.plan.checks):
             tell(done)
@@ -97,9 +97,9 @@ class Judgement:
         try:
             finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
         except OutOfTime:
-            # Whose processor time it was tells whose fault it is.
+            # The thread's processor time shows whether the page is too complex or this machine too busy.
             return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
-        except Refusal as refusal:  # the evidence says by name why it is not enough
+        except Refusal as refusal:  # the evidence names the reason why the check can't run
             return Missing(str(refusal))
         except Exception:
             logger.exception("check %s failed on %s", each.id, self.target.url)
@@ -133,7 +133,7 @@ class Judgement:
         )
 
     def _finding(self, each: Check) -> Finding | Missing:
-        """What the scan type's second judge says, else the check itself, if there is the evidence for it."""
+        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
         page = self.evidence.get(Page)
         if isinstance(page, Page) and each.html and not page.is_html:
             return NOT_HTML
@@ -146,7 +146,7 @@ class Judgement:
         values = arguments(each.needs, self.evidence)
         if isinstance(values, Missing):
             return values
-        # Nothing to find fault with is not the same as nothing wrong.
+        # A page without visible content gives no fault to find; that must not count as a pass.
         return Missing(self._unseen) if each.content and self._unseen else each.function(**values)
 
     @property
@@ -156,7 +156,7 @@ class Judgement:
 
     @property
     def _seen(self) -> BrowserLoad | None:
-        """What the browser saw; None where there was none, or it failed."""
+        """Return the browser's load of the page; None if there was no browser, or it failed."""
         found = self.evidence.get(BrowserLoad)
         return found if isinstance(found, BrowserLoad) else None
 
@@ -166,7 +166,7 @@ class Judgement:
 
     @property
     def _unseen(self) -> str:
-        """Why nobody saw what the page shows; empty where its markup shows something, or a browser looked at it."""
+        """Return why the page's content could not be seen; empty if the markup shows some, or a browser loaded it."""
         served = self.evidence.get(ServedContent)
         if not isinstance(served, ServedContent) or not served.is_blank:
             return ""
@@ -176,7 +176,7 @@ class Judgement:
         return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
 
     def result(self, error: ScanError | None) -> ScanResult:
-        """Score what ran and put everything together."""
+        """Compute the score of the checks that ran, and build the result."""
         outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
         categories, caps = self._categories(), self._caps()
         score = None if error else scoring.score(categories, caps)
@@ -224,7 +224,7 @@ class Judgement:
         ]
 
     def _absent_weight(self, category_id: str, judged: Set[str]) -> int:
-        """What the planned checks of a category weigh that said nothing."""
+        """Return the weight of the category's planned checks that have no finding."""
         planned = [each for each in self.plan.checks if each.category_id == category_id]
         return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
 
@@ -245,7 +245,7 @@ class Judgement:
         )
 
     def _is_of_origin(self, cap: Cap) -> bool:
-        """Whether what holds it is found alike on every page of the origin."""
+        """Return True if the cap's findings are the same on every page of the origin."""
         checks = [each for each in self.plan.checks if each.id in cap.checks]
         probes = [self.plan.probes.get(need.evidence) for each in checks for need in each.needs]
         return bool(probes) and all(each is not None and each.is_of_origin for each in probes)

@@ -1,4 +1,4 @@
-"""What visits to the pages of one site share: evidence of its origin, gathered once."""
+"""Cache of evidence that visits to the pages of one site share: evidence of the origin, gathered once."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ class Kept:
 
 
 class KeptEvidence(Protocol):
-    """Where the visits of an audit keep what is the same for all pages of an origin. Thread-safe."""
+    """Store for evidence that is the same for all pages of an origin, shared by the visits of an audit. Thread-safe."""
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
-        """What a visit to this origin kept; None where it has to be gathered."""
+        """Return the evidence that an earlier visit to this origin kept; None if it has to be gathered."""
         ...
 
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
-        """For the visits that come after this one."""
+        """Keep the evidence for later visits."""
         ...

@@ -1,7 +1,7 @@
-"""Memory that a scan no longer needs goes back to the machine, not into reserve. All of this is glibc's matter.
+"""Return memory that a scan no longer needs to the operating system. Has an effect with glibc only.
 
-glibc gives each of a scan's threads a heap of its own, and keeps up to 64 MiB at the end of each, for threads
-that will never come; a worker grows with every large page. One heap does no harm where one thread runs at once.
+glibc gives each thread of a scan a heap of its own, and keeps up to 64 MiB free at the end of each heap, for threads
+that will never start. So a worker grows with every large page. One heap costs nothing where one thread runs at a time.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ _is_glibc = hasattr(_libc, "gnu_get_libc_version")
 
 
 def use_one_heap() -> None:
-    """For the rest of this process' life, and its forks'; to be called before there are threads."""
+    """Use one heap for the rest of the life of this process and its forks. Call it before any thread starts."""
     if _is_glibc:
         _libc.mallopt(M_ARENA_MAX, 1)
 
 
 def give_back() -> None:
-    """Have the C library return what is free."""
+    """Have the C library return free memory to the operating system."""
     if _is_glibc:
         _libc.malloc_trim(0)

@@ -1,4 +1,4 @@
-"""Which probes a scan type needs, in what order, and how checks and probes get what their parameters ask for."""
+"""Plan of a scan type: its checks and the probes they need, in dependency order, and the arguments for each."""
 
 from __future__ import annotations
 
@@ -15,28 +15,28 @@ from scanner.net.targets import Target
 from scanner.page.evidence import Clock, ScanTypes, ServedContent
 from scanner.time_limit import OutOfTime, limited
 
-# Evidence that exists before any probe ran.
+# Evidence that exists before any probe runs.
 GIVEN: frozenset[type] = frozenset({Target, Network, Clock, ScanTypes})
 
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """Stands for evidence that could not be had, and says why in words for the report."""
+    """Stands for evidence that could not be obtained; `reason` says why, in words for the report."""
 
     reason: str
 
 
-# Seconds of the processor for one check, or one probe that asks the network nothing. A page can be made to need any
-# number of them; ordinary ones need hundredths.
+# Seconds of processor time for one check, or for one probe that does not use the network. A page can be built to need
+# any number of them; ordinary pages need hundredths.
 COMPUTING_S = 2.0
-# Those that ask make requests in between, of which hundreds are worth seconds.
+# Seconds of processor time for a probe that uses the network: sending hundreds of requests takes seconds.
 ASKING_S = 6.0
 
 OUT_OF_TIME = "The scan's time was used up before this could be looked at."
 INTERNAL = "This part of the scanner failed; the fault is ours, not the site's."
 TOO_SLOW = "The page is so large or intricate that this took too long to look at."
 
-# For evidence that was not planned, which is what a browser alone could bring.
+# For evidence that was not planned: only a browser could have provided it.
 NOTHING = Missing("There is no browser.")
 
 
@@ -49,9 +49,9 @@ class Plan:
 
 
 def sorter(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
-    """The probes' evidence in dependency order, prepared for concurrent running.
+    """Return the probes' evidence as a prepared topological sorter, for running the probes concurrently.
 
-    What measures the site runs while nobody else asks it anything: the others wait.
+    Measuring probes run while no other probe sends requests to the site: the others wait.
     """
     graph = {
         provides: {need.evidence for need in probe.needs if need.evidence in probes}
@@ -70,17 +70,17 @@ def sorter(probes: Mapping[type, Probe]) -> graphlib.TopologicalSorter[type]:
 
 
 def _asks(probe: Probe) -> bool:
-    """Whether it asks the site anything."""
+    """Return True if the probe sends requests to the site."""
     return any(need.evidence in (Network, Browser) for need in probe.needs)
 
 
 def needs_browser(check: Check) -> bool:
-    """Whether a check judges what only a browser can bring."""
+    """Return True if a check judges evidence that only a browser can provide."""
     return any(_needs_browser(need) for need in check.needs)
 
 
 def _needs_browser(need: Need) -> bool:
-    """Whether evidence can't be had without a browser, directly or through its probe."""
+    """Return True if evidence needs a browser, directly or through its probe."""
     if need.optional or need.evidence in GIVEN:
         return False
     if need.evidence is Browser:
@@ -90,9 +90,9 @@ def _needs_browser(need: Need) -> bool:
 
 
 def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
-    """Collect the checks of a type and the probes behind them. Those that need a browser are left out without one.
+    """Collect the checks of a type and the probes they need. Leaves out checks that need a browser if there is none.
 
-    Raises `CatalogueError` when a parameter asks for evidence that nothing provides.
+    Raises `CatalogueError` if a parameter asks for evidence that no probe provides.
     """
     has_browser = has_browser and scan_type.uses_browser
     available = probes()
@@ -109,7 +109,7 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
         if need.evidence in given or need.evidence in needed:
             continue
         if not has_browser and _needs_browser(replace(need, optional=False)):
-            continue  # optional, else its check or probe were not here
+            continue  # optional; a check or probe that required it would have been left out
         if need.evidence not in available:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")
         needed[need.evidence] = available[need.evidence]
@@ -118,7 +118,7 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
 
 
 def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[str, object] | Missing:
-    """The keyword arguments for a function with these needs, or `Missing` with the first reason why not."""
+    """Return the keyword arguments for a function with these needs, or the first `Missing` among the required ones."""
     values: dict[str, object] = {}
     for need in needs:
         value = evidence.get(need.evidence, NOTHING)
@@ -131,10 +131,10 @@ def arguments(needs: Sequence[Need], evidence: Mapping[type, object]) -> dict[st
 
 
 def bring(probe: Probe, values: Mapping[str, object], seconds: float) -> object:
-    """What the probe brings, within these seconds; `Missing` where it took too long. Raises what it raises.
+    """Run the probe within these seconds. Returns its evidence, or `Missing` if it took too long; passes on exceptions.
 
-    One that still computes when nobody waits for it any more is ended. Who waits for the network then is woken by the
-    network's end, and ended at the next step.
+    The time limit also ends a probe that still computes after the visit has stopped waiting for it. A probe that waits
+    for the network is woken when the network is closed, and is ended at its next step.
     """
     cpu_s = ASKING_S if _asks(probe) else COMPUTING_S
     began_s = time.thread_time()

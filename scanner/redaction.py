@@ -1,4 +1,4 @@
-"""The last step of a scan with credentials: whatever of them the site has repeated is taken out of the result."""
+"""Redaction: the last step of a scan with credentials removes every repetition of them from the result."""
 
 from __future__ import annotations
 
@@ -19,21 +19,21 @@ from scanner.messages import MASK
 from scanner.net.credentials import Credentials, OriginCredentials
 from scanner.result import CategoryResult, CheckResult, ScanResult
 
-# A value as short as "1" or "en" is no secret, and stands everywhere.
+# A value as short as "1" or "en" is not a secret, and occurs everywhere.
 LEAST = 4
-# A shorter one is a word, perhaps: it is hidden where it stands alone.
+# A value shorter than this may be a word: hide it only where it stands alone.
 LONG = 8
-# Of a longer one every piece of `LONG` characters is hidden: what is quoted may be cut, escaped or masked within.
+# From this length on, hide every piece of `LONG` characters: a quotation may be cut, escaped or masked in the middle.
 IN_PIECES = 12
 LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 REFUSED = (401, 403)
 
 
 def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
-    """The result without the values of the scan's credentials, in whatever usual form they were repeated.
+    """Return the result without the values of the scan's credentials, in all usual encodings.
 
-    What the scan was asked for (its URL) and what the catalogue says stay as they are. A page that refuses all the
-    same gets a notice that says to whom they are sent.
+    The scan's URL and the catalogue's texts stay as they are. If the page refuses access in spite of the credentials,
+    the result gets a notice that names the origin they are sent to.
     """
     if given is None:
         return result
@@ -64,7 +64,7 @@ def _notice(facts: Mapping[str, str | int | float], given: OriginCredentials) ->
 
 
 def _all_of(value: Any, clean: Callable[[str], str]) -> Any:
-    """A JSON value with every text in it cleaned; names are ours."""
+    """Clean every text in a JSON value; names are the scanner's own, and stay."""
     if isinstance(value, str):
         return clean(value)
     if isinstance(value, Mapping):
@@ -90,7 +90,7 @@ def _item(item: EvidenceItem, clean: Callable[[str], str]) -> EvidenceItem:
 
 
 def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:
-    """What takes the secrets out of a text. Pieces that the scan's own URL has are none."""
+    """Return a function that removes the secrets from a text. Pieces of the scan's own URL are not secrets."""
     forms = {form for value in _values(credentials) for form in _forms(value)}
     words = [re.escape(form) for form in forms if len(form) < LONG]
     word = re.compile(rf"(?<!\w)(?:{'|'.join(words)})(?!\w)", re.IGNORECASE) if words else None
@@ -127,14 +127,14 @@ def _values(credentials: Credentials) -> Iterator[str]:
     if credentials.basic_auth is not None:
         username, password = credentials.basic_auth
         yield password
-        # Many are called admin, and many addresses are, too.
+        # Short user names such as admin are common, also as parts of addresses.
         if len(username) >= LONG:
             yield username
         yield ":".join(credentials.basic_auth)
 
 
 def _forms(value: str) -> Iterator[str]:
-    """The value as it is, and as it stands in addresses, markup, JSON and Base64; none where it is too short."""
+    """Return the value plain and as encoded in addresses, markup, JSON and Base64; nothing if it is too short."""
     data = value.encode()
     encoded: Iterable[str] = (
         value,

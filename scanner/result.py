@@ -16,11 +16,11 @@ Outcome = Literal["completed", "partial", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """One check that ran. `severity` and `fix` are None on a pass; `points` is what mending it would win."""
+    """Result of a check that ran. `severity` and `fix` are None on a pass; `points` is the gain of fixing it."""
 
     id: str
     name: str
-    title: str  # what was found, or its name on a pass
+    title: str  # `found` of the check, or its name on a pass
     status: CheckStatus
     severity: Severity | None
     declared_severity: Severity  # the check's own, which a finding may override
@@ -29,16 +29,16 @@ class CheckResult:
     evidence: tuple[EvidenceItem, ...] = ()
     references: tuple[str, ...] = ()
     points: float = 0.0
-    credit: float | None = None  # what it earns, 0 to 1, if not what its status does
+    credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
     weighs: bool = True  # False: the score is as if there had been no such check
-    covers_category: bool = False  # a fail that counts for what does not apply in its category, too
+    covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
     """A category with at least one check that ran; `score` is 0 to 100.
 
-    `absent_weight` is what its other checks weigh by their severity: those that did not apply, or could not run.
+    `absent_weight` is the weight, by severity, of its planned checks that did not apply or could not run.
     """
 
     id: str
@@ -60,16 +60,16 @@ class SkippedCheck:
 
 @dataclass(frozen=True, slots=True)
 class AppliedCap:
-    """A ceiling that lowered the score: at most `limit`, because of `reason`."""
+    """A cap that lowered the score: at most `limit`, because of `reason`."""
 
     limit: int
     reason: str
-    is_of_origin: bool = False  # held by findings that are the same for all pages of the origin
+    is_of_origin: bool = False  # triggered by findings that are the same for all pages of the origin
 
 
 @dataclass(frozen=True, slots=True)
 class OmittedCheck:
-    """A check that was left out of the plan, because only a browser could judge it and there was none."""
+    """A check that was not planned, because it needs a browser and there was none."""
 
     id: str
     name: str
@@ -77,7 +77,7 @@ class OmittedCheck:
 
 @dataclass(frozen=True, slots=True)
 class ScanError:
-    """Why a scan failed; `code` is one of the API's codes."""
+    """Reason why a scan failed; `code` is one of the API's codes."""
 
     code: str
     message: str
@@ -85,10 +85,10 @@ class ScanError:
 
 @dataclass(frozen=True, slots=True)
 class WaterfallRow:
-    """A request. Milliseconds since the navigation began; `end_ms` is that of the load where it had not ended."""
+    """A request. Times are milliseconds since the navigation began; a request that had not ended has the load's end."""
 
     url: str
-    kind: str  # document, or a resource's kind
+    kind: str  # document, or the kind of a resource
     start_ms: int
     response_ms: int
     end_ms: int
@@ -101,7 +101,7 @@ class WaterfallRow:
 
 @dataclass(frozen=True, slots=True)
 class Waterfall:
-    """The first requests of a load, its marks in milliseconds by name, and how many requests are not shown."""
+    """The first requests of a load, its marks by name in milliseconds, and the number of requests not shown."""
 
     rows: tuple[WaterfallRow, ...]
     marks: tuple[tuple[str, int], ...]
@@ -111,10 +111,11 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """For the eye: `page` is WebP, `film` the JPEGs of the load one behind another.
+    """Pictures for the report: `page` is a WebP, `film` the concatenated JPEGs of the load.
 
-    `places` is JSON: whether crops are `of` the page or the screenshot, the `size` of that in CSS pixels, `crops` on it
-    ([left, top, width, height] by check ID and number of the item of evidence), and `frames` (ms, marks, bytes).
+    `places` is JSON: `of` says whether crops are of the page or the screenshot, `size` is its size in CSS pixels,
+    `crops` are boxes on it ([left, top, width, height] by check ID and number of the item of evidence), `frames` are
+    (ms, marks, bytes).
     """
 
     page: bytes | None
@@ -124,7 +125,7 @@ class Pictures:
 
 @dataclass(frozen=True, slots=True)
 class ScanResult:
-    """What `scan()` returns. `score`, `grade` are None and `categories` empty exactly when it failed."""
+    """Result of `scan()`. `score` and `grade` are None and `categories` is empty exactly when the scan failed."""
 
     type: ScanType
     url: str
@@ -137,23 +138,23 @@ class ScanResult:
     categories: tuple[CategoryResult, ...] = ()
     skipped_checks: tuple[SkippedCheck, ...] = ()
     caps: tuple[AppliedCap, ...] = ()
-    browser: str | None = None  # the product that judged, such as Chromium 156.0
+    browser: str | None = None  # the browser that loaded the page, such as Chromium 156.0
     omitted_checks: tuple[OmittedCheck, ...] = ()
     error: ScanError | None = None
-    # What the score was worked out from (`scoring.basis`).
+    # Input of the score (`scoring.basis`).
     scoring: Mapping[str, Any] | None = None
-    # What the report page tells beside the checks: final_url, address, duration_s, …
+    # Facts that the report page states besides the checks: final_url, address, duration_s, …
     facts: Mapping[str, str | int | float] = field(default_factory=dict)
-    # What the report page shows beside the checks (`scanner.exhibits.collection`).
+    # Exhibits that the report page shows besides the checks (`scanner.exhibits.collection`).
     exhibits: Mapping[str, Any] = field(default_factory=dict)
-    # What a browser saw: the first screen as WebP, and the load.
+    # From the browser: the first screen as WebP, and the load.
     screenshot: bytes | None = None
     pictures: Pictures | None = None
     waterfall: Waterfall | None = None
 
     @property
     def checks(self) -> tuple[CheckResult, ...]:
-        """Every check that ran, in report order."""
+        """Return every check that ran, in report order."""
         return tuple(check for category in self.categories for check in category.checks)
 
 
@@ -162,7 +163,7 @@ Phase = Literal["queued", "connecting", "collecting", "checking", "done"]
 
 @dataclass(frozen=True, slots=True)
 class Checked:
-    """How many of a scan's checks have run, and how many are planned."""
+    """Number of a scan's checks that have run, and number planned."""
 
     done: int
     total: int
@@ -170,7 +171,7 @@ class Checked:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """How far a visit is, and each of its scans. `percent` never goes back within a visit."""
+    """Progress of a visit and of each of its scans. `percent` never decreases within a visit."""
 
     percent: int
     phase: Phase
@@ -179,13 +180,13 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """What a scan may use: seconds in all (the network has its own limits), and probes at once."""
+    """Limits of a scan: seconds in total (the network has its own limits), and probes at the same time."""
 
     time_limit_s: float = 60.0
     workers: int = 8
 
 
 class ScanFailed(Refusal):
-    """Raised by an essential probe when there is no page to judge; the subclass's code names the reason."""
+    """Raised by an essential probe if there is no page to judge; the subclass's code names the reason."""
 
     status = 400

@@ -1,4 +1,4 @@
-"""One visit: `scan()` plans, gathers evidence, has each scan type judge it and puts the results together."""
+"""One visit: `scan()` plans, gathers evidence, has each scan type judge it and combines the results."""
 
 from __future__ import annotations
 
@@ -27,11 +27,11 @@ def scan(
     browser: Browser | None = None,
     shared: KeptEvidence | None = None,
 ) -> tuple[ScanResult, ...]:
-    """Visit one page and judge it for these types, in their order; without a browser where there is none.
+    """Visit one page and judge it for these types. Results are in the order of `types`; `browser` may be None.
 
-    Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only where a
-    check of one of them needs it; what is the origin's, and an earlier visit has `shared`, is not gathered again. A
-    probe that fails makes its checks "could not run" (`partial`); when the page can't be had, the scan is `failed`.
+    Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
+    of one of them needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again. If a
+    probe fails, its checks "could not run" (`partial`); if the page can't be loaded, the scan is `failed`.
     """
     wanted = tuple(dict.fromkeys(types))
     started_at = datetime.now(UTC)
@@ -57,7 +57,7 @@ def scan(
 
 
 def failed_result(scan_type: ScanType, url: str, started_at: datetime, error: ScanError) -> ScanResult:
-    """The result of a scan for which there was no visit."""
+    """Return the result of a scan that had no visit."""
     return ScanResult(
         type=scan_type,
         url=url,
@@ -71,7 +71,7 @@ def failed_result(scan_type: ScanType, url: str, started_at: datetime, error: Sc
 
 @dataclass
 class _Told:
-    """Reports progress, never backwards."""
+    """Reporter of progress that never goes backwards."""
 
     plans: Mapping[ScanType, Plan]
     progress: Callable[[Progress], None]

@@ -1,4 +1,4 @@
-"""From findings to a score: weights, caps, grades, and the points each finding costs. Pure arithmetic.
+"""Scoring: turn findings into weights, caps, grades, and the points that each finding costs. Pure arithmetic.
 
 The rules are explained in docs/scoring.md.
 """
@@ -13,7 +13,8 @@ from typing import Any
 from scanner.findings import Severity
 from scanner.result import CategoryResult, CheckResult
 
-# Raise it with every change of the arithmetic here: reports with other rules cannot be compared point by point.
+# Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
+# point.
 RULES_VERSION = 2
 
 SEVERITY_WEIGHT = {
@@ -31,9 +32,9 @@ GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
 class Cap:
     """A ceiling for the overall score.
 
-    It holds when at least `count` checks failed, counting those of `severity` (None: any) and, where
-    `checks` names some, only those IDs. A `count` of 0 always holds. One that `is_static` holds only where no
-    browser judged the page, one that `is_unseen` only where nobody saw its content.
+    It applies if at least `count` checks failed, counting only those of `severity` (None: any) and, if `checks` is not
+    empty, only those IDs. A `count` of 0 always applies. A cap that `is_static` applies only if no browser judged the
+    page; a cap that `is_unseen` only if the page's content could not be seen.
     """
 
     limit: int
@@ -45,11 +46,11 @@ class Cap:
     is_unseen: bool = False
 
     def holds(self, results: Sequence[CheckResult]) -> bool:
-        """Whether these results are held down by this cap."""
+        """Return True if this cap applies to these results."""
         return len(self.counted(results)) >= self.count
 
     def counted(self, results: Sequence[CheckResult]) -> list[CheckResult]:
-        """The failed checks among these that it counts."""
+        """Return the failed checks among these results that the cap counts."""
         return [
             result
             for result in results
@@ -61,7 +62,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """An overall score with what explains it: `held` are the caps that lowered it, the lowest first."""
+    """An overall score with its explanation: `held` are the caps that lowered it, the lowest first."""
 
     value: int
     grade: str
@@ -70,12 +71,12 @@ class Score:
 
 
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
-    """The overall score, 0 to 100, with category scores and each check's `points` filled in.
+    """Return the overall score, 0 to 100, with category scores and each check's `points` filled in.
 
-    Each category's weight is shared out among all its checks by their declared severity. A finding takes from its
-    check's share what its own severity weighs: a fail all of it, a warning half, or by its credit; never more than
-    the share. The score is what is left of the shares of the checks that applied, in percent, lowered by the caps.
-    `points` is what the overall score would gain if that one check passed in full, caps included.
+    Each category's weight is divided among all its checks by their declared severity. A finding takes from its check's
+    share the weight of its own severity: a fail all of it, a warning half, or by its credit; never more than the share.
+    The score is the percentage that is left of the shares of the checks that applied, lowered by the caps. `points` is
+    how much the overall score would gain if that one check passed in full, caps included.
     """
     exact = _overall(categories, caps)
     scored = tuple(
@@ -99,7 +100,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
 
 
 def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str, Any]:
-    """What `score` works with and reports do not tell, as JSON: for `score_without`."""
+    """Return, as JSON, the input of `score` that reports do not contain: `score_without` needs it."""
     return {
         "rules": RULES_VERSION,
         "categories": [
@@ -127,10 +128,11 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str
 
 @dataclass(frozen=True, slots=True)
 class Uncapped:
-    """A score as if no cap held it down.
+    """A score computed as if no cap applied.
 
-    `points` is what it would gain if that one check passed in full, by the IDs of those that did not. `held_by` are the
-    failed checks that each cap counts, for the caps that lowered the score in the order of `Score.held`.
+    `points` maps the IDs of the checks that did not pass to what the score would gain if that one check passed in full.
+    `held_by` has the failed checks that each cap counts, for the caps that lowered the score, in the order of
+    `Score.held`.
     """
 
     value: int
@@ -139,7 +141,7 @@ class Uncapped:
 
 
 def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
-    """From a `basis`; None where the score was made by other rules."""
+    """Return the score without caps from a `basis`; None if it was made by other rules."""
     if stored["rules"] != RULES_VERSION:
         return None
     categories, caps = _restored_basis(stored)
@@ -160,9 +162,9 @@ def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
 
 
 def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[int, str] | None:
-    """Score and grade from a `basis` as if the checks with these IDs had passed in full, as `points` are worked out.
+    """Return score and grade from a `basis` as if the checks with these IDs had passed in full, like `points`.
 
-    None where the score was made by other rules.
+    None if the basis was made by other rules.
     """
     if stored["rules"] != RULES_VERSION:
         return None
@@ -213,13 +215,13 @@ def _as_passed(result: CheckResult) -> CheckResult:
 
 
 def mean_grade(value: int, is_flawless: bool) -> str:
-    """The letter for a mean of scores; A+ only where each of them was one."""
+    """Return the letter for a mean of scores; A+ only if each of them has an A+."""
     letter = next((letter for least, letter in GRADES if value >= least), "F")
     return "A" if letter == "A+" and not is_flawless else letter
 
 
 def grade(value: int, results: Sequence[CheckResult]) -> str:
-    """The letter for a score. A+ also needs that nothing of severity medium or above failed or warned."""
+    """Return the letter for a score. A+ also requires that nothing of severity medium or above failed or warned."""
     for least, letter in GRADES:
         if value >= least:
             blemished = any(result.severity is not None and result.severity is not Severity.LOW for result in results)
@@ -228,17 +230,17 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
 
 
 def category_score(category: CategoryResult) -> float:
-    """What is left of the shares of the checks that applied, 0 to 100; 100 where none of them weighs."""
+    """Return the percentage that is left of the shares of the checks that applied; 100 if none of them weighs."""
     return _percent(*_kept(category))
 
 
 def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
-    """How many failed or warned checks there are of each severity."""
+    """Count the failed or warned checks of each severity."""
     return Counter(result.severity for result in results if result.severity is not None)
 
 
 def _kept(category: CategoryResult) -> tuple[float, float]:
-    """How much of the category's weight is left, and how much of it was judged."""
+    """Return how much of the category's weight is left, and how much of it was judged."""
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
     lost = sum(map(_cost, category.checks))
@@ -255,7 +257,7 @@ def _weight(result: CheckResult) -> int:
 
 
 def _cost(result: CheckResult) -> float:
-    """What a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
+    """Return how much a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
     if not result.weighs:
         return 0.0
     found = SEVERITY_WEIGHT[result.severity or result.declared_severity]
@@ -309,7 +311,7 @@ def _points(
 def _points_in(
     parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
 ) -> float:
-    """As `_points` without caps, with what is left of the other categories worked out once: pages are asked often."""
+    """Compute `_points` without caps. The other categories are computed once, because pages ask for points often."""
     if not result.weighs or _credit(result) == 1.0:
         return 0.0
     mended = _as_passed(result)
@@ -318,6 +320,6 @@ def _points_in(
 
 
 def rounded(value: float) -> int:
-    # Half goes down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
+    # Round half down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
     value = round(value, 9)
     return int(value + 0.5) if value % 1 != 0.5 else int(value)

@@ -1,4 +1,4 @@
-"""The settings that a scan itself needs: all that the command line reads, without Django. Part of `config.settings`."""
+"""Settings that a scan needs: everything that the command line reads, without Django. Part of `config.settings`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Time limits for code that knows no deadline: checks and parsers run over hostile pages."""
+"""Time limits for code without deadlines of its own: checks and parsers that process hostile pages."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from typing import TypeVar
 T = TypeVar("T")
 
 LEAST_WAIT_S = 0.005
-# Python drops what is raised while it finalizes an object, so a limit is enforced again until its block has ended. Not
-# for ever: code that drops it every time is ended by the process' own limits.
+# Python drops an exception raised while it finalizes an object, so the watchdog raises again until the block has ended.
+# The number of times is limited: code that drops it every time is ended by the limits of the process.
 AGAIN_S = 0.25
 MOST_RINGS = 200
 
 
 class OutOfTime(BaseException):
-    """Raised wherever the code happens to be; no `except Exception` on the way keeps it."""
+    """Raised at any point of the running code. It is no `Exception`, so `except Exception` does not catch it."""
 
 
 def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) -> T:
-    """Return what `function` returns. Raises OutOfTime when it takes longer, or more of the processor by this thread.
+    """Return the result of `function`. Raises OutOfTime if it takes longer, or if this thread uses more processor time.
 
     The exception comes between two steps of Python code, so the function should hold no locks and change nothing that
-    outlives it. What has begun outside of Python, such as one search of a pattern, is finished first. Where a thread's
-    processor time cannot be read by other threads (macOS), `seconds` alone counts.
+    outlives it. A step outside of Python, such as one search with a pattern, is finished first. Where other threads
+    cannot read a thread's processor time (macOS), only `seconds` counts.
 
-    Nothing is raised behind this call, nor in another thread that later has this one's ident: when it returns, the
-    watchdog can no longer ring for it, and what had not arrived is taken back.
+    Nothing is raised after this call, nor in another thread that later gets the same ident: when it returns, the
+    watchdog can no longer ring for it, and an exception that has not arrived yet is taken back.
     """
     block = _Block.here(seconds, cpu_s)
-    # Once `is_over` stands, at most two rings arrive: one that was set before, and one of a watchdog that had looked a
-    # moment earlier. So the third attempt to close cannot be interrupted.
+    # Once `is_over` is set, at most two rings arrive: one that was set before, and one from a watchdog that had checked
+    # a moment earlier. So the third attempt to close cannot be interrupted.
     try:
         try:
             try:
@@ -59,7 +59,7 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
 
 @dataclass(slots=True, eq=False)
 class _Block:
-    """A call of `limited` under way: its thread, and when to ring there (both clocks in seconds)."""
+    """A running call of `limited`: its thread, and when to ring there (both clocks in seconds)."""
 
     thread_id: int
     ends: float
@@ -68,7 +68,7 @@ class _Block:
     is_over: bool = False
     rings: int = 0
     rung_at: float = -math.inf
-    # Whoever holds it decides whether a ring may be set. Its thread takes it for good, again and again if interrupted.
+    # The holder decides whether a ring may be set. The block's thread takes it for good, repeatedly if interrupted.
     gate: threading.RLock = field(default_factory=threading.RLock)
 
     @classmethod
@@ -80,21 +80,21 @@ class _Block:
         return cls(thread_id, time.monotonic() + seconds, clock, ends_cpu)
 
     def close(self) -> None:
-        """Have nothing rung any more, and take back what has not arrived yet. Of calls to C alone."""
+        """Prevent further rings, and take back an exception that has not arrived yet. Consists of calls to C only."""
         self.gate.acquire()
         _set_exception(self.thread_id, None)
 
     def left_s(self) -> float:
-        """Seconds until the next ring may be due; infinite where none will be."""
+        """Return the seconds until the next ring may be due; infinite if none will be."""
         if self.is_over or self.rings >= MOST_RINGS:
             return math.inf
         now = time.monotonic()
         left_s = self.ends - now
         if self.clock is not None:
             try:
-                # One thread gets no more of the processor than time goes by.
+                # A thread's processor time advances no faster than the clock.
                 left_s = min(left_s, self.ends_cpu - time.clock_gettime(self.clock))
-            except OSError:  # its thread has ended meanwhile, and so had the block
+            except OSError:  # the thread has ended meanwhile, and so has the block
                 return math.inf
         return max(left_s, self.rung_at + AGAIN_S - now)
 
@@ -111,13 +111,13 @@ class _Block:
 
 
 class _Watchdog:
-    """The one thread of a process that knows all blocks under way and rings for those whose time is up."""
+    """The one thread of a process that watches all running blocks and rings for those whose time is up."""
 
     def __init__(self) -> None:
-        # What threads with a block do here may be interrupted at any step, so each is one call to C.
+        # A ring may interrupt a thread at any step of these methods, so each step is one call to C.
         self._blocks: deque[_Block] = deque()
         self._pokes: queue.SimpleQueue[None] = queue.SimpleQueue()
-        self._wakes_at = math.inf  # on the monotonic clock, while it sleeps; before everything while it looks
+        self._wakes_at = math.inf  # on the monotonic clock, while it sleeps; infinite while it looks
         self._start = threading.Lock()
         self._thread: threading.Thread | None = None
 
@@ -138,7 +138,7 @@ class _Watchdog:
 
     def _run(self) -> None:
         while True:
-            self._wakes_at = math.inf  # whoever comes now pokes, for this look may miss it
+            self._wakes_at = math.inf  # new blocks poke from now on, because this look may miss them
             left_s = math.inf
             for _ in range(len(self._blocks)):
                 block = self._blocks.popleft()
@@ -156,13 +156,13 @@ class _Watchdog:
 
 
 def _set_exception(thread_id: int, kind: type[BaseException] | None) -> None:
-    # With NULL, what is set and has not been raised yet is taken back.
+    # NULL takes back an exception that is set and has not been raised yet.
     what = ctypes.py_object(kind) if kind is not None else ctypes.c_void_p()
     ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
 
 
 def _start_anew() -> None:
-    """A child process has none of its parent's threads."""
+    """Create a new watchdog in a child process, which has none of its parent's threads."""
     global _watchdog
     _watchdog = _Watchdog()
 

@@ -1,4 +1,4 @@
-"""Spans of a scan's steps, for a service that traces its requests; without one they cost next to nothing."""
+"""Tracing spans for the steps of a scan, for a service that sets a tracer. Without one they cost next to nothing."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ _tracer: Tracer | None = None
 
 
 def trace_with(tracer: Tracer) -> None:
-    """Have every span made by `tracer` from now on: called with the step's name, it returns what encloses the step."""
+    """Set the tracer for all later spans: called with the step's name, it returns a context manager around the step."""
     global _tracer
     _tracer = tracer
 
 
 def span(name: str) -> AbstractContextManager[None]:
-    """Enclose a step of the scan."""
+    """Return a context manager around a step of the scan."""
     return contextlib.nullcontext() if _tracer is None else _tracer(name)

@@ -1,7 +1,7 @@
-"""axe-core on the rendered page: in an isolated world of every frame, its parts put together by axe-core itself.
+"""axe-core on the rendered page: runs in an isolated world of every frame; axe-core itself merges the partial results.
 
-Frames would otherwise tell each other their results by messages that the page's own scripts can read and forge
-(axe-core, "runPartial and finishRun").
+Otherwise frames would exchange results in messages that the page's own scripts can read and forge (axe-core,
+"runPartial and finishRun").
 """
 
 from __future__ import annotations
@@ -27,29 +27,29 @@ SKIPPED = "axe-core could not judge the page in the browser"
 OPTIONS: Mapping[str, Any] = {
     "resultTypes": ["violations", "incomplete"],
     "ancestry": True,
-    # Off by default, and in our catalogue.
+    # Off by default in axe-core, but part of this catalogue.
     "rules": {
         "target-size": {"enabled": True},
         "label-content-name-mismatch": {"enabled": True},
         "css-orientation-lock": {"enabled": True},
-        # About frames that axe-core did not get into, which is our matter and not the page's.
+        # About frames that axe-core could not enter, which is a fault of the scanner and not of the page.
         "frame-tested": {"enabled": False},
     },
     "elementRef": False,
     "performanceTimer": False,
 }
-# Style sheets of other origins are fetched by axe-core itself; each frame's part must not wait for them long.
+# axe-core itself fetches style sheets of other origins; each frame's part must not wait long for them.
 PRELOAD = {"preload": {"assets": ["cssom"], "timeout": 2_000}}
 
 
 @cache
 def axe_source() -> str:
-    """axe-core as the installed package has it."""
+    """Return the source of axe-core from the installed package."""
     return (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
 
 async def run_axe(cdp: CDPSession) -> AxeReport:
-    """Every rule that is on, in the page and up to 30 frames. Raises `BrowserFailed`, Playwright's `Error`."""
+    """Run every enabled rule in the page and up to 30 frames. Raises `BrowserFailed`, Playwright's `Error`."""
     run = _Run(cdp)
     frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     top = await run.frame(str(frame), {"include": [], "exclude": []}, depth=0)
@@ -70,11 +70,11 @@ class _Run:
     def __init__(self, cdp: CDPSession) -> None:
         self._cdp = cdp
         self._frames = 0
-        self.parts: list[str | None] = []  # of the frames below the top, in the order of axe-core's own walk
+        self.parts: list[str | None] = []  # of the frames below the top frame, in the order of axe-core's own walk
         self.left_out = 0
 
     async def frame(self, frame_id: str, context: Any, depth: int) -> int | None:
-        """Run in one frame and those below it; the world that it ran in, None where it could not."""
+        """Run in a frame and its descendants. Returns the world's ID; None if it could not run."""
         if self._frames >= MAX_FRAMES or depth > MAX_DEPTH:
             return None
         self._frames += 1
@@ -95,7 +95,7 @@ class _Run:
         return id
 
     async def call(self, world: int, function: str, *arguments: object) -> Any:
-        """What a function returns for these values, in one of our worlds."""
+        """Call a function with these values in one of our isolated worlds and return its result."""
         answer = await self._cdp.send(
             "Runtime.callFunctionOn",
             {
@@ -116,7 +116,7 @@ class _Run:
         )
 
     async def _child(self, world: int, selector: Any) -> str | None:
-        """The ID of the frame that axe-core means; it may lie in shadow trees."""
+        """Return the ID of the frame that axe-core's selector names; it may be inside shadow trees."""
         answer = await self._cdp.send(
             "Runtime.evaluate",
             {"expression": f"axe.utils.shadowSelect({json.dumps(selector)})", "contextId": world},

@@ -1,12 +1,12 @@
-// All frames' parts to one result, cut down to what a report tells.
+// Merge the frames' partial results into one, reduced to the fields of a report.
 (async (options, parts) => {
   const NODES = 20;
-  if (!parts.length) axe.setup(); // to tell selectors, which axe_run.js left out
+  if (!parts.length) axe.setup(); // for the selectors, which axe_run.js left out
   const results = await axe.finishRun([globalThis.__partial, ...parts.map((each) => each && JSON.parse(each))], options);
-  // Steps into a frame or a shadow tree are no part of CSS, so that `>>>` stands between.
-  // The elements around, without their numbers among siblings, which change with what stands beside them.
+  // CSS has no combinator into a frame or a shadow tree, so `>>>` stands for it.
+  // The ancestors, without positions among siblings, because these change with the siblings.
   const ancestry = (node) => node.ancestry.flat(2).join(' >>> ').replace(/:nth-child\(\d+\)/g, '').slice(-300);
-  // Of contrasts the worst come first; of other rules, what comes first on the page.
+  // Order: the worst contrast first; for other rules, page order.
   const ratio = (node) => node.any[0]?.data?.contrastRatio ?? Infinity;
   const rule = (each) => ({
     id: each.id, impact: each.impact, tags: each.tags, help: each.help, description: each.description,

@@ -1,9 +1,9 @@
-// One frame's part of an axe run: what it found stays here for the top frame, and goes out as JSON for the others.
-// Two rules of axe-core judge what nobody sees; they are told here what the W3C's own rules (ACT) apply to.
+// One frame's part of an axe run. The top frame's result stays here; those of the others are returned as JSON.
+// Two rules of axe-core judge elements that nobody sees; here they are restricted as in the W3C's ACT rules.
 (async (options, context, isTop) => {
   const {isInTabOrder, isVisibleOnScreen} = axe.commons.dom;
 
-  // Text that takes its spacing from the style attribute, and not from an element in between (ACT 24afc2, 9e45ec, 78fd32).
+  // Text that inherits its spacing from this style attribute, not from an element in between (ACT 24afc2, 9e45ec, 78fd32).
   const SPACINGS = ['letter-spacing', 'word-spacing', 'line-height'];
   const MOST_TEXTS = 1000;
   const spacesText = (node) => {
@@ -20,7 +20,7 @@
     return false;
   };
 
-  // Whether people see the frame, and a control in it (ACT akn7bn).
+  // ACT akn7bn: test if the frame is visible, and if it contains a visible control.
   const frameIsSeen = () => {
     try {
       const frame = window.frameElement;
@@ -28,7 +28,7 @@
       const [box, view] = [frame.getBoundingClientRect(), frame.ownerDocument.defaultView];
       return box.right + view.scrollX > 0 && box.bottom + view.scrollY > 0;
     } catch {
-      return true; // of another origin
+      return true; // the frame is of another origin
     }
   };
   const isSeen = (each) => isVisibleOnScreen(each) && getComputedStyle(each.actualNode).opacity !== '0';
@@ -40,8 +40,8 @@
     checks: [{id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsSeen() && holdsSeenControl(root))}],
   });
   const frames = axe.utils.getFrameContexts(context, options);
-  // Every node of every rule that passes would be described by selectors, which takes most of the time on a large page.
-  // Without frames these nodes go nowhere, so that only those that a report tells need one (axe_finish.js).
+  // axe-core would compute selectors for every node of every passed rule: most of the time on a large page.
+  // Without frames the nodes need not be serialized, so only those in a report get selectors (axe_finish.js).
   if (isTop && !frames.length) axe.utils.nodeSerializer.update({toSpec: (element) => element});
   const partial = await axe.runPartial(context, options);
   globalThis.__partial = partial;

@@ -1,5 +1,5 @@
-// Where the elements of these selectors stand in the document, and how large that is; called again with null for the same.
-// None for what a picture would not show: hidden, cut off, outside of the page, or behind a banner that stays in place.
+// Positions and sizes in the document of the elements of these selectors; call with null for the same elements again.
+// null for an element that a picture would not show: hidden, clipped, outside of the page, or behind a fixed or sticky banner.
 (selectors) => {
   const LIMIT_MS = 300, LEVELS = 200, LEAST_PX = 4, SEAM = ' >>> ';
   const ends = performance.now() + LIMIT_MS;
@@ -9,7 +9,7 @@
   const parentOf = (node) => read(Element, 'assignedSlot', node) || read(Node, 'parentElement', node)
     || (read(Node, 'parentNode', node) instanceof ShadowRoot ? read(ShadowRoot, 'host', read(Node, 'parentNode', node)) : null);
 
-  // The only element that a selector leads to, and the frames on the way to it.
+  // The only element that matches a selector, and the frames on the path to it.
   const found = (selector) => {
     let root = document, node = null;
     const frames = [];
@@ -29,7 +29,7 @@
   };
 
   const staysInPlace = (style) => style.position === 'fixed' || style.position === 'sticky';
-  // What is left of a box when everything around it has cut off what it does not show; in its own frame.
+  // The visible part of a box after clipping by all its ancestors, within its own frame.
   const shown = (node) => {
     const own = rectOf(node), box = {left: own.left, top: own.top, right: own.right, bottom: own.bottom};
     if (!Element.prototype.checkVisibility.call(node, {opacityProperty: true, visibilityProperty: true, contentVisibilityAuto: true})) return null;
@@ -47,7 +47,7 @@
   };
   const tagIsBody = (node) => read(Element, 'localName', node) === 'body';
 
-  // A banner or dialog that stays where it is may lie over what the first screen shows.
+  // A fixed or sticky banner or dialog may cover elements of the first screen.
   const isCovered = (node, box) => {
     const document = read(Node, 'ownerDocument', node), view = document.defaultView;
     const x = (Math.max(0, box.left) + Math.min(view.innerWidth, box.right)) / 2;
@@ -67,7 +67,7 @@
     if (!box || (!frames.length && isCovered(node, box))) return null;
     for (const frame of [...frames].reverse()) {
       const around = rectOf(frame), width = read(HTMLElement, 'offsetWidth', frame), height = read(HTMLElement, 'offsetHeight', frame);
-      // Its content would have to be turned or scaled with it.
+      // The boxes of its content would have to be transformed with it.
       if (Math.abs(around.width - width) > 1 || Math.abs(around.height - height) > 1) return null;
       const seen = shown(frame), style = getComputedStyle(frame);
       if (!seen) return null;

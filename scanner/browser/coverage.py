@@ -1,4 +1,4 @@
-"""How much of each script and style sheet was used, from Chrome's precise coverage."""
+"""Used and unused parts of scripts and style sheets, from Chrome's precise coverage."""
 
 from __future__ import annotations
 
@@ -13,9 +13,9 @@ MAX_FILES = 300
 
 
 def used_scripts(result: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
-    """From `Profiler.takePreciseCoverage`: ranges lie within each other, and the innermost one counts.
+    """Read `Profiler.takePreciseCoverage`: ranges are nested, and the innermost one counts.
 
-    The same address may be there for several frames; what one of them used is used.
+    The same URL may occur in several frames; a part is used if one of them used it.
     """
     unused_by_url: dict[str, tuple[int, int]] = {}
     for script in result:
@@ -32,7 +32,7 @@ def used_scripts(result: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
 
 
 def used_sheets(headers: Mapping[str, Mapping[str, Any]], usage: Iterable[Mapping[str, Any]]) -> list[UsedFile]:
-    """From `CSS.styleSheetAdded` and `CSS.stopRuleUsageTracking`, for sheets that are files."""
+    """Read `CSS.styleSheetAdded` and `CSS.stopRuleUsageTracking`, for style sheets that are files."""
     used: dict[str, list[tuple[int, int]]] = {}
     for rule in usage:
         if rule.get("used"):
@@ -49,11 +49,11 @@ def used_sheets(headers: Mapping[str, Mapping[str, Any]], usage: Iterable[Mappin
 
 
 def _uncovered(ranges: Sequence[Mapping[str, Any]], length: int) -> int:
-    """Characters whose innermost range was never run."""
-    # Outer ranges first, so that a stack holds what encloses the place that is looked at.
+    """Count the characters whose innermost range never ran."""
+    # Sort outer ranges first, so that the stack has the ranges that enclose the current position.
     ordered = sorted(ranges, key=lambda each: (int(each["startOffset"]), -int(each["endOffset"])))
     unused = position = 0
-    stack: list[tuple[int, bool]] = []  # where it ends, whether it ran
+    stack: list[tuple[int, bool]] = []  # (end, whether it ran)
 
     def advance(to: int) -> None:
         nonlocal unused, position

@@ -1,4 +1,4 @@
-"""What a page wants to see before it shows itself, given to it by the browser: to its own origin and nobody else."""
+"""Credentials in the browser: send them in requests of the page's own origin to that origin only."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from playwright.async_api import BrowserContext, CDPSession, Error
 
 from scanner.net.credentials import OriginCredentials
 
-# The frames' own documents, whatever their origin: they tell whose requests the next ones are.
+# Documents of frames, of any origin: they show which origin the frame's next requests come from.
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
-# It sets them itself, for each hop anew; given here, they would go along to where a redirect leads.
+# Headers that Chromium sets itself for each hop. If set here, they would also be sent to the target of a redirect.
 KEPT_BY_CHROMIUM = frozenset({"referer", "cookie"})
-# Pages that a frame shows before it has one of its own.
+# Origins of the pages that a frame shows before its first document.
 NO_ORIGIN = ("", "null", "://")
 
 
 async def add_cookies(context: BrowserContext, given: OriginCredentials, page_url: str) -> None:
-    """Cookies of the origin's host, as narrow as there are any: no script reads them, no other site has them sent.
+    """Set the cookies of the origin's host, as restricted as possible: HttpOnly and SameSite=Strict.
 
-    Only where the page itself is of the origin: cookies know neither ports nor, without Secure, schemes.
+    Only if the page itself is of that origin, because cookies ignore ports and, without Secure, schemes.
     """
     if cookies := given.cookies_for(_origin(page_url)):
         await context.add_cookies(
@@ -35,21 +35,22 @@ async def add_cookies(context: BrowserContext, given: OriginCredentials, page_ur
 
 
 class HeaderSender:
-    """Adds the headers to what one page's frames of the origin ask of the origin.
+    """Add the headers to requests to the origin that frames of that origin make.
 
-    Every hop of a redirect is asked about anew, and what was added to one is not sent to the next (CDP,
-    Fetch.continueRequest). Frames of other origins get nothing added: they could read what only the credentials open.
+    Chromium pauses every hop of a redirect anew, and does not send headers added to one hop with the next (CDP,
+    Fetch.continueRequest). Requests of frames of other origins are not changed: they could read responses that require
+    the credentials.
     """
 
     def __init__(self, cdp: CDPSession, given: OriginCredentials) -> None:
         self._cdp = cdp
         self._given = given
-        self._origins: dict[str, str] = {}  # of what frames show
-        self._asked: dict[str, str] = {}  # of what they have asked for, and may not show yet
+        self._origins: dict[str, str] = {}  # of the documents that frames show
+        self._asked: dict[str, str] = {}  # of the documents that frames have requested, and may not show yet
         self._answers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Needs the session's domain Page. Raises Playwright's `Error`."""
+        """Start to add headers. The session's domain Page must be enabled. Raises Playwright's `Error`."""
         if not self._given.headers:
             return
         self._cdp.on("Page.frameNavigated", self._navigated)
@@ -74,7 +75,7 @@ class HeaderSender:
             own = event["request"]["headers"].items()
             headers = {name: value for name, value in own if name.lower() not in replaced} | added
             order["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
-        with contextlib.suppress(Error):  # the page may have gone, or given the request up
+        with contextlib.suppress(Error):  # the page may be closed, or may have cancelled the request
             await self._cdp.send("Fetch.continueRequest", order)
 
     def _is_ours(self, event: Mapping[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What a browser brings: one load of the page, seen from all sides. Seconds since the navigation began, and bytes."""
+"""Evidence from the browser: one load of the page. Times are seconds since the navigation began, sizes bytes."""
 
 from __future__ import annotations
 
@@ -11,31 +11,31 @@ from scanner.page.references import ResourceKind
 
 @dataclass(frozen=True, slots=True)
 class LoadedRequest:
-    """A request that the page made, redirects folded into the last. `kind` is None for documents of frames."""
+    """A request of the page; redirects are folded into the last. `kind` is None for documents of frames."""
 
-    url: str  # as it was asked for, without a fragment
+    url: str  # as requested, without a fragment
     kind: ResourceKind | None
     method: str
     start_s: float
-    response_s: float | None  # when the headers were there
-    end_s: float | None  # None while it had not ended
+    response_s: float | None  # when the headers arrived
+    end_s: float | None  # None if it had not ended
     status: int | None
-    wait_s: float = 0.0  # between the request's last byte and the answer's first
+    wait_s: float = 0.0  # from the request's last byte to the end of the response's headers
     media_type: str = ""
     protocol: str = ""  # such as h2
-    wire_bytes: int = 0  # heads and bodies, as they were sent
+    wire_bytes: int = 0  # heads and bodies, as sent
     body_bytes: int = 0  # decoded
     redirects: int = 0
-    initiator: str = ""  # the address of what asked for it
-    is_blocking: bool = False  # nothing is shown before it came
-    is_programmed: bool = False  # fetch, XMLHttpRequest and the like
-    in_frame: bool = False  # a frame's document, or what that asked for
+    initiator: str = ""  # URL of the document, script or style sheet that requested it
+    is_blocking: bool = False  # render-blocking
+    is_programmed: bool = False  # by fetch, XMLHttpRequest and the like
+    in_frame: bool = False  # a frame's document, or a request of it
     error: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class LargestPaint:
-    """The element of the largest contentful paint. `url` is its image's, empty for text."""
+    """The element of the largest contentful paint (LCP). `url` is its image's; empty for text."""
 
     time_s: float
     url: str
@@ -47,7 +47,7 @@ class LargestPaint:
 
 @dataclass(frozen=True, slots=True)
 class LayoutShift:
-    """Something moved by itself; `source` is a selector of the element that moved most, if it still is there."""
+    """A layout shift without user input. `source` is a selector of the element that moved most, if it still exists."""
 
     time_s: float
     value: float
@@ -56,7 +56,7 @@ class LayoutShift:
 
 @dataclass(frozen=True, slots=True)
 class Task:
-    """Something that the main thread did without a break: when, how long by the clock, and in processor time."""
+    """A task of the main thread: start, duration by the clock, and processor time."""
 
     time_s: float
     duration_s: float
@@ -65,7 +65,7 @@ class Task:
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """A script was run, inline ones under the document's address; what it put off runs in tasks of its own."""
+    """Evaluation of a script. An inline script has the document's URL; callbacks run in tasks of their own."""
 
     url: str
     time_s: float
@@ -75,7 +75,7 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class MainThread:
-    """What the main thread did, in the order of time; `frames_s` is when it had handed over each frame to be drawn."""
+    """Work of the main thread, in order of time. `frames_s` is when each frame was handed over for drawing."""
 
     tasks: tuple[Task, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
@@ -84,22 +84,22 @@ class MainThread:
 
 @dataclass(frozen=True, slots=True)
 class Load:
-    """One load without any throttling. A time is None where there was nothing to measure, which is not "at once"."""
+    """One load without throttling. A time is None if there was nothing to measure; that does not mean zero."""
 
     fcp_s: float | None
     lcp: LargestPaint | None
     shifts: tuple[LayoutShift, ...]
-    load_s: float | None  # None: the page was still loading when the time was up
+    load_s: float | None  # None: the page was still loading at the end of the time limit
     main_thread_s: float  # processor time of the page's main thread
-    script_s: float  # of these, in scripts
+    script_s: float  # part of it in scripts
     requests: tuple[LoadedRequest, ...]
-    left_out: int = 0  # requests beyond those that are listed
+    left_out: int = 0  # number of requests that are not listed
     main_thread: MainThread = MainThread()  # as far as it was traced
 
 
 @dataclass(frozen=True, slots=True)
 class UsedFile:
-    """A script or style sheet and how much of it was used until the load was over; lengths in characters."""
+    """A script or style sheet and its unused part by the end of the load; lengths in characters."""
 
     url: str
     kind: ResourceKind
@@ -109,14 +109,14 @@ class UsedFile:
 
 @dataclass(frozen=True, slots=True)
 class Coverage:
-    """Each file of the page that could be followed, once."""
+    """Coverage of every file of the page that could be tracked, once each."""
 
     files: tuple[UsedFile, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class RenderedImage:
-    """An image element as laid out. Sizes in CSS pixels, those of the file in its own."""
+    """An image element as laid out. Sizes in CSS pixels; natural sizes in the file's pixels."""
 
     selector: str
     url: str
@@ -129,13 +129,13 @@ class RenderedImage:
     fit: str  # object-fit
     is_visible: bool
     is_lazy: bool
-    is_eager: bool = False  # it says so itself
-    has_choices: bool = False  # of files (srcset, <picture>); its natural size is then counted by their density
+    is_eager: bool = False  # explicit loading="eager"
+    has_choices: bool = False  # of files (srcset, <picture>); the natural size is then corrected by their density
 
 
 @dataclass(frozen=True, slots=True)
 class TapTarget:
-    """A link or control as it was laid out. `is_crowded`: another one lies within 24 pixels of its centre."""
+    """A link or control as laid out. `is_crowded`: another target is within 24 pixels of its centre."""
 
     selector: str
     width_px: float
@@ -145,7 +145,7 @@ class TapTarget:
 
 @dataclass(frozen=True, slots=True)
 class Viewport:
-    """The screen: CSS pixels, and device pixels for each of them."""
+    """The viewport: size in CSS pixels, and device pixels per CSS pixel."""
 
     width_px: int
     height_px: int
@@ -154,7 +154,7 @@ class Viewport:
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """The page as it stood when the load was over; `markup` is None when it is too long to look at."""
+    """Layout of the page at the end of the load. `markup` is None if it is too long to examine."""
 
     markup: str | None
     letters_by_px: Mapping[float, int]
@@ -165,9 +165,9 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class AxeNode:
-    """An element that a rule speaks of. `why` is axe-core's own sentence.
+    """An element that a rule reports. `why` is axe-core's own sentence.
 
-    `selector` is the shortest that leads there, `ancestry` the elements around it, without numbers.
+    `selector` is the shortest unique one; `ancestry` is the chain of its ancestors, without numbers.
     """
 
     selector: str
@@ -178,19 +178,19 @@ class AxeNode:
 
 @dataclass(frozen=True, slots=True)
 class AxeRule:
-    """A rule that found something, or could not tell. `impact` is axe-core's word for it, empty if it has none."""
+    """A rule that found violations or was incomplete. `impact` is axe-core's word; empty if it has none."""
 
     id: str
     impact: str
     tags: tuple[str, ...]
     help: str
     count: int
-    nodes: tuple[AxeNode, ...]  # the first of them
+    nodes: tuple[AxeNode, ...]  # only the first nodes
 
 
 @dataclass(frozen=True, slots=True)
 class AxeReport:
-    """axe-core's verdicts on the rendered page, frames included. `frames_left_out` were too many or did not answer."""
+    """axe-core's results on the rendered page, frames included. `frames_left_out` counts the frames not tested."""
 
     version: str
     violations: Mapping[str, AxeRule]
@@ -202,7 +202,7 @@ class AxeReport:
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """Where an element stands in the document, in CSS pixels."""
+    """Position and size of an element in the document, in CSS pixels."""
 
     left: int
     top: int
@@ -212,7 +212,7 @@ class Box:
 
 @dataclass(frozen=True, slots=True)
 class PagePicture:
-    """WebP of the document from its top on; sizes in CSS pixels, `boxes` by the selectors of what was asked for."""
+    """WebP of the document from its top. Sizes in CSS pixels; `boxes` by selector of the requested elements."""
 
     data: bytes
     width: int
@@ -222,7 +222,7 @@ class PagePicture:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """JPEG of the screen so many milliseconds after the load began; `marks` are those that it is the first to show."""
+    """JPEG of the screen `at_ms` after the load began. `marks` are those that this frame is the first to show."""
 
     at_ms: int
     marks: tuple[str, ...]
@@ -231,7 +231,7 @@ class Frame:
 
 @dataclass(frozen=True, slots=True)
 class BrowserLoad:
-    """Everything from one visit. What could not be had is None, and `problems` says why, by its field's name."""
+    """All evidence of a visit. Parts that failed are None; `problems` has the reason by field name."""
 
     product: str  # such as Chromium 156.0
     first: Load
@@ -240,21 +240,21 @@ class BrowserLoad:
     files: tuple[UsedFile, ...] | None = None
     axe: AxeReport | None = None
     first_screen: PagePicture | None = None  # in device pixels
-    page_picture: PagePicture | None = None  # down to what axe-core names
+    page_picture: PagePicture | None = None  # down to the lowest element that axe-core reports
     frames: tuple[Frame, ...] = ()  # of the first load
     console_errors: tuple[str, ...] = ()
-    host_ms: float | None = None  # for a fixed piece of work, so that figures of different machines can be compared
+    host_ms: float | None = None  # duration of a fixed piece of work, to compare the figures of different machines
     problems: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def loads(self) -> tuple[Load, ...]:
-        """All of them, the first one first."""
+        """Return all loads, the first one first."""
         return (self.first, *self.again)
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """The page after its scripts have run, on a phone's screen: its tree, and letters by their size in pixels."""
+    """The page after its scripts have run, on a phone's screen: its tree, and number of letters by size in pixels."""
 
     document: Document
     letters_by_px: Mapping[float, int]

@@ -1,4 +1,4 @@
-// How quick this machine is: the time in milliseconds for a fixed piece of work (strings, objects, sorting), the best of three.
+// Benchmark of this machine: milliseconds for a fixed piece of work (strings, objects, sorting), the best of three.
 (() => {
   const work = () => {
     const began = performance.now();

@@ -1,4 +1,4 @@
-"""The scripts that are injected into a page to ask it, as they lie beside this file."""
+"""Scripts to inject into a page (the .js files in this folder), and parsers of their results."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from scanner.browser.evidence import LargestPaint, Layout, RenderedImage, TapTar
 
 @cache
 def script(name: str) -> str:
-    """One of them, without its comments."""
+    """Return the source of a script, without comment lines."""
     lines = (Path(__file__).parent / name).read_text("utf-8").splitlines()
     return "\n".join(line for line in lines if not line.lstrip().startswith("//")).strip()
 
 
 @cache
 def expression(name: str) -> str:
-    """One that is a single expression, with what it uses put before it."""
-    # A function of its own, so that asking twice does not declare the same names twice.
+    """Return a script that is a single expression, as a function with selector.js in front."""
+    # Wrapped in a function, so that two evaluations do not declare the same names twice.
     return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
 
 
 def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:
-    """What vitals.js tells of it; None where its time is not told."""
+    """Parse the LCP from vitals.js; None if its time is unknown."""
     if not seen or seen["time"] <= 0:
         return None
     return LargestPaint(
@@ -39,7 +39,7 @@ def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:
 
 
 def read_layout(seen: Mapping[str, Any]) -> Layout:
-    """What layout.js returns."""
+    """Parse the result of layout.js."""
     viewport = seen["viewport"]
     return Layout(
         markup=seen["markup"],

@@ -1,4 +1,4 @@
-// The page as it was laid out: its markup, letters by size, what can be tapped, and images.
+// The page as laid out: its markup, letters by size, tap targets and images.
 (() => {
   const MARKUP = 4_000_000, TEXTS = 20_000, TARGETS = 500, IMAGES = 500;
   const root = Object.getOwnPropertyDescriptor(Document.prototype, 'documentElement').get.call(document);
@@ -25,7 +25,7 @@
 
   const tappable = 'a[href], button, input:not([type=hidden i]), select, textarea, summary, [role=button], [role=link], [role=checkbox], [role=tab]';
   const inline = (node) => {
-    // A link within a line of text has no other place to be (WCAG 2.5.8, exception "Inline").
+    // A link within a line of text is exempt (WCAG 2.5.8, exception "Inline").
     if (getComputedStyle(node).display !== 'inline') return false;
     const parent = parentOf(node);
     return parent && parent.textContent.trim().length > node.textContent.trim().length + 5;

@@ -1,7 +1,7 @@
-"""One visit: the page in a fresh context, and everything that is asked of it once it has come to rest.
+"""Visit of a page: load it in a fresh context, then collect the evidence once it is idle.
 
-Nothing is asked in the page's own world. Our scripts run in isolated worlds, which share the page's elements but none
-of its objects, so that a page can neither read nor forge what they find; there is no binding back to Python.
+No script runs in the page's own world. Our scripts run in isolated worlds, which share the page's elements but none of
+its objects, so a page can neither read nor forge their results; there is no binding back to Python.
 """
 
 from __future__ import annotations
@@ -40,16 +40,16 @@ from scanner.net.errors import BudgetExceeded
 
 T = TypeVar("T")
 
-# A phone as Lighthouse has it: small, and with several device pixels for each of the page's.
+# Lighthouse's phone: a small screen, with several device pixels per CSS pixel.
 SCREEN = {"width": 412, "height": 823}
 PIXEL_RATIO = 2
-QUIET_S = 0.5  # without any request, and the page is taken to be complete
+QUIET_S = 0.5  # without a request: then the page counts as complete
 QUIET_LIMIT_S = 4.0
 POLL_S = 0.05
-LOAD_SHARE = 0.6  # of the time, for the load itself; the rest is for looking at it
+LOAD_SHARE = 0.6  # share of the time for the load itself; the rest is for the evidence
 SCRIPT_LIMIT_MS = 10_000
 MAX_POPUPS = 20
-AXE_CPU_S = 12.0  # of the processor: what else this machine does is not the page's fault
+AXE_CPU_S = 12.0  # processor time, because other work of this machine is not the page's fault
 AXE_LOOK_S = 0.25
 CONSOLE_ERRORS = 20
 CONSOLE_LENGTH = 300
@@ -58,7 +58,7 @@ WORLD = "scan"
 
 @dataclass(frozen=True, slots=True)
 class _Bounds:
-    """Of one visit with all its loads."""
+    """Limits of one visit with all its loads."""
 
     ends: float  # on the monotonic clock
     limit_s: float
@@ -67,13 +67,13 @@ class _Bounds:
 
 
 class _TooManyRequests(BrowserFailed):
-    """The page asked for more than a scan may."""
+    """The page sent more requests than a scan may."""
 
 
 async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
-    """Load, look, and load again where that was asked for. Raises `BrowserFailed`, Playwright's `Error`.
+    """Load the page, collect evidence, and load again if requested. Raises `BrowserFailed`, Playwright's `Error`.
 
-    `usage` tells what the browser's processes took until now. Where there are problems, the context stays open.
+    `usage` returns what the browser's processes have used so far. If there are problems, the context stays open.
     """
     began = time.monotonic()
     bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
@@ -86,7 +86,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
         if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
             break
         try:
-            # A trace costs a sixth of a load, so not every load has one.
+            # A trace costs a sixth of a load, so only one further load is traced.
             further = await _in_context(browser, visit, bounds, is_full=False, is_traced=not again)
         except _TooManyRequests as error:
             found = replace(found, problems={"again": str(error)})
@@ -112,14 +112,14 @@ async def _in_context(
     if visit.credentials is not None:
         await add_cookies(context, visit.credentials, visit.url)
     found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
-    # After a failure the whole browser goes, and a page that is busy would not let itself be closed.
+    # After a failure the whole browser is ended, and a busy page might not allow its context to be closed.
     if not found.problems:
         await context.close()
     return found
 
 
 class _Look:
-    """One load in one context."""
+    """One load in one context, with its evidence."""
 
     def __init__(self, context: BrowserContext, visit: Visit, bounds: _Bounds) -> None:
         self._context = context
@@ -132,13 +132,13 @@ class _Look:
         self._errors: list[str] = []
         self._problems: dict[str, str] = {}
         self._popups = 0
-        self._documents = 0  # that the page's own frame showed
-        self._found: BrowserLoad | None = None  # all that is judged
+        self._documents = 0  # documents that the main frame has shown
+        self._found: BrowserLoad | None = None  # the evidence that checks read, without the page's picture
 
     async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
-        """Raises `BrowserFailed` at once when the page's process dies: questions to it would never be answered.
+        """Load and collect. Raises `BrowserFailed` at once if the page's process dies: calls to it would never return.
 
-        And when it asks for more than a scan may: what came then would not be the page.
+        Also if the page sends more requests than a scan may: what follows would not be the whole page.
         """
         page = await self._context.new_page()
         page.on("crash", lambda _: self._end(PageCrashed("The page made the browser crash.")))
@@ -147,7 +147,7 @@ class _Look:
         try:
             await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
             ended = self._over if self._over.done() else looking
-            # What happens while its picture is taken costs the picture alone.
+            # A failure while the page's picture is taken costs only the picture.
             if self._found is not None and (error := ended.exception()):
                 return replace(self._found, problems=self._problems | {"page_picture": str(error)})
             return ended.result()
@@ -161,7 +161,7 @@ class _Look:
             self._over.set_exception(reason)
 
     def _count_request(self, request: Request) -> None:
-        """Those of frames and workers, too; the proxy cannot see them in its tunnels."""
+        """Count a request, also of frames and workers; the proxy can't see requests inside its tunnels."""
         parts = urlsplit(request.url)
         if parts.scheme in ("http", "https"):
             try:
@@ -221,7 +221,7 @@ class _Look:
         await asyncio.gather(
             self._cdp.send("Network.enable"),
             self._cdp.send("Page.enable"),
-            # Processor time: what else this machine does must not count.
+            # Processor time, because other work of this machine must not count.
             self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"}),
         )
         if self._visit.credentials is not None:
@@ -235,7 +235,7 @@ class _Look:
             await self._watch_use()
 
     async def _watch_use(self) -> None:
-        """Have Chromium count which functions and rules are used."""
+        """Start the tracking of used functions and CSS rules."""
         self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
         await asyncio.gather(self._cdp.send("Profiler.enable"), self._cdp.send("DOM.enable"))
         await asyncio.gather(
@@ -245,7 +245,7 @@ class _Look:
         await self._cdp.send("CSS.startRuleUsageTracking")
 
     async def _load(self, page: Page) -> None:
-        """Until the load event, and then until no request was made for a while; some pages never rest."""
+        """Wait for the load event, then until no requests are made for a while: limited, as some pages never idle."""
         limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
         began = time.monotonic()
         try:
@@ -255,7 +255,7 @@ class _Look:
         try:
             await page.wait_for_load_state("load", timeout=max(0.1, limit_s - (time.monotonic() - began)) * 1000)
         except Error:
-            return  # what was shown until now is judged; `load_s` stays None
+            return  # what has been shown so far is judged
         quiet_since = time.monotonic()
         last = self._log.last_activity_s
         gives_up = quiet_since + min(QUIET_LIMIT_S, max(0.0, limit_s - (quiet_since - began)))
@@ -273,7 +273,7 @@ class _Look:
         return int(created["executionContextId"])
 
     async def _ask(self, script: str) -> Any:
-        """What one of our scripts returns. Raises `BrowserFailed` when it does not."""
+        """Return the result of one of our scripts. Raises `BrowserFailed` if it fails."""
         answer = await self._within(
             self._cdp.send(
                 "Runtime.evaluate",
@@ -318,7 +318,7 @@ class _Look:
         return read_layout(await self._ask("layout.js"))
 
     async def _axe(self) -> AxeReport:
-        """Raises `BrowserFailed` when the page makes it take too much of the processor."""
+        """Run axe-core. Raises `BrowserFailed` if it takes too much processor time."""
         ends_cpu_s = self._bounds.usage().cpu_s + AXE_CPU_S
         running = asyncio.ensure_future(run_axe(self._cdp))
         try:
@@ -330,7 +330,7 @@ class _Look:
             running.cancel()
 
     async def _try(self, name: str, what: Awaitable[T]) -> T | None:
-        """One of several things to look at: where it fails, the others still count."""
+        """Return one part of the evidence. If it fails, record the problem and return None; other parts still count."""
         try:
             return await self._within(what)
         except (Error, BrowserFailed) as error:
@@ -338,7 +338,7 @@ class _Look:
             return None
 
     async def _within(self, what: Awaitable[T]) -> T:
-        """Raises `BrowserFailed` when the time is up, as on a page that never lets go of its thread."""
+        """Wait for the result. Raises `BrowserFailed` when the time is up, as with a page that blocks its thread."""
         try:
             return await asyncio.wait_for(what, max(0.1, self._remaining_s()))
         except TimeoutError:
@@ -349,12 +349,13 @@ class _Look:
 
     async def _close_popup(self, page: Page) -> None:
         self._popups += 1
-        with contextlib.suppress(Error):  # it may have gone by itself
+        with contextlib.suppress(Error):  # it may have closed by itself
             await (self._context if self._popups > MAX_POPUPS else page).close()
 
     def _count_document(self, event: Mapping[str, Any]) -> None:
-        """End the look at the second document: what is seen has to be the page that was asked for, and whatever else
-        fails from then on fails because of it.
+        """End the visit at the second document: all evidence must be of the requested page.
+
+        Later failures would have the navigation as their cause.
         """
         self._documents += "parentId" not in event["frame"]
         if self._documents > 1:

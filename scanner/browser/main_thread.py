@@ -1,7 +1,7 @@
-"""What the page's main thread worked on, from Chrome's own trace: each task, and the scripts that were run in them.
+"""Tasks of the page's main thread and the scripts that ran in them, from Chrome's trace.
 
-A task's length is counted in processor time, so that what else the machine does makes no page slower. The browser's
-Long Tasks API tells of tasks from 50 ms on only; on a phone those of 12 ms are as long.
+A task's length is counted in processor time, so that other work of the machine makes no page slower. The browser's Long
+Tasks API reports tasks from 50 ms only; on a phone tasks of 12 ms take as long.
 """
 
 from __future__ import annotations
@@ -19,20 +19,20 @@ from playwright.async_api import CDPSession
 from scanner.browser.evidence import Evaluation, MainThread, Task
 
 CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
-BUFFER_KB = 32 * 1024  # when it is full, the rest of a load is not traced
+BUFFER_KB = 32 * 1024  # when it is full, the rest of the load is not traced
 PART_BYTES = 1024 * 1024
 EVALUATIONS = frozenset({"EvaluateScript", "v8.evaluateModule"})
-LEAST_S = 0.0001  # shorter tasks are many, and weigh nothing
+LEAST_S = 0.0001  # shorter tasks are many, and add nothing
 
 
 @dataclass(slots=True)
 class Trace:
-    """One trace of a session's page; only one may run in a browser at a time."""
+    """A trace of a session's page. Only one may run in a browser at a time."""
 
     session: CDPSession
 
     async def start(self) -> None:
-        """Note what happens from now on. Raises Playwright's `Error`."""
+        """Start the trace. Raises Playwright's `Error`."""
         await self.session.send(
             "Tracing.start",
             {
@@ -48,7 +48,7 @@ class Trace:
         )
 
     async def stop(self) -> list[Mapping[str, Any]]:
-        """The events. Raises Playwright's `Error`."""
+        """Stop the trace and return its events. Raises Playwright's `Error`."""
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
         self.session.once("Tracing.tracingComplete", lambda event: ended.set_result(event))
         await self.session.send("Tracing.end")
@@ -64,7 +64,7 @@ class Trace:
 
 
 def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> MainThread:
-    """Tasks and scripts of the process that shows `frame`; times are since `began_s` of the browser's clock."""
+    """Return tasks and scripts of the process that shows `frame`. Times count from `began_s` of the browser's clock."""
     thread = next(
         (
             _thread(each)

@@ -1,4 +1,4 @@
-"""From the events of Chrome's DevTools protocol (domain Network) to the list of requests that a page made."""
+"""Log of a page's requests, built from events of the Chrome DevTools Protocol (domain Network)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KINDS: Mapping[str, ResourceKind] = {
     "TextTrack": ResourceKind.MEDIA,
 }
 PROGRAMMED = frozenset({"XHR", "Fetch", "EventSource", "WebSocket", "Ping", "Preflight", "CSPViolationReport"})
-# What stays open on a page that is complete.
+# Kinds of requests that stay open on a complete page.
 LASTING = frozenset({"EventSource", "WebSocket", "Media", "Ping"})
 DOCUMENT = "Document"
 
@@ -32,17 +32,17 @@ Event = Mapping[str, Any]
 @dataclass(slots=True)
 class _Entry:
     request: LoadedRequest
-    began: float  # the protocol's clock, in seconds
-    received_bytes: int = 0  # until now, where the end may never be told
+    began: float  # on the protocol's clock, in seconds
+    received_bytes: int = 0  # so far; the event for its end may never come
 
 
 class NetworkLog:
-    """Listens to one page. `requests()` is what it made so far; requests for data: and blob: are left out."""
+    """Log of the requests of one page; `requests()` returns those so far. Omits requests for data: and blob: URLs."""
 
     def __init__(self) -> None:
         self._entries: dict[str, _Entry] = {}
         self._origin_s: float | None = None  # when the navigation began
-        self._frame: object = None  # the ID of the page's own
+        self._frame: object = None  # ID of the main frame
         self.last_activity_s = 0.0
         self.in_flight: set[str] = set()
         self.left_out = 0
@@ -56,7 +56,7 @@ class NetworkLog:
         on("Network.loadingFailed", self._failed)
 
     def requests(self, render_blocking: frozenset[str] = frozenset()) -> tuple[LoadedRequest, ...]:
-        """In the order in which they began; `render_blocking` are addresses that the page waited for."""
+        """Return the requests in the order in which they began. `render_blocking` are URLs that blocked rendering."""
         found = sorted(self._entries.values(), key=lambda each: each.began)
         return tuple(
             replace(each.request, is_blocking=True) if each.request.url in render_blocking else each.request
@@ -81,7 +81,7 @@ class NetworkLog:
             self.in_flight.add(id)
         redirect = event.get("redirectResponse")
         if earlier is not None and redirect:
-            # One request with several addresses: it keeps the first address and its start.
+            # A redirected request is one entry: it keeps its first URL and start.
             earlier.request = replace(
                 earlier.request,
                 redirects=earlier.request.redirects + 1,
@@ -150,7 +150,7 @@ class NetworkLog:
 
 
 def _headers_at(response: Event, told_s: float) -> float:
-    """When the headers were there; the event itself may come later than the end of the body."""
+    """Return when the headers arrived. The event itself may come after the end of the body."""
     timing = response.get("timing") or {}
     milliseconds = float(timing.get("receiveHeadersEnd", -1))
     return float(timing["requestTime"]) + milliseconds / 1000 if milliseconds > 0 else told_s
@@ -163,7 +163,7 @@ def _wait_s(response: Event) -> float:
 
 
 def _initiator(initiator: Mapping[str, Any]) -> str:
-    """The address of the document, style sheet or script that asked; empty where the browser did not say."""
+    """Return the URL of the document, style sheet or script that made the request; empty if unknown."""
     if url := initiator.get("url"):
         return str(url)[:MAX_URL]
     frames = initiator.get("stack", {}).get("callFrames", [])

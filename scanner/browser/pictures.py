@@ -1,7 +1,7 @@
-"""Pictures of a page, for the eye only: its first screen, the page as far down as something is named, and its loading.
+"""Pictures of a page for its report: the first screen, the page down to the reported elements, and a filmstrip.
 
-No check reads them, so what cannot be had is left out. An element is shown where it stood before and after the picture
-was taken; one that moved meanwhile has no place in it.
+No check reads them, so missing ones are left out. An element gets a box only if its position is the same before and
+after the picture was taken.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ from scanner.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePi
 from scanner.browser.injected_scripts import script
 from scanner.browser.visit import BrowserFailed
 
-PICTURE_S = 5.0  # for the picture of the page
+PICTURE_S = 5.0  # for the whole page's picture
 SCREEN_BYTES = 500_000
 SCREEN_QUALITIES = (60, 25)
 WIDTH = 412
-MAX_HEIGHT = 5000  # in the picture's own pixels
+MAX_HEIGHT = 5000  # in pixels of the picture
 PAGE_BYTES = 200_000
 PAGE_QUALITIES = (50, 20)
-MARGIN = 60  # of the page below the last element that is named
-EACH_RULE = 5  # elements of a rule: as many as a report shows before "all"
+MARGIN = 60  # below the last named element
+EACH_RULE = 5  # elements per rule: as many as a report shows before "all"
 NAMED = 100
 SHIFTS = 5
 TARGETS = 20
@@ -37,9 +37,9 @@ FRAMES = 8
 FRAME = {"format": "jpeg", "quality": 50, "maxWidth": 206, "maxHeight": 412, "everyNthFrame": 1}
 FRAME_BYTES = 20_000
 KEPT_FRAMES = 80
-PAUSE_S = 0.05  # between two frames; doubled whenever there are too many
-AFTER_MS = 250  # since the last of the marks; what moves then is no longer the load
-REFRESH_MS = 20  # a frame may be drawn a refresh before the mark that is set for it
+PAUSE_S = 0.05  # between two frames; doubled when there are too many
+AFTER_MS = 250  # after the last mark; later changes are no longer part of the load
+REFRESH_MS = 20  # a frame may be drawn up to one refresh before its mark
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +49,7 @@ class _Raw:
 
 
 class Filmstrip:
-    """What the screen shows from now on, a few times a second at most."""
+    """Recorder of screenshots from its start on, at most a few per second."""
 
     def __init__(self, cdp: CDPSession) -> None:
         self._cdp = cdp
@@ -58,18 +58,18 @@ class Filmstrip:
         self._pending: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Raises Playwright's `Error`."""
+        """Start recording. Raises Playwright's `Error`."""
         self._cdp.on("Page.screencastFrame", self._keep)
         await self._cdp.send("Page.startScreencast", FRAME)
 
     async def stop(self) -> None:
-        """No more frames. Raises Playwright's `Error`."""
+        """Stop recording. Raises Playwright's `Error`."""
         await self._cdp.send("Page.stopScreencast")
         for each in self._pending:
             each.cancel()
 
     def frames(self, load: Load, began_ms: float) -> tuple[Frame, ...]:
-        """At most `FRAMES` of the load, in their order; it began so many milliseconds after 1970."""
+        """Return at most `FRAMES` frames of the load, in order. The load began `began_ms` after 1970."""
         marks = {"First paint": load.fcp_s, "Largest paint": load.lcp.time_s if load.lcp else None}
         return chosen(
             [(round(1000 * each.at_s - began_ms), base64.b64decode(each.data)) for each in self._frames],
@@ -94,14 +94,14 @@ class Filmstrip:
 
     async def _ask_for_next(self, session: int) -> None:
         await asyncio.sleep(self._pause_s)
-        with contextlib.suppress(Error):  # the page may have gone
+        with contextlib.suppress(Error):  # the page may be closed
             await self._cdp.send("Page.screencastFrameAck", {"sessionId": session})
 
 
 def chosen(frames: Sequence[tuple[int, bytes]], marks: Mapping[str, int], loaded_ms: int) -> tuple[Frame, ...]:
-    """Of all frames, each with its milliseconds since the load began, those that tell of it.
+    """Choose the frames for a filmstrip from all frames, each with its milliseconds since the load began.
 
-    The screen before anything was shown, that of each mark and the last one, and between them some at equal distances.
+    Chosen are the screen before anything was shown, the frame of each mark, the last one, and some at equal intervals.
     """
     if not frames or not marks:
         return ()
@@ -127,7 +127,7 @@ def _first_after(frames: Sequence[tuple[int, bytes]], ms: int) -> int:
 
 
 def named_first(load: Load, layout: Layout | None) -> list[str]:
-    """Selectors of what findings about the first screen may name."""
+    """Return selectors of the elements that findings about the first screen may name."""
     shifts = sorted(load.shifts, key=lambda each: -each.value)[:SHIFTS]
     found = [load.lcp.selector if load.lcp else "", *(each.source for each in shifts)]
     if layout is not None:
@@ -138,7 +138,7 @@ def named_first(load: Load, layout: Layout | None) -> list[str]:
 
 
 def named_by(axe: AxeReport | None) -> list[str]:
-    """Selectors of the first elements of each rule that found something, or could not tell."""
+    """Return selectors of the first elements of each rule with violations or incomplete results."""
     if axe is None:
         return []
     rules = [*axe.violations.values(), *axe.incomplete.values()]
@@ -146,12 +146,12 @@ def named_by(axe: AxeReport | None) -> list[str]:
 
 
 def _distinct(selectors: Iterable[str]) -> list[str]:
-    # Of a whole page there is nothing to be pointed at.
+    # A box around the whole page would show nothing.
     return [each for each in dict.fromkeys(selectors) if each not in ("", "html", "body")][:NAMED]
 
 
 async def first_screen(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
-    """The screen as it is, in the device's own pixels. Raises `BrowserFailed`, Playwright's `Error`."""
+    """Take a picture of the screen, in device pixels. Raises `BrowserFailed`, Playwright's `Error`."""
     return await _screen(cdp, world, selectors, SCREEN_QUALITIES, SCREEN_BYTES)
 
 
@@ -169,7 +169,7 @@ async def _screen(
 
 
 async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
-    """The page from its top to the lowest of the elements, as far as that is bearable; None where none is to be seen.
+    """Take a picture of the page down to the lowest element, at most `MAX_HEIGHT`; None if no element is visible.
 
     Raises `BrowserFailed`, Playwright's `Error`.
     """
@@ -182,7 +182,8 @@ async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) ->
 
 async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
     if (await cdp.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"] != 1:
-        # A page that is wider than the screen is shown smaller, and would be laid out anew; so it shows more at once.
+        # A page that is wider than the screen is zoomed out, and a full picture would change its layout. But its screen
+        # shows more of it.
         return await _screen(cdp, world, selectors, PAGE_QUALITIES, PAGE_BYTES)
     before = await _places(cdp, world, selectors)
     lowest = max((top + height for _, top, _, height in filter(None, before["boxes"])), default=0)
@@ -190,7 +191,7 @@ async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -
     if not lowest or not width:
         return None
     height = min(lowest + MARGIN, int(before["page"]["height"]), MAX_HEIGHT * width // WIDTH)
-    # For an instant Chromium lays the page out anew, also in the size that it has.
+    # Chromium lays the page out again for a moment, even if the size stays the same.
     clip = {"x": 0, "y": 0, "width": width, "height": height, "scale": WIDTH / width}
     data = await _picture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
     if data is None:
@@ -203,7 +204,7 @@ async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -
 async def _picture(
     cdp: CDPSession, qualities: Iterable[int], most_bytes: int, options: Mapping[str, Any]
 ) -> bytes | None:
-    """WebP in the best of the qualities that is small enough, if any is."""
+    """Return a WebP in the best quality that is small enough; None if none is."""
     for quality in qualities:
         taken = await cdp.send("Page.captureScreenshot", {"format": "webp", "quality": quality, **options})
         if len(taken["data"]) * 3 // 4 <= most_bytes:
@@ -229,7 +230,7 @@ async def _places(cdp: CDPSession, world: int, selectors: Sequence[str] | None) 
 def _at_rest(
     selectors: Sequence[str], before: Mapping[str, Any], after: Mapping[str, Any], height: int
 ) -> dict[str, Box]:
-    """What stood at the same place before and after, within the picture's height."""
+    """Return the boxes of elements that did not move between before and after, within the picture's height."""
     if before["scroll"] != after["scroll"]:
         return {}
     found = {}

@@ -1,4 +1,4 @@
-"""The page in a browser: one visit, and what the checks read of it."""
+"""Probes of the page in a browser: one visit, and the parts of its evidence."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ from scanner.page.evidence import Document, Page, ScanTypes
 logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 25.0
-SHARE = 0.45  # of the time that is left for the whole scan: other probes wait for this one
-# For figures that vary from load to load: the median of three.
+SHARE = 0.45  # share of the remaining time of the scan: other probes wait for this one
+# Figures vary from load to load: checks use the median of three loads.
 FURTHER_LOADS = 2
 NO_PAGE = "The page is no page that a browser shows."
 NOTHING = BrowserLoad(
@@ -33,14 +33,15 @@ NOTHING = BrowserLoad(
 
 @probe()
 def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanTypes) -> BrowserLoad:
-    """One visit behind a proxy of its own; further loads only where performance is judged. Raises `BrowserFailed`.
+    """Visit the page behind a proxy of its own, with further loads for performance scans. Raises `BrowserFailed`.
 
-    What is not HTML is not loaded: there is nothing to see.
+    A page that is not HTML is not loaded: there is nothing to see.
     """
     if not page.is_html:
         return NOTHING
     tls = page.response.tls
-    # Chromium does not know the operator's own certificates, by which the page's was found to be good.
+    # Chromium does not know the operator's own CA certificates, and the page's certificate may be trusted by one of
+    # them.
     is_trusted = tls is None or tls.trust_error is None
     trusts_anybody = not is_trusted or network.policy.ca_bundle is not None
     given = network.credentials if is_trusted else None
@@ -70,7 +71,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
 
 @probe()
 def layout(load: BrowserLoad) -> Layout:
-    """The page as it was laid out. Raises `BrowserFailed`."""
+    """Return the layout of the page. Raises `BrowserFailed`."""
     if load.layout is None:
         raise _missing(load, "layout")
     return load.layout
@@ -78,7 +79,7 @@ def layout(load: BrowserLoad) -> Layout:
 
 @probe()
 def coverage(load: BrowserLoad) -> Coverage:
-    """How much of the files was used. Raises `BrowserFailed`."""
+    """Return the coverage of scripts and style sheets. Raises `BrowserFailed`."""
     if load.files is None:
         raise _missing(load, "files")
     return Coverage(load.files)
@@ -86,7 +87,7 @@ def coverage(load: BrowserLoad) -> Coverage:
 
 @probe()
 def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
-    """axe-core's verdicts. Raises `BrowserFailed`."""
+    """Return axe-core's results. Raises `BrowserFailed`."""
     if load.axe is None:
         raise _missing(load, "axe")
     return load.axe
@@ -94,7 +95,7 @@ def axe_report(page: Page, load: BrowserLoad) -> AxeReport:
 
 @probe()
 def rendered(page: Page, document: Document, seen: Layout) -> Rendered:
-    """The markup after the page's scripts, parsed anew. Raises `BrowserFailed` where it is too long to look at."""
+    """Parse the markup after the page's scripts have run. Raises `BrowserFailed` if it is too long to examine."""
     if not page.is_html:
         raise BrowserFailed(NO_PAGE)
     if seen.markup is None:

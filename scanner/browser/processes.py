@@ -1,4 +1,4 @@
-"""The browser's processes: what they take of the machine, and their end."""
+"""Processes of the browser: measure their memory and processor time, and kill them."""
 
 from __future__ import annotations
 
@@ -19,31 +19,31 @@ TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What they hold at the moment, and what they got of the processor since each of them began."""
+    """Resources of the processes: memory now, and processor time since each of them began."""
 
     memory_bytes: int
     cpu_s: float
-    waited_s: float  # in which their main threads could have run, and had no processor
+    waited_s: float  # time in which their main threads were ready to run, but had no processor
 
 
 class Meter:
-    """Looks at a tree of processes so cheaply that it may be done several times a second.
+    """Meter of a process tree, cheap enough to run several times a second.
 
-    Only processes that are known are looked at, and their main threads' children become known: Chromium's zygotes fork
-    all others there. The memory is what each holds alone or shares by agreement, and the largest of their mapped files,
-    which all have in common: near the sum of their proportional sets, which cost a hundred times as much to be told.
-    Where the system has no such files, nothing is counted.
+    It reads only known processes, and adds the children of their main threads: Chromium's zygotes fork all others
+    there. The memory is the sum of each process' private and shared memory, plus the largest of their mapped files,
+    which all have in common. That is close to the sum of their proportional set sizes (PSS), which cost a hundred times
+    as much to read. On a system without these files in /proc, nothing is counted.
     """
 
     def __init__(self, roots: Iterable[psutil.Process]) -> None:
         self._alive = {each.pid for each in tree(roots)}
         self._cpu_s: dict[int, float] = {}
         self._waited_s: dict[int, float] = {}
-        self.usage = Usage(0, 0.0, 0.0)  # of the last look
-        self.most_bytes = 0  # of all looks
+        self.usage = Usage(0, 0.0, 0.0)  # of the last measurement
+        self.most_bytes = 0  # maximum of all measurements
 
     def look(self) -> Usage:
-        """From one thread at a time."""
+        """Measure the usage. Call it from one thread at a time."""
         private = files = 0
         pending, self._alive = list(self._alive), set()
         while pending:
@@ -64,7 +64,7 @@ class Meter:
 
 
 def _memory(pid: int) -> tuple[int, int]:
-    """Bytes that are its own, swapped or shared, and bytes of mapped files (proc(5), /proc/pid/status)."""
+    """Return the bytes of private, swapped and shared memory, and of mapped files (proc(5), /proc/pid/status)."""
     held = {"RssAnon": 0, "RssShmem": 0, "VmSwap": 0, "RssFile": 0}
     for line in (PROC / str(pid) / "status").read_text(errors="replace").splitlines():
         name, _, value = line.partition(":")
@@ -75,7 +75,7 @@ def _memory(pid: int) -> tuple[int, int]:
 
 
 def _cpu_s(pid: int) -> float:
-    # The name may hold anything, closing parentheses too; the fields behind it are numbers.
+    # The process name may contain anything, also closing parentheses; the fields after it are numbers.
     fields = (PROC / str(pid) / "stat").read_text(errors="replace").rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / TICKS
 
@@ -92,7 +92,7 @@ def _children(pid: int) -> set[int]:
 
 
 def tree(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
-    """The processes that still run and all that they started."""
+    """Return the processes that still run and all their descendants."""
     found: dict[int, psutil.Process] = {}
     for each in processes:
         with contextlib.suppress(psutil.Error):
@@ -102,17 +102,18 @@ def tree(processes: Iterable[psutil.Process]) -> list[psutil.Process]:
 
 
 def kill(processes: Iterable[psutil.Process]) -> None:
-    """End all of the tree, and wait until they have ended."""
+    """Kill the whole tree, and wait until all processes have ended."""
     found = tree(processes)
     pids = {each.pid for each in found}
     for each in found:
         with contextlib.suppress(psutil.Error, OSError):
-            # Chromium leads a group of its own, which holds those of its processes that lost their parent, too.
+            # Chromium leads a process group of its own, which also contains those of its processes that lost their
+            # parent.
             group = os.getpgid(each.pid)
             if group in pids:
                 os.killpg(group, signal.SIGKILL)
             each.kill()
-    # The driver is asyncio's child: whoever else waits for it takes its end away from there.
+    # The driver is asyncio's child process: another waiter would take its exit status away from asyncio.
     psutil.wait_procs([each for each in found if _parent(each) != os.getpid()], timeout=STOP_S)
 
 

@@ -1,4 +1,4 @@
-"""Why a page could not be looked at in the browser, in words for the report."""
+"""Messages for the report on why the browser could not examine a page."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ STARVED = f"{OUT_OF_TIME} This server was busy with other work."
 
 
 def overrun(began: Usage, now: Usage, limit_s: float) -> str:
-    """Why a visit did not end in time, for the report: only a page that got the processor kept anything busy.
+    """Return why a visit did not end in time. Only a page that got the processor is said to have kept it busy.
 
-    What a page that got little of it would have done with more cannot be told, so nobody is blamed.
+    A page that got little of the processor might have ended in time with more, so nobody is blamed.
     """
     if now.cpu_s - began.cpu_s >= limit_s / 2:
         return BUSY
@@ -22,7 +22,7 @@ def overrun(began: Usage, now: Usage, limit_s: float) -> str:
 
 
 def explain(error: Error) -> str:
-    """For the report. Playwright's first line is about the call; the network error's name says what happened."""
+    """Return a message for Playwright's error. Its first line is about the call; the network error's name says more."""
     message = error.message
     start = message.find("net::")
     if start >= 0:

@@ -1,5 +1,5 @@
-// A CSS selector that leads to an element, and to no other, from the nearest unique ID or the root; and its start tag.
-// Methods are taken from prototypes: a form that names its fields after them would hide them.
+// A CSS selector that matches one element and no other, starting at the nearest unique ID or the root; and its start tag.
+// Methods are taken from prototypes, because a form's fields with the same names would hide them.
 const LEVELS = 100;
 const attribute = (node, name) => Element.prototype.getAttribute.call(node, name) || '';
 const parentOf = (node) => Object.getOwnPropertyDescriptor(Node.prototype, 'parentElement').get.call(node);

@@ -1,4 +1,4 @@
-"""The browser of a scan: `WarmBrowser` in `warm` is the real one, and needs the optional extra `browser`."""
+"""Interface of the browser for a scan. The implementation, `warm.WarmBrowser`, needs the optional extra `browser`."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from scanner.net.proxy import BrowserProxy
 
 
 class BrowserFailed(NetError):
-    """The browser could not load the page, or died of it; the message is for the report."""
+    """The browser could not load the page, or crashed; the message is for the report."""
 
     code = "BROWSER_FAILED"
 
 
 class PageCrashed(BrowserFailed):
-    """The page's process ended by itself."""
+    """The page's renderer process ended by itself."""
 
 
 class Part(StrEnum):
-    """What costs the processor something to gather, and not every scan reads."""
+    """Parts of the evidence that cost processor time and are not needed by every scan."""
 
     COVERAGE = "coverage"
     LAYOUT = "layout"
@@ -43,12 +43,12 @@ READ_BY: Mapping[ScanType, frozenset[Part]] = {
 
 
 def parts_for(types: Iterable[ScanType]) -> frozenset[Part]:
-    """What scans of these types read of a visit."""
+    """Return the parts that scans of these types need."""
     return frozenset().union(*(READ_BY[each] for each in types))
 
 
 def user_agent_of(version: str, service: str) -> str:
-    """That of Chrome on a phone, which sites know what to send to, with our own name in it."""
+    """Return the User-Agent of Chrome on a phone, which sites recognize, with this service's name added."""
     major = version.partition(".")[0]
     chrome = f"AppleWebKit/537.36 (KHTML, like Gecko) Chrome/{major}.0.0.0 Mobile Safari/537.36"
     return f"Mozilla/5.0 (Linux; Android 10; K) {chrome} {service}"
@@ -56,10 +56,10 @@ def user_agent_of(version: str, service: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Visit:
-    """What to load, how, and which parts of it to gather.
+    """A visit: the page to load, how to load it, and the parts of evidence to gather.
 
-    `again`: how many further loads there may be, for the spread of the figures.
-    Only where there may be some, the main thread's tasks are traced, in the first two loads: nobody else asks for them.
+    `again` is the maximum number of further loads, to measure how much the figures vary. If it is above 0, the first
+    two loads are traced for the main thread's tasks; nothing else needs the trace.
     """
 
     url: str
@@ -67,17 +67,17 @@ class Visit:
     user_agent: str
     time_limit_s: float
     again: int = 0
-    trusts_anybody: bool = False  # the page's own certificate is not trusted, and that was found already
+    trusts_anybody: bool = False  # the page's certificate is not trusted, as another probe already found
     parts: frozenset[Part] = frozenset(Part)
     credentials: OriginCredentials | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """The browsers of a process: how many were started, how many ended and why, and what all of them took.
+    """Statistics of a process' browsers: number of starts, ends by reason, and processor time.
 
-    `ends` by reason: worn, unneeded (for a while, or its process ends), memory, failed. `cpu_s` is that of their visits
-    and of their starts.
+    Reasons in `ends`: worn, unneeded (idle for a while, or the process ends), memory, failed. `cpu_s` is the time of
+    their visits and their starts.
     """
 
     starts: int
@@ -86,7 +86,7 @@ class History:
 
 
 class Browser(Protocol):
-    """Loads pages. Thread-safe, one load at a time."""
+    """Browser that loads pages. Thread-safe, one load at a time."""
 
     def load(self, visit: Visit) -> BrowserLoad:
         """Load the page in a fresh context. Raises `BrowserFailed`."""

@@ -1,4 +1,4 @@
-// What the browser itself noted of the load. All times in milliseconds since the navigation began.
+// The browser's own performance entries of the load. Times are milliseconds since the navigation began.
 (async () => {
   const observed = (type) => new Promise((done) => {
     const entries = [];
@@ -28,7 +28,7 @@
       isLazy: Boolean(last.element) && attribute(last.element, 'loading').toLowerCase() === 'lazy',
       isHigh: Boolean(last.element) && attribute(last.element, 'fetchpriority').toLowerCase() === 'high',
     } : null,
-    // Emulation of a phone marks early shifts as caused by input; there was none.
+    // Phone emulation marks early shifts as caused by input, although there was none.
     layoutShifts: shifts.map((each) => ({time: each.startTime, value: each.value, source: shown(each)})),
     began: performance.timeOrigin, // milliseconds since 1970
     load: navigation.loadEventEnd || null,

@@ -1,6 +1,6 @@
-"""A Chromium that stays: started for the first page, thrown away after fifty, for any oddity, and when nobody needs it.
+"""A Chromium that stays running: started for the first page; ended after fifty loads, any failure, or when idle.
 
-Playwright runs in a thread of its own. Whatever hangs in there, the caller's deadline ends it: every process is killed.
+Playwright runs in a thread of its own. If it hangs, the caller's deadline kills every process.
 """
 
 from __future__ import annotations
@@ -38,28 +38,29 @@ T = TypeVar("T")
 MAX_LOADS = 50
 IDLE_S = 300.0
 START_S = 20.0
-GRACE_S = 2.0  # beyond a visit's own limit, before everything is killed
+GRACE_S = 2.0  # after a visit's own limit, before everything is killed
 LOOK_EVERY_S = 0.25
-MEMORY_MIB = 800  # of all processes; about 300 of them go to a page without anything
+MEMORY_MIB = 800  # of all processes; an empty page takes about 300
 FOLDER = "scan-browser-"
-NODE = "PLAYWRIGHT_NODEJS_PATH"  # Playwright's own
-# MiB. Left alone, Node collects its garbage so late that the driver takes as much as the browser.
+NODE = "PLAYWRIGHT_NODEJS_PATH"  # a variable that Playwright reads
+# Limits in MiB. Without them Node collects garbage so late that the driver takes as much memory as the browser.
 DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
 
 START_DRIVER = Path(__file__).with_name("start-driver")
-# Why a browser ends of which nothing is wrong.
+# Reasons to end a browser that works.
 SOUND = frozenset({"worn", "unneeded"})
 DIED = "The browser died while it loaded the page."
 
 
 class TooMuchMemory(BrowserFailed):
-    """The page made the browser hold more than it may."""
+    """The page made the browser exceed its memory limit."""
 
 
 class WarmBrowser:
     """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement.
 
-    `memory_mib` is what all of its processes may hold together; with `sandbox` it does not start where it gets none.
+    `memory_mib` is the limit for all its processes together. With `sandbox`, it does not start if a sandbox is
+    impossible.
     """
 
     def __init__(self, program: Path, *, memory_mib: int = MEMORY_MIB, sandbox: bool = True) -> None:
@@ -75,7 +76,7 @@ class WarmBrowser:
 
     @property
     def history(self) -> History:
-        """What became of the browsers so far, and what they took."""
+        """Return the statistics of the browsers so far."""
         return History(self._starts, dict(self._ends), self._cpu_s)
 
     def __enter__(self) -> WarmBrowser:
@@ -85,7 +86,7 @@ class WarmBrowser:
         self.close()
 
     def load(self, visit: Visit) -> BrowserLoad:
-        """See `Browser.load`. After a failure the next visit gets a new browser."""
+        """Load a page, see `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
             self._cancel_idle_timer()
             if self._running is None:
@@ -105,7 +106,7 @@ class WarmBrowser:
                 self._drop("failed")
                 raise BrowserFailed(overrun(began, meter.usage, visit.time_limit_s)) from None
             except PageCrashed:
-                # V8 ends a page whose scripts want more than it was given before all processes hold too much.
+                # V8 ends a page whose scripts exceed their limit before all processes together exceed the browser's.
                 is_memory = meter.most_bytes > self._memory_bytes / 2
                 self._drop("memory" if is_memory else "failed")
                 if is_memory:
@@ -118,17 +119,17 @@ class WarmBrowser:
                 self._drop("failed")
                 raise
             finally:
-                # What it took to start belongs to the first visit.
+                # The first visit includes the processor time of the start.
                 self._cpu_s += meter.usage.cpu_s - (began.cpu_s if running.loads else 0.0)
             if found.problems:
-                # A page that is busy may not let its context be closed, which was not even tried.
+                # The context is still open: a busy page might not let it be closed.
                 self._drop("failed")
                 return found
             running.loads += 1
             if running.loads >= MAX_LOADS:
                 self._drop("worn")
             else:
-                # A browser without work holds 250 MiB.
+                # An idle browser uses 250 MiB.
                 self._idle_timer = threading.Timer(IDLE_S, self.close)
                 self._idle_timer.daemon = True
                 self._idle_timer.start()
@@ -163,7 +164,7 @@ class WarmBrowser:
 
 @dataclass(slots=True)
 class _Running:
-    """One start of Playwright and Chromium, with the folder that holds all their files."""
+    """A running Playwright and Chromium, with the folder for all their files."""
 
     folder: Path
     loop: asyncio.AbstractEventLoop
@@ -175,11 +176,11 @@ class _Running:
 
     @classmethod
     def start(cls, program: Path, memory_bytes: int, sandbox: bool) -> _Running:
-        """Raises `BrowserFailed` when it does not come up."""
+        """Start Playwright and Chromium. Raises `BrowserFailed` if they do not start."""
         _sweep()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(_note)  # a driver that is killed leaves calls behind that nobody waits for
+        loop.set_exception_handler(_note)  # a killed driver leaves calls that nobody awaits
         thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
         thread.start()
         before = {each.pid for each in psutil.Process().children()}
@@ -200,7 +201,7 @@ class _Running:
         return cls(folder, loop, thread, playwright, browser, tree(drivers))
 
     def run(self, what: Coroutine[Any, Any, T], limit_s: float, look: Callable[[], object] = lambda: None) -> T:
-        """From any thread; `look` is called every quarter of a second. Raises what these raise, and TimeoutError."""
+        """Run a coroutine, from any thread; call `look` four times a second. Raises their errors, and TimeoutError."""
         future = asyncio.run_coroutine_threadsafe(what, self.loop)
         ends = time.monotonic() + limit_s
         try:
@@ -213,14 +214,14 @@ class _Running:
             future.cancel()
 
     def stop(self, *, is_sound: bool) -> None:
-        """Ask where there is reason to hope, then kill what is left."""
+        """Close a working browser, then kill the remaining processes."""
         left = tree(self.processes)
         if is_sound:
             with contextlib.suppress(Error, concurrent.futures.TimeoutError):
                 self.run(self.browser.close(), STOP_S)
         else:
             kill(left)
-        # Also after a kill: it takes the driver's end in, which asyncio would complain about otherwise.
+        # Also after a kill: it collects the driver's exit status, otherwise asyncio would complain.
         with contextlib.suppress(Exception, concurrent.futures.TimeoutError):
             self.run(self.playwright.stop(), STOP_S)
         kill(left)
@@ -232,7 +233,7 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 async def _launch(folder: Path, options: Mapping[str, Any]) -> tuple[Playwright, Browser]:
-    # Playwright's driver takes its program, and what that hands on, from our own environment.
+    # Playwright's driver takes the path of Node, and the variables it passes on, from the environment of this process.
     node = os.environ.get(NODE) or str(Path(playwright.__file__).with_name("driver") / "node")
     handed = {"BROWSER_NODE": node, "BROWSER_NODE_OPTIONS": DRIVER_MEMORY, "BROWSER_FOLDER": str(folder)}
     with _environment(handed | {NODE: str(START_DRIVER)}):
@@ -260,7 +261,7 @@ def _environment(variables: dict[str, str]) -> Iterator[None]:
 
 def _is_driver(process: psutil.Process) -> bool:
     try:
-        return any("playwright" in each for each in process.cmdline()[:3])  # a shell is named before
+        return any("playwright" in each for each in process.cmdline()[:3])  # the script's shell may come first
     except psutil.Error:
         return False
 
@@ -282,7 +283,7 @@ def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path
 
 
 def _sweep() -> None:
-    """Remove what processes left behind that were killed themselves."""
+    """Remove the folders of processes that were killed."""
     for folder in Path(tempfile.gettempdir()).glob(f"{FOLDER}*"):
         owner = folder.name.removeprefix(FOLDER).partition("-")[0]
         if owner.isdecimal() and not psutil.pid_exists(int(owner)):

@@ -1,4 +1,4 @@
-"""What a load looked like, request by request: for the eye, and bounded, so that a report stays small."""
+"""Waterfall of a load's requests for the report, limited so that a report stays small."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ URL_LENGTH = 200
 
 
 def waterfall(load: Load) -> Waterfall | None:
-    """Of an unthrottled load; None where nothing was requested."""
+    """Return the waterfall of an unthrottled load; None if nothing was requested."""
     if not load.requests:
         return None
     marks = {

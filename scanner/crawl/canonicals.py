@@ -1,4 +1,4 @@
-"""Which URL a page names as its canonical one (RFC 6596)."""
+"""Canonical URL of a page (RFC 6596)."""
 
 from __future__ import annotations
 
@@ -10,34 +10,34 @@ import ada_url
 from scanner.crawl.link_relations import ELEMENT, RelatedLink, related_links, same_escapes
 from scanner.page.evidence import Document, Page
 
-# A canonical link with one of these speaks of another version of the page, and search engines skip it.
+# A canonical link with one of these attributes refers to another version of the page; search engines ignore it.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
-# The page that a folder stands for, under its own name.
+# A folder's index page under its own name.
 INDEX_PAGE = re.compile(r"/(?:index|default|home)(?:\.\w+)?", re.IGNORECASE)
 
 
 @dataclass(frozen=True, slots=True)
 class Canonicals:
-    """Every canonical link of a page that counts by its place: in the head, and in Link headers."""
+    """Every canonical link of a page that counts because of its place: in the head, or in a Link header."""
 
     page_url: str
     links: tuple[RelatedLink, ...] = ()
 
     @property
     def url(self) -> str | None:
-        """The one URL that the links agree on; None without any, or when they contradict."""
+        """Return the one URL that the links agree on; None if there are none, or they contradict each other."""
         urls = {each.url for each in self.links if not qualifier(each) and each.reference.strip()}
         return urls.pop() if len(urls) == 1 else None
 
     @property
     def own_urls(self) -> frozenset[str]:
-        """The URLs that mean this page, in the form of `same_escapes`: its own, and its canonical one."""
+        """Return the URLs of this page, in the form of `same_escapes`: its own, and its canonical one."""
         own = self.page_url.partition("#")[0]
         return frozenset({same_escapes(own), same_escapes(self.url or own)})
 
 
 def read_canonicals(page: Page, document: Document) -> Canonicals:
-    """The canonical links of a page; the URL of an empty link element is None."""
+    """Return the canonical links of a page; an empty link element has the URL None."""
     links = (
         each if each.source != ELEMENT or each.reference.strip() else replace(each, url=None)
         for each in related_links(page, document, "canonical")
@@ -47,7 +47,7 @@ def read_canonicals(page: Page, document: Document) -> Canonicals:
 
 
 def qualifier(link: RelatedLink) -> str:
-    """The attribute for which search engines ignore a canonical link; empty where they do not."""
+    """Return the attribute because of which search engines ignore a canonical link; empty if there is none."""
     return next((name for name in QUALIFIERS if link.attributes.get(name)), "")
 
 

@@ -1,4 +1,4 @@
-"""Files compressed with gzip, decompressed in pieces, so that a bomb never fills the memory."""
+"""Decompression of gzip files in pieces, so that a decompression bomb never fills the memory."""
 
 from __future__ import annotations
 
@@ -8,17 +8,17 @@ from collections.abc import Iterable, Iterator
 GZIP_MAGIC = b"\x1f\x8b"
 PIECE_BYTES = 64 * 1024
 MAX_LAYERS = 2  # a compressed file may be sent compressed once more
-MAX_GZIP_MEMBERS = 2_000  # those of bgzip hold 64 KiB each
+MAX_GZIP_MEMBERS = 2_000  # a member of bgzip has 64 KiB
 
 
 class BrokenGzip(Exception):
-    """Why a file can't be decompressed, as a clause."""
+    """A file can't be decompressed; the message is a clause that says why."""
 
 
 def decompressed(content: bytes, is_cut: bool) -> Iterator[bytes]:
-    """The content in pieces, decompressed where it begins as gzip does, whatever its name or type says.
+    """Yield the content in pieces. It is decompressed if it begins like gzip, regardless of its name or type.
 
-    `is_cut`: only its beginning is there. Raises `BrokenGzip`, at the piece that is.
+    `is_cut`: only the beginning of the file is given. Raises `BrokenGzip` at the broken piece.
     """
     pieces: Iterator[bytes] = (content[at : at + PIECE_BYTES] for at in range(0, len(content), PIECE_BYTES))
     for _ in range(MAX_LAYERS):
@@ -37,7 +37,7 @@ def _joined(first: bytes, rest: Iterable[bytes]) -> Iterator[bytes]:
 
 
 def _inflated(pieces: Iterable[bytes], is_cut: bool) -> Iterator[bytes]:
-    """What a gzip file's members hold (RFC 1952), in pieces; zeros and garbage after the last are ignored."""
+    """Yield the content of a gzip file's members (RFC 1952) in pieces. Ignores zeros and garbage after the last."""
     decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
     members = 1
     for piece in pieces:

@@ -1,4 +1,4 @@
-"""The rules that a page gives search engines: robots meta elements and X-Robots-Tag header lines, joined."""
+"""Indexing rules of a page for search engines: robots meta elements and X-Robots-Tag header lines together."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live
 
 HEADER = "X-Robots-Tag"
-MAX_LENGTH = 5_000  # characters of one line or element
+MAX_LENGTH = 5_000  # characters per line or element
 EVERYBODY = "robots"
-# Crawlers that a meta element may be named for; other names are other metas.
+# Crawlers that a meta element may address by its name; other names are other metas.
 META_NAMES = frozenset(
     {
         EVERYBODY,
@@ -33,17 +33,17 @@ META_NAMES = frozenset(
         "applebot",
     }
 )
-# Whom it matters to searchers that a rule excludes; others are no search engines, such as GPTBot.
+# Search engines: excluding them matters to people who search. Other crawlers are none, such as GPTBot.
 SEARCH_ENGINES = (META_NAMES - {EVERYBODY}) | {
     *("googlebot-image", "googlebot-video", "bingpreview", "yandeximages", "baiduspider-image", "yahoo", "naverbot"),
     *("yeti", "seznambot", "sogou", "petalbot", "qwantbot", "qwantify", "mojeekbot", "coccocbot", "360spider"),
 }
-# Rules with a value behind a colon; before any other colon in a header stands a crawler's name.
+# Rules with a value after a colon; before any other colon in a header is a crawler's name.
 WITH_VALUE = frozenset(
     {"unavailable_after", "max-snippet", "max-image-preview", "max-video-preview", "indexifembedded"}
 )
 NAMED = re.compile(r"([^\s:,]+)\s*:\s*(.*)", re.DOTALL)
-# How a date in the forms of RFC 822, RFC 850 or ISO 8601 goes on behind a comma.
+# The continuation of a date in the form of RFC 822, RFC 850 or ISO 8601 after a comma.
 DATE_REST = re.compile(r"\s*\d")
 ISO_DATE = re.compile(r"(\d{4}-\d\d-\d\d)(?:[T ]+(\d\d:\d\d(?::\d\d)?))?\s*(.*)")
 SHORT_DATE = re.compile(r"(?:\w+,\s*)?\d{1,2}[ -]\w{3,}[ -]\d{2,4}")
@@ -51,7 +51,7 @@ SHORT_DATE = re.compile(r"(?:\w+,\s*)?\d{1,2}[ -]\w{3,}[ -]\d{2,4}")
 
 @dataclass(frozen=True, slots=True)
 class IndexingRule:
-    """One rule: `agent` is lower case, EVERYBODY for all; `source` is the header's or the element's name."""
+    """An indexing rule. `agent` is lower case, EVERYBODY for all; `source` is the name of the header or element."""
 
     agent: str
     name: str
@@ -65,7 +65,7 @@ class IndexingRule:
 
     @property
     def shown(self) -> str:
-        """The rule with where it stands: "noindex in X-Robots-Tag"."""
+        """Return the rule and its source: "noindex in X-Robots-Tag"."""
         written = f"{self.name}: {self.value}" if self.value else self.name
         to = "" if self.agent == EVERYBODY or "<" in self.source else f" for {self.agent}"
         return f"{written} in {self.source}{to}"
@@ -73,31 +73,31 @@ class IndexingRule:
 
 @dataclass(frozen=True, slots=True)
 class IndexingRules:
-    """Every rule of a page, and those that keep it out of an index at the scan's time."""
+    """Every indexing rule of a page, and those that keep it out of an index at the scan's time."""
 
     rules: tuple[IndexingRule, ...] = ()
     excluding: tuple[IndexingRule, ...] = ()
 
     @property
     def decisive(self) -> tuple[IndexingRule, ...]:
-        """Those of `excluding` that hold for Google."""
+        """Return the rules in `excluding` that apply to Google."""
         return tuple(rule for rule in self.excluding if rule.is_for_google)
 
     @property
     def unreadable_dates(self) -> list[IndexingRule]:
-        """`unavailable_after` rules whose date search engines ignore, as it can't be read."""
+        """Return `unavailable_after` rules with an invalid date, which search engines ignore."""
         return [rule for rule in self.rules if rule.name == "unavailable_after" and parse_date(rule.value) is None]
 
     @property
     def ambiguous(self) -> list[IndexingRule]:
-        """Rules that were meant to keep the page out, but run into others without a comma between them."""
+        """Return rules that were meant to exclude the page, but are joined to others without a comma."""
         return [rule for rule in self.rules if len(words := re.split(r"[\s;]+", rule.name)) > 1 and "noindex" in words]
 
 
 def read_indexing_rules(page: Page, document: Document, now: datetime) -> IndexingRules:
-    """The rules in header lines, then in the document; meta elements in the body count too.
+    """Return the rules in header lines, then those in the document; meta elements in the body count, too.
 
-    A rule that allows never outweighs one that excludes.
+    A rule that allows indexing never overrides one that excludes.
     """
     found: list[IndexingRule] = []
     for line in page.headers.all(HEADER):
@@ -109,13 +109,13 @@ def read_indexing_rules(page: Page, document: Document, now: datetime) -> Indexi
 
 
 def robots_name(meta: LexborNode) -> str:
-    """The crawler's name that a meta element has, EVERYBODY among them; empty for other metas."""
+    """Return the crawler that a meta element addresses, EVERYBODY included; empty for other metas."""
     name = (attribute(meta, "name") or "").strip().lower()
     return name if name in META_NAMES else ""
 
 
 def parse_date(text: str) -> datetime | None:
-    """A date of RFC 822, RFC 850 or ISO 8601, with or without a time, as an aware moment."""
+    """Parse a date of RFC 822, RFC 850 or ISO 8601, with or without a time, as an aware datetime."""
     text = text.strip()
     if SHORT_DATE.fullmatch(text):
         text += " 00:00:00 GMT"
@@ -141,7 +141,7 @@ def _excludes(rule: IndexingRule, now: datetime) -> bool:
 
 
 def _rules(text: str, agent: str, source: str, *, names_agents: bool) -> Iterator[IndexingRule]:
-    """The rules of one header line or meta element. In a header, a name with a colon changes whom they are for."""
+    """Yield the rules of one header line or meta element. In a header, a name with a colon sets the crawler."""
     pieces = text[:MAX_LENGTH].split(",")
     while pieces:
         piece = pieces.pop(0).strip()

@@ -1,4 +1,4 @@
-"""Links that a page names by their relation, such as `canonical`: link elements in the head, and Link headers."""
+"""Links by relation, such as `canonical`: link elements in the head, and Link headers (RFC 8288)."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LINK_PARAMETER = re.compile(r"""\s*;\s*([\w!#$&+.^`|~*-]+)\s*(?:=\s*(?:"((?:[^"\
 
 @dataclass(frozen=True, slots=True)
 class RelatedLink:
-    """One link. `url` is absolute, without a fragment; None when it is no http(s) URL. `source` is one of the above.
+    """A link with a relation. `url` is absolute, without fragment; None if not http(s). `source` is ELEMENT or HEADER.
 
     `attributes` are those of the element, or the parameters of the header.
     """
@@ -34,17 +34,17 @@ class RelatedLink:
 
 
 def is_absolute(reference: str) -> bool:
-    """Whether a reference names scheme and host of a website."""
+    """Return True if a reference has an http(s) scheme."""
     return ABSOLUTE.match(reference.strip()) is not None
 
 
 def same_escapes(url: str) -> str:
-    """The URL with its percent escapes in capitals (RFC 3986, section 6.2.2.1); WordPress writes small ones."""
+    """Return the URL with upper-case percent escapes (RFC 3986, section 6.2.2.1); WordPress writes lower case."""
     return ESCAPE.sub(lambda found: found[0].upper(), url)
 
 
 def related_links(page: Page, document: Document, relation: str) -> Iterator[RelatedLink]:
-    """The links of a relation (lower case): those in the head, then those in Link headers."""
+    """Yield the links with a relation (lower case): those in the head, then those in Link headers."""
     for node in live(document, "head > link[rel][href]"):
         if relation in (attribute(node, "rel") or "").lower().split():
             reference = attribute(node, "href") or ""
@@ -56,7 +56,7 @@ def related_links(page: Page, document: Document, relation: str) -> Iterator[Rel
 
 
 def header_links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
-    """The links of all Link headers (RFC 8288, section 3): reference and parameters, the first of each."""
+    """Yield the links of all Link headers (RFC 8288, section 3): reference and parameters, the first of each name."""
     for line in page.headers.all("Link"):
         position = 0
         while (target := LINK_TARGET.match(line, position)) is not None:
@@ -67,7 +67,7 @@ def header_links(page: Page) -> Iterator[tuple[str, dict[str, str]]]:
                 quoted = re.sub(r"\\(.)", r"\1", parameter[2]) if parameter[2] is not None else parameter[3]
                 parameters.setdefault(parameter[1].lower(), quoted or "")
             yield target[1].strip(), parameters
-            # Whatever stands behind it is skipped up to the next link.
+            # Skip anything else up to the next link.
             following = line.find(",", position)
             if following < 0:
                 break

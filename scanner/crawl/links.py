@@ -1,4 +1,4 @@
-"""The links of a page: where they lead, whether a machine may follow them, and which lead to a private machine."""
+"""Links of a page: their targets, whether a crawler may follow them, and references to private machines."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ from scanner.page.registrable_domain import is_same_site
 
 T = TypeVar("T")
 
-# A page with more has a list made by a machine, whose links are alike.
+# A page with more links has a generated list, whose links are alike.
 MAX_LINKS = 3_000
-# Words of addresses that change something for whoever follows them. Those that are no ordinary words count
-# anywhere, the others at the beginning of a piece of the path or of the query: “how-to-remove-stains” is a page.
+# Words in URLs whose request changes something. Words that are not ordinary ones count anywhere; the others only at the
+# beginning of a piece of the path or query, because “how-to-remove-stains” is a page.
 ACTING_ANYWHERE = re.compile(
     r"log[-_]?(?:out|off)|sign[-_]?(?:out|off)|unsubscribe|opt[-_]?out|add[-_]?(?:to[-_]?)?(?:cart|basket|bag|wishlist)"
     r"|abmelde|ausloggen|abbestellen|deconnexion|desconnexion|desabonn|cerrar-?sesion|cancelar-?suscripcion"
@@ -36,10 +36,10 @@ ACTING_FIRST = re.compile(
     r"|(?i:add)(?![a-z-]))"
 )
 ACTION = re.compile(r"[?&;](?:action|do|op|cmd|command|task)=", re.IGNORECASE)
-# A link that works once, or for one visitor.
+# A link that works once, or for one visitor only.
 ONE_TIME = re.compile(r"[?&;][\w-]{0,20}?(?:nonce|token|csrf|otp|signature)=", re.IGNORECASE)
 
-# RFC 6761, RFC 6762, RFC 8375, ICANN's “internal”, and a custom of routers.
+# RFC 6761, RFC 6762, RFC 8375, ICANN's “internal”, and “lan”, which routers use.
 PRIVATE_SUFFIXES = ("localhost", "local", "test", "internal", "lan", "home.arpa")
 PRIVATE_NETWORKS = tuple(
     ipaddress.ip_network(each)
@@ -48,7 +48,7 @@ PRIVATE_NETWORKS = tuple(
         *("::1/128", "::/128", "fc00::/7", "fe80::/10"),
     )
 )
-# Whatever else a reference is, it leads to the host of the document's base.
+# References with a scheme or a host. Any other reference leads to the host of the document's base.
 ELSEWHERE = re.compile(r"\s*(?:[a-z][a-z0-9+.-]*:|[/\\]{2})", re.IGNORECASE)
 ATTRIBUTES = ("href", "xlink:href", "src", "action", "formaction", "data", "poster", "content", "srcset")
 HOLDERS = ", ".join(f"[{name}]" for name in ATTRIBUTES if name not in ("content", "xlink:href")) + ", use, image, meta"
@@ -57,10 +57,10 @@ CARDS = ("og:", "twitter:")
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """One link to another page: `url` is absolute, without a fragment.
+    """A link to another page. `url` is absolute, without a fragment.
 
-    `is_internal`: it leads to the page's own site, whatever the subdomain; `is_same_host`: to its host, with www or
-    without.
+    `is_internal`: the target is on the page's site, on any subdomain; `is_same_host`: it is on its host, with or
+    without www.
     """
 
     node: LexborNode
@@ -70,12 +70,12 @@ class Link:
 
     @property
     def relations(self) -> frozenset[str]:
-        """The tokens of its rel attribute."""
+        """Return the tokens of the rel attribute."""
         return frozenset((attribute(self.node, "rel") or "").lower().split())
 
     @property
     def may_be_followed(self) -> bool:
-        """Whether asking for its address changes nothing, as far as its markup and its address tell."""
+        """Return True if requesting the link changes nothing, judging by its markup and URL."""
         names = self.node.attributes
         if "nofollow" in self.relations or "download" in names or "data-method" in names or "data-confirm" in names:
             return False
@@ -84,13 +84,13 @@ class Link:
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:
-    """The links of a page to other pages, in its order."""
+    """The links of a page to other pages, in the page's order."""
 
     links: tuple[Link, ...] = ()
 
 
 def read_links(page: Page, document: Document) -> PageLinks:
-    """The links among the first `MAX_LINKS` elements that may be some."""
+    """Return the links among the first `MAX_LINKS` a and area elements."""
     return PageLinks(tuple(_links(page, document)))
 
 
@@ -109,27 +109,27 @@ def _links(page: Page, document: Document) -> Iterator[Link]:
 
 
 def reference_of(node: LexborNode) -> str | None:
-    """Where an element leads as it is written, in SVG too; None where it is no link."""
+    """Return the target of an element as written, also in SVG; None if it is not a link."""
     reference = attribute(node, "href")
     return attribute(node, "xlink:href") if reference is None else reference
 
 
 def changes_state(url: str) -> bool:
-    """Whether an address speaks of something that is done when it is asked for: a log-out, a deletion, a purchase."""
+    """Return True if the URL suggests that requesting it has an effect: a log-out, a deletion, a purchase."""
     parsed = ada_url.URL(url)
     address = unquote(parsed.pathname + parsed.search)
     return any(pattern.search(address) for pattern in (ACTING_ANYWHERE, ACTING_FIRST, ACTION, ONE_TIME))
 
 
 def sampled(items: Sequence[T], count: int) -> list[T]:
-    """At most `count` of them, evenly spaced from the first on."""
+    """Return at most `count` of the items, evenly spaced from the first on."""
     size = min(count, len(items))
     return [items[position * len(items) // size] for position in range(size)]
 
 
 @dataclass(frozen=True, slots=True)
 class LocalAddress:
-    """One reference to a local or private machine as it is written, and the tag and attribute that it stands in."""
+    """A reference to a local or private machine as written, with its tag and attribute."""
 
     tag: str
     attribute: str
@@ -137,7 +137,7 @@ class LocalAddress:
 
 
 def is_local_host(host: str) -> bool:
-    """Whether a host is the visitor's own machine or one of a private network."""
+    """Return True if a host is the visitor's own machine or in a private network."""
     host = host.strip("[].").lower()
     try:
         address = ipaddress.ip_address(host)
@@ -149,9 +149,9 @@ def is_local_host(host: str) -> bool:
 
 
 def local_addresses(document: Document) -> Iterator[LocalAddress]:
-    """What the markup links, loads or sends to local and private machines, or from a visitor's disk.
+    """Yield the references in the markup to local and private machines, or to files on a visitor's disk.
 
-    A link whose text shows the host is meant for the reader: “Open http://localhost:3000”.
+    A link whose text shows the host is meant for the reader, and left out: “Open http://localhost:3000”.
     """
     base_is_local = is_local_host(document.base.host)
     for node in live(document, HOLDERS):
@@ -169,7 +169,7 @@ def local_addresses(document: Document) -> Iterator[LocalAddress]:
 
 
 def _is_local(url: ada_url.URL) -> bool:
-    if url.protocol == "file:" or len(url.protocol) == len("c:"):  # a drive of Windows
+    if url.protocol == "file:" or len(url.protocol) == len("c:"):  # a Windows drive
         return True
     return url.protocol in ("http:", "https:", "ws:", "wss:", "ftp:") and is_local_host(url.hostname)
 
@@ -179,7 +179,7 @@ def _is_shown(node: LexborNode, url: ada_url.URL) -> bool:
 
 
 def _is_card(node: LexborNode) -> bool:
-    """Whether a meta element names an address for sharing."""
+    """Return True if a meta element has a URL for sharing (Open Graph or Twitter card)."""
     name = attribute(node, "property") or attribute(node, "name") or ""
     return name.strip().lower().startswith(CARDS) and "://" in (attribute(node, "content") or "")[:10]
 

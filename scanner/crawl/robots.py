@@ -1,6 +1,6 @@
-"""robots.txt as RFC 9309 reads it, with the leniency of Google's parser where the RFC leaves it open.
+"""Parser of robots.txt by RFC 9309, as lenient as Google's parser where the RFC leaves it open.
 
-Every rule keeps the line that it stands on, so that a report can quote what decided.
+Every rule keeps its line, so that a report can quote the rule that decided.
 """
 
 from __future__ import annotations
@@ -13,18 +13,18 @@ from urllib.parse import quote
 
 from scanner.messages import KIB, excerpt
 
-MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: what is beyond need not be read
+MAX_BYTES = 500 * KIB  # RFC 9309, section 2.5: the rest need not be read
 
-ROBOTS_PATH = "/robots.txt"  # which is always allowed
+ROBOTS_PATH = "/robots.txt"  # always allowed
 GOOGLEBOT = "googlebot"
-# The crawlers of other search engines, and the product tokens that robots.txt names them by.
+# Crawlers of other search engines, and their product tokens in robots.txt.
 OTHER_ENGINES = {
     "Bingbot": "bingbot",
     "DuckDuckBot": "duckduckbot",
     "YandexBot": "yandexbot",
     "Baiduspider": "baiduspider",
 }
-# How the keys are misspelt and still understood.
+# Keys, and their misspellings that crawlers still accept.
 KEYS = {
     "user-agent": "user-agent",
     "useragent": "user-agent",
@@ -41,21 +41,21 @@ KEYS = {
 }
 ALIKE = 0.8
 BOM = b"\xef\xbb\xbf"
-# In the middle of a path, unless it begins a name (OData's /$metadata, ?$filter=) it was meant as the end.
+# A `$` in the middle of a path was meant as its end, unless it begins a name (OData's /$metadata, ?$filter=).
 MISPLACED_END = re.compile(rb"\$(?!$)(?<![/?&=]\$(?=[A-Za-z{]))")
 KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
 CRAWL_DELAY = re.compile(rb"\d{1,6}(?:\.\d{1,6})?")
-PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # that normalising would not change
+PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # unchanged by normalization
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
-URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # beside letters and digits, and `*`, `$`, which are rules' own
+URI_CHARACTERS = "%!&'()+,/:;=?@[]-._~"  # besides letters, digits, and `*` and `$`, which have a meaning in rules
 
 
 @dataclass(frozen=True, slots=True)
 class RobotsRule:
-    """One allow or disallow line. `pattern` is normalised, `text` what the file says on `line` (from 1)."""
+    """An allow or disallow line. `pattern` is normalised; `text` is the original text of `line` (from 1)."""
 
     allows: bool
     pattern: str
@@ -65,9 +65,9 @@ class RobotsRule:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Rules with the product tokens (lower case, or `*`) that they are for.
+    """A group of rules, with the product tokens (lower case, or `*`) to which they apply.
 
-    `crawl_delay_s` is the pause between two requests that the site asks for; it is no part of the RFC.
+    `crawl_delay_s` is the requested pause between two requests; it is not part of the RFC.
     """
 
     agents: frozenset[str]
@@ -77,7 +77,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """A line that means nothing to a crawler."""
+    """A line without a meaning for crawlers."""
 
     line: int
     text: str
@@ -95,7 +95,7 @@ class Robots:
 
 @dataclass(frozen=True, slots=True)
 class Decision:
-    """Whether a crawler may fetch a path, the rule that says so (None: no rule does), and whose it is."""
+    """A crawler's permission to fetch a path, the deciding rule (None: no rule applies), and its group's agent."""
 
     allowed: bool
     rule: RobotsRule | None = None
@@ -103,7 +103,7 @@ class Decision:
 
     @property
     def quoted(self) -> str:
-        """The deciding line in words: “Disallow: /private” (line 3, for all crawlers)."""
+        """Return the deciding line in words: “Disallow: /private” (line 3, for all crawlers)."""
         if self.rule is None:
             return "no line applies"
         whom = "all crawlers" if self.agent == "*" else self.agent
@@ -111,9 +111,9 @@ class Decision:
 
 
 def parse_robots(content: bytes) -> Robots:
-    """Read a robots.txt; never fails, whatever it holds. What is beyond 500 KiB is ignored."""
+    """Parse a robots.txt. Never fails, for any content. Ignores everything beyond 500 KiB."""
     if len(content) > MAX_BYTES:
-        # The last line may be cut in two, and half a path forbids more than the whole.
+        # Drop the last line, which may be cut in two: half a path forbids more than the whole.
         content = content[:MAX_BYTES]
         content = content[: max(content.rfind(b"\n"), content.rfind(b"\r")) + 1]
     groups: list[Group] = []
@@ -137,7 +137,7 @@ def parse_robots(content: bytes) -> Robots:
                 if (agent := _agent(value)) is not None:
                     agents.add(agent)
                 else:
-                    agents.add("")  # its rules are nobody's, not the group's before
+                    agents.add("")  # its rules apply to nobody, not to the group before
                     faults.append(Fault(number, text, "names no crawler"))
             case "allow" | "disallow" as directive:
                 if not agents:
@@ -167,17 +167,17 @@ def parse_robots(content: bytes) -> Robots:
             case None if alike := difflib.get_close_matches(key, KEYS, 1, ALIKE):
                 faults.append(Fault(number, text, f"is not understood; {KEYS[alike[0]].capitalize()} was meant"))
             case _:
-                pass  # other records end no group (RFC 9309, section 2.2.4)
+                pass  # other records do not end a group (RFC 9309, section 2.2.4)
     if agents:
         groups.append(Group(frozenset(agents), tuple(rules), delay_s))
     return Robots(tuple(groups), tuple(sitemaps), tuple(faults))
 
 
 def decide(robots: Robots, agent: str, path: str) -> Decision:
-    """Whether the crawler with this product token may fetch a path (with its query).
+    """Decide if the crawler with this product token may fetch a path (with its query).
 
-    The groups that name the crawler are joined and replace those of `*` (section 2.2.1). The longest pattern
-    decides, and of an allow and a disallow of one length the allow (section 2.2.2).
+    The groups that name the crawler are combined and replace those of `*` (section 2.2.1). The longest pattern decides;
+    of an allow and a disallow of the same length, the allow (section 2.2.2).
     """
     name, groups = _groups_for(robots, agent)
     address = normalised_path(path)
@@ -189,50 +189,50 @@ def decide(robots: Robots, agent: str, path: str) -> Decision:
 
 
 class CrawlerRules:
-    """What robots.txt says to one crawler, for asking about many paths: the same answers as `decide`, sooner.
+    """The rules for one crawler, prepared for checking many paths: the same answers as `decide`, faster.
 
-    `crawl_delay_s` is the longest pause that its groups ask for.
+    `crawl_delay_s` is the longest delay that its groups request.
     """
 
     def __init__(self, robots: Robots, agent: str) -> None:
         _, groups = _groups_for(robots, agent)
         rules = [rule for group in groups for rule in group.rules]
-        # The first that matches decides.
+        # The first matching rule decides.
         self._rules = sorted(rules, key=lambda each: (len(each.pattern), each.allows), reverse=True)
         self._beginnings = tuple({_beginning(rule.pattern) for rule in rules if not rule.allows})
         self.crawl_delay_s = max((group.crawl_delay_s for group in groups), default=0.0)
 
     def allows(self, path: str) -> bool:
-        """Whether the crawler may fetch a path (with its query), given in the form of `normalised_path`."""
-        # Most paths begin like no rule that forbids.
+        """Return True if the crawler may fetch a path (with its query), in the form of `normalised_path`."""
+        # Most paths do not begin like any disallow rule.
         if not path.startswith(self._beginnings) or path.partition("?")[0] == ROBOTS_PATH:
             return True
         return next((rule.allows for rule in self._rules if matches(rule.pattern, path)), True)
 
 
 def product_token(user_agent: str) -> str:
-    """The name by which robots.txt speaks of a crawler: the first word of its User-Agent (RFC 9309, section 2.2.1)."""
+    """Return a crawler's name in robots.txt: the first word of its User-Agent (RFC 9309, section 2.2.1)."""
     found = PRODUCT_TOKEN.match(user_agent)
     return found[0] if found else "*"
 
 
 def blocked_engines(robots: Robots, path: str) -> dict[str, Decision]:
-    """The search engines beside Google that may not fetch a path, by their names."""
+    """Return the search engines other than Google that may not fetch a path, by name."""
     decisions = {name: decide(robots, token, path) for name, token in OTHER_ENGINES.items()}
     return {name: decision for name, decision in decisions.items() if not decision.allowed}
 
 
 def normalised_pattern(value: bytes) -> str:
-    """A rule's pattern in the form that paths are compared in: `*` and a last `$` keep their meaning."""
+    """Return a rule's pattern in the form in which paths are compared: `*` and a final `$` keep their meaning."""
     pattern = _normalised(quote(value, safe=URI_CHARACTERS + "*$"))
     return pattern[:-1].replace("$", "%24") + pattern[-1:]
 
 
 def normalised_path(path: str) -> str:
-    """A path in the form that patterns are compared in (section 2.2.2): escapes of plain letters undone."""
+    """Return a path in the form in which patterns are compared: escapes of plain letters undone (section 2.2.2)."""
     if PLAIN_PATH.fullmatch(path):
         return path
-    # The specials of patterns are escaped, as they are literal here.
+    # Escape the special characters of patterns, because they are literal here.
     return _normalised(quote(path, safe=URI_CHARACTERS))
 
 
@@ -248,7 +248,7 @@ def _beginning(pattern: str) -> str:
 
 
 def _without_bom(content: bytes) -> bytes:
-    """Without a byte order mark or the beginning of one, as Google's parser."""
+    """Remove a byte order mark, or the beginning of one, as Google's parser does."""
     length = next(length for length in (3, 2, 1, 0) if content.startswith(BOM[:length]))
     return content[length:]
 
@@ -262,9 +262,10 @@ def _normalised(text: str) -> str:
 
 
 def matches(pattern: str, path: str) -> bool:
-    """Whether a pattern is a path's, both normalised.
+    """Return True if a pattern matches a path, both normalised.
 
-    Greedily from left to right, so the time is linear in the path however many wildcards there are."""
+    It matches greedily from left to right, so the time is linear in the path regardless of the number of wildcards.
+    """
     is_anchored = pattern.endswith("$")
     first, *others = pattern.removesuffix("$").split("*")
     if not path.startswith(first):
@@ -284,13 +285,13 @@ def matches(pattern: str, path: str) -> bool:
 
 
 def _pair(line: bytes) -> tuple[str, bytes] | None:
-    """A line's key in lower case and its value; None where it is empty, no key where it is none."""
+    """Return a line's key in lower case and its value; None for an empty line, an empty key for an invalid one."""
     content = line.partition(b"#")[0].strip()
     if not content:
         return None
     name, colon, value = content.partition(b":")
     if not colon:
-        # “Disallow /path” is understood, other lines without a colon are not.
+        # “Disallow /path” is accepted, other lines without a colon are not.
         name, _, value = content.replace(b"\t", b" ").partition(b" ")
         if KEYS.get(name.decode("latin-1").lower()) is None or b" " in value.strip():
             return "", content

@@ -1,4 +1,4 @@
-"""The robots.txt of a site, as it came."""
+"""Fetch of a site's robots.txt."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ TIMEOUT_S = 15.0
 
 @dataclass(frozen=True, slots=True)
 class RobotsFile:
-    """The robots.txt of an origin. `robots` is empty unless the file came with a status of success.
+    """The robots.txt of an origin. `robots` is empty unless the response has a success status.
 
-    No `response` and an `error`: none came. `redirected_away`: more redirects than crawlers follow.
+    Without a `response`, `error` says why. `redirected_away`: more redirects than crawlers follow.
     """
 
     url: str
@@ -30,9 +30,9 @@ class RobotsFile:
 
     @property
     def is_unreachable(self) -> bool:
-        """Whether crawlers have to take it that everything is disallowed (RFC 9309, section 2.3.1.4).
+        """Return True if crawlers must assume that everything is disallowed (RFC 9309, section 2.3.1.4).
 
-        Google takes 429 for a server error, too.
+        Google treats 429 as a server error, too.
         """
         if self.response is None:
             return not self.redirected_away
@@ -40,9 +40,9 @@ class RobotsFile:
 
 
 def load_robots(page: Target, network: Network) -> RobotsFile:
-    """The robots.txt of a page's origin, its redirects followed.
+    """Fetch the robots.txt of a page's origin, following redirects.
 
-    Raises `SiteProtected` when a bot protection answers instead, and `BudgetExceeded`.
+    Raises `SiteProtected` if a bot protection answers instead, and `BudgetExceeded`.
     """
     url = f"{page.origin}/robots.txt"
     try:

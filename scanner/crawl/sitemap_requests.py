@@ -1,4 +1,4 @@
-"""How sitemaps are asked for: as they came, since they are decompressed where they are read."""
+"""Requests for sitemaps: bodies stay compressed, because the parser decompresses them."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from scanner.net.http.decoding import decode
 from scanner.net.http.response import Response
 from scanner.net.targets import Target
 
-# Where a sitemap often is that robots.txt does not name.
+# Usual paths of a sitemap that robots.txt does not name.
 USUAL = ("/sitemap.xml", "/sitemap_index.xml")
-# Compressed otherwise than we ask for; what is beyond is cut off.
+# Limit for content codings that were not requested; the rest is cut off.
 MAX_DECODED_BYTES = 10 * 1024 * 1024
-# They may be compressed twice and are long.
+# Only gzip: sitemaps are long, and may be compressed twice.
 HEADERS = {"Accept": "application/xml,text/xml,text/plain;q=0.9,*/*;q=0.5", "Accept-Encoding": "gzip"}
 
 
 def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s: float) -> Response:
-    """What the address answers, its redirects followed; `max_bytes` are those on the wire, `timeout_s` is for each hop.
+    """Fetch a sitemap, following redirects. `max_bytes` are on the wire, `timeout_s` is for each hop.
 
-    Raises whatever `Network.follow` raises.
+    Raises the errors of `Network.follow`.
     """
     hops = network.follow(
         target,
@@ -37,7 +37,7 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
 
 
 def _decoded(response: Response) -> Response:
-    """The response without codings that were not asked for; all of them are undone where it is no sitemap."""
+    """Decode content codings that were not requested; for an error response, decode all of them."""
     coding = (response.headers.get("Content-Encoding") or "").strip().lower()
     is_sitemap = 200 <= response.status < 300
     if not coding or (is_sitemap and coding in ("gzip", "x-gzip")):

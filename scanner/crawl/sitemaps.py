@@ -1,6 +1,6 @@
-"""Sitemaps: the XML protocol of sitemaps.org, lists of addresses, and feeds, counted without building a tree.
+"""Parser of sitemaps: the XML protocol of sitemaps.org, lists of URLs, and feeds. It counts without building a tree.
 
-What comes in is hostile: compressed bombs, entities, tags without an end. Everything is read in pieces and bounded.
+The input is hostile: decompression bombs, entities, tags without an end. Everything is read in pieces and bounded.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ import ada_url
 
 from scanner.crawl.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
 
-MAX_URLS = 50_000  # of one sitemap or index (sitemaps.org, "Sitemaps XML format")
+MAX_URLS = 50_000  # per sitemap or index (sitemaps.org, "Sitemaps XML format")
 MAX_BYTES = 52_428_800  # decompressed
-# Of one file. A sitemap at its limit has some four elements an address; pictures and languages make more.
+# Per file. A sitemap at its limit has some four elements per URL; more with images and languages.
 MAX_ELEMENTS = 1_000_000
-MAX_TOKEN_BYTES = 1024 * 1024  # of a tag: the parser begins it anew with every piece
+MAX_TOKEN_BYTES = 1024 * 1024  # per tag: the parser starts it again with every piece
 MAX_ADDRESS = 4096  # characters; the protocol's limit is 2,048
-MAX_CHILDREN = 500  # kept of an index, to choose from
+MAX_CHILDREN = 500  # per index; the sample is chosen from these
 EXAMPLES = 5
 
 HTML = re.compile(rb"(?:\s|\xef\xbb\xbf|<!--.{0,2000}?-->)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
@@ -31,12 +31,12 @@ NAMESPACES = re.compile(
     r"https?://(?:www\.)?(?:sitemaps\.org/schemas/sitemap/0\.9|google\.com/schemas/sitemap/0\.\d+)/?"
 )
 ABSOLUTE = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
-# An address that is in its canonical form as it stands, so that it needs no parsing.
+# A URL that is already in canonical form, so that it needs no parsing.
 PLAIN = re.compile(r"https?://([a-z0-9.-]+)/[A-Za-z0-9_~!$&'()*+,;=:@/-]*(?:\.[A-Za-z0-9_-]+)?")
 
 
 class SitemapKind(StrEnum):
-    """What a file is, by its root element where it has one."""
+    """Kind of a sitemap file, by its root element if it has one."""
 
     PAGES = "urlset"
     INDEX = "sitemapindex"
@@ -46,10 +46,10 @@ class SitemapKind(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Sitemap:
-    """What a file holds. A `fault`, a clause, says why it can't be read; without a `kind` not even its root can.
+    """Content of a sitemap file. A `fault` is a clause on why it can't be read; without `kind`, not even its root.
 
-    `count` is the number of its addresses, `size_bytes` its decompressed size, both as far as it was read: to its end
-    if it `is_whole`. `relative` and `foreign` are the first addresses without scheme and host, and on other hosts.
+    `count` is the number of its URLs, `size_bytes` its decompressed size, both as far as it was read: to its end if it
+    `is_whole`. `relative` and `foreign` are the first URLs without scheme and host, and on other hosts.
     """
 
     kind: SitemapKind | None = None
@@ -58,7 +58,7 @@ class Sitemap:
     count: int = 0
     size_bytes: int = 0
     namespace: str = ""
-    is_recent: bool = False  # news, which are listed for two days
+    is_recent: bool = False  # news, which stay listed for two days
     names_page: bool = False
     relative: tuple[str, ...] = ()
     relative_count: int = 0
@@ -68,21 +68,21 @@ class Sitemap:
 
     @property
     def is_complete(self) -> bool:
-        """Whether what it does not name is not in the site's list: feeds and news name the latest only."""
+        """Return True if a URL missing here is missing from the site's list. Feeds and news name only the latest."""
         return self.is_whole and not self.fault and self.kind is not SitemapKind.FEED and not self.is_recent
 
     @property
     def has_known_namespace(self) -> bool:
-        """Whether it says that it is of the sitemap protocol; lists and feeds need not."""
+        """Return True if it has the namespace of the sitemap protocol; lists and feeds need none."""
         return self.kind not in (SitemapKind.PAGES, SitemapKind.INDEX) or bool(NAMESPACES.fullmatch(self.namespace))
 
 
 @dataclass(frozen=True, slots=True)
 class SitemapFile:
-    """What came from a sitemap's address, its redirects followed, and what it holds if that was a success.
+    """The final response for a sitemap's URL, after redirects, and its content if the response was a success.
 
-    `status` is None where nothing came, and `error` says why. `is_conclusive`: the answer proves something of the
-    sitemap; a time-out, too many requests and a protection prove nothing.
+    `status` is None if there was no response; `error` says why. `is_conclusive`: the response proves something about
+    the sitemap; a time-out, too many requests and a bot protection prove nothing.
     """
 
     url: str
@@ -96,7 +96,7 @@ class SitemapFile:
 class Sitemaps:
     """The site's sitemaps: those that robots.txt names, else those found in the usual places.
 
-    `named` counts the Sitemap lines of robots.txt. `children` are a sample of what the indexes among `files` name.
+    `named` counts the Sitemap lines of robots.txt. `children` are a sample of the sitemaps named by indexes in `files`.
     """
 
     files: tuple[SitemapFile, ...] = ()
@@ -105,7 +105,7 @@ class Sitemaps:
 
     @property
     def is_complete(self) -> bool:
-        """Whether everything that the site lists was read, so that what was not seen is not listed."""
+        """Return True if all of the site's list was read, so that a URL not seen is not listed."""
         files = (*self.files, *self.children)
         read = [each.sitemap for each in files if each.sitemap is not None and each.sitemap.is_complete]
         named = sum(each.count for each in read if each.kind is SitemapKind.INDEX)
@@ -120,11 +120,11 @@ def parse_sitemap(
     pages: frozenset[str] = frozenset(),
     take: Callable[[str], None] = lambda _: None,
 ) -> Sitemap:
-    """Read a sitemap, compressed with gzip or not; never fails, whatever it holds.
+    """Parse a sitemap, compressed with gzip or not. Never fails, for any content.
 
-    `is_cut`: only its beginning is there. `hosts` may be named in it, `pages` are the addresses of one page that is
-    looked for. `take` gets every address of a page as it is written, in order; what it raises ends the reading.
-    Reading ends where a limit of the protocol is passed.
+    `is_cut`: only its beginning is given. `hosts` are those it may name; `pages` are the URLs of a page to look for.
+    `take` is called with every URL of a page as written, in order; an exception of it ends the parsing. Parsing stops
+    when a limit of the protocol is exceeded.
     """
     reader = _Reader(hosts, frozenset(map(address_key, pages)), take)
     size_bytes = 0
@@ -153,7 +153,7 @@ def parse_sitemap(
 
 
 def address_key(url: str) -> str:
-    """The form in which two addresses of one page are equal: canonical (WHATWG URL), with its escapes undone."""
+    """Return a key that is equal for two URLs of one page: canonical (WHATWG URL), with escapes undone."""
     if PLAIN.fullmatch(url):
         return url
     try:
@@ -165,11 +165,11 @@ def address_key(url: str) -> str:
 
 
 class _Unreadable(Exception):
-    """Why a file is not a sitemap, as a clause."""
+    """A file is not a sitemap; the message is a clause that says why."""
 
 
 class _Reader:
-    """Counts the addresses of one file and keeps the first of each kind."""
+    """Counter of the URLs of one file; keeps the first of each kind."""
 
     def __init__(self, hosts: frozenset[str], wanted: frozenset[str], take: Callable[[str], None]) -> None:
         self._hosts = hosts
@@ -199,7 +199,7 @@ class _Reader:
             if host and not self._names_page:
                 self._names_page = address_key(text) in self._wanted
         if self.kind is SitemapKind.FEED:
-            return  # its addresses may be relative, and on other hosts
+            return  # a feed's URLs may be relative, and on other hosts
         if not host:
             self._relative_count += 1
             if len(self._relative) < EXAMPLES:
@@ -225,7 +225,7 @@ class _Reader:
 
 
 class _Xml:
-    """The elements that addresses stand in: loc, in the root's own namespace; RSS's and Atom's links."""
+    """XML parser for the elements with URLs: loc in the root's own namespace; links of RSS and Atom."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -296,7 +296,7 @@ class _Xml:
 
 
 class _Text:
-    """One address a line, in UTF-8."""
+    """Parser of a text sitemap: one URL per line, in UTF-8."""
 
     def __init__(self, reader: _Reader) -> None:
         self._reader = reader
@@ -341,7 +341,7 @@ def _is_xml(first: bytes) -> bool:
 
 
 def _host(address: str) -> str:
-    """The host of an http(s) address, IPv6 without brackets; empty for what is none."""
+    """Return the host of an http(s) URL, IPv6 without brackets; empty for any other text."""
     if plain := PLAIN.fullmatch(address):
         return plain[1]
     if not ABSOLUTE.match(address):

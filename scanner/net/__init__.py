@@ -1,1 +1,1 @@
-"""The only door to the outside: everything that leaves the service goes through here."""
+"""Network access: every connection that leaves the service is opened in this package."""

@@ -1,10 +1,10 @@
-"""Which addresses are public: a pure judge over IPv4 and IPv6.
+"""Classification of IPv4 and IPv6 addresses as public or not. Pure functions.
 
-Python's `is_global` is not asked: it differs between versions and calls several special ranges global.
-The tables hold every row of IANA's special-purpose address registries (RFC 6890, as updated in 2025-10), also
-those that the registries call globally reachable, and multicast. IPv4 is public unless listed; IPv6 is public
-only inside 2000::/3 (the one global unicast block in use, RFC 4291) and outside of that block's special ranges.
-An IPv6 address that carries an IPv4 address is unwrapped first.
+Python's `is_global` is not used: it differs between versions and calls several special ranges global. The tables
+contain every row of IANA's special-purpose address registries (RFC 6890, as updated in 2025-10), also those that the
+registries call globally reachable, and multicast. IPv4 is public unless listed; IPv6 is public only inside 2000::/3
+(the one global unicast block in use, RFC 4291) and outside of that block's special ranges. An IPv6 address that embeds
+an IPv4 address is unwrapped first.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ IPV4_SPECIAL = tuple(
         ("10.0.0.0/8", "private (RFC 1918)"),
         ("100.64.0.0/10", "shared by carriers (RFC 6598)"),
         ("127.0.0.0/8", "loopback (RFC 1122)"),
-        ("168.63.129.16/32", "a cloud's metadata service (Azure)"),  # in no registry: public elsewhere
+        ("168.63.129.16/32", "a cloud's metadata service (Azure)"),  # in no registry; a public address outside Azure
         ("169.254.0.0/16", "link-local, cloud metadata among it (RFC 3927)"),
         ("172.16.0.0/12", "private (RFC 1918)"),
-        # The registry's rows in it: 192.0.0.0/29 (RFC 7335), .8 (RFC 7600), .9 (RFC 7723), .10 (RFC 8155), .170 and
-        # .171 (RFC 8880). Oracle's metadata service has .192.
+        # The registry's rows in this network: 192.0.0.0/29 (RFC 7335), .8 (RFC 7600), .9 (RFC 7723), .10 (RFC 8155),
+        # .170 and .171 (RFC 8880). Oracle's metadata service is at .192.
         ("192.0.0.0/24", "protocol assignments (RFC 6890)"),
         ("192.0.2.0/24", "documentation (RFC 5737)"),
         ("192.31.196.0/24", "AS112 (RFC 7535)"),
         ("192.52.193.0/24", "AMT (RFC 7450)"),
-        ("192.88.99.0/24", "6to4 relays (RFC 7526)"),  # 192.88.99.2 is 6a44's (RFC 6751)
+        ("192.88.99.0/24", "6to4 relays (RFC 7526)"),  # 192.88.99.2 belongs to 6a44 (RFC 6751)
         ("192.168.0.0/16", "private (RFC 1918)"),
         ("192.175.48.0/24", "AS112 (RFC 7534)"),
         ("198.18.0.0/15", "benchmarking (RFC 2544)"),
@@ -48,8 +48,8 @@ IPV6_GLOBAL = IPv6Network("2000::/3")
 IPV6_SPECIAL = tuple(
     (IPv6Network(network), name)
     for network, name in (
-        # The registry's rows in it: 2001::/32 Teredo (RFC 4380), 2001:1::1 to ::3 anycast (RFC 7723, RFC 8155,
-        # RFC 9665), 2001:2::/48 benchmarking (RFC 5180), 2001:3::/32 AMT (RFC 7450), 2001:4:112::/48 AS112
+        # The registry's rows inside this network: 2001::/32 Teredo (RFC 4380), 2001:1::1 to ::3 anycast (RFC 7723,
+        # RFC 8155, RFC 9665), 2001:2::/48 benchmarking (RFC 5180), 2001:3::/32 AMT (RFC 7450), 2001:4:112::/48 AS112
         # (RFC 7535), 2001:10::/28 and 2001:20::/28 ORCHID (RFC 4843, RFC 7343), 2001:30::/28 DRIP (RFC 9374).
         ("2001::/23", "protocol assignments, Teredo among them (RFC 2928, RFC 4380)"),
         ("2001:db8::/32", "documentation (RFC 3849)"),
@@ -60,8 +60,8 @@ IPV6_SPECIAL = tuple(
 )
 IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291, section 2.5.5.1
 IPV4_TRANSLATED = IPv6Network("::ffff:0:0:0/96")  # RFC 2765, section 2.1
-# RFC 6052, section 2.1. NAT64 for local use, 64:ff9b:1::/48 (RFC 8215), is refused whole: where the IPv4 address
-# stands in it depends on a prefix length that only its network knows.
+# RFC 6052, section 2.1. The whole of local-use NAT64, 64:ff9b:1::/48 (RFC 8215), is refused: the position of the IPv4
+# address in it depends on a prefix length that only its network knows.
 NAT64 = IPv6Network("64:ff9b::/96")
 TEREDO = IPv6Network("2001::/32")  # RFC 4380, section 4
 ISATAP_MASK, ISATAP = 0xFDFFFFFF, 0x00005EFE  # the interface identifier's first half (RFC 5214, section 6.1)
@@ -73,10 +73,10 @@ def refusal(
     own: Collection[IPAddress] = (),
     denied: Iterable[IPNetwork] = (),
 ) -> str | None:
-    """Why `address` may not be contacted, None when it may.
+    """Return why `address` may not be contacted; None if it may.
 
-    `allowed` are the exempted networks, `own` the machine's own addresses. An exemption holds for the address
-    as it is and for the IPv4 address that it carries. `denied` networks are never exempted.
+    `allowed` are the exempted networks, `own` the machine's own addresses. An exemption applies to the address itself
+    and to the IPv4 address that it embeds. `denied` networks are never exempted.
     """
     if isinstance(address, IPv6Address) and address.scope_id is not None:
         return f"{address} has a scope"
@@ -96,13 +96,13 @@ def refusal(
 
 
 def is_exempt(address: IPAddress, allowed: Iterable[IPNetwork]) -> bool:
-    """Whether an exempted network holds the address, or the IPv4 address it is mapped from."""
+    """Return True if an exempted network contains the address, or the IPv4 address that is mapped into it."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return any(each in network for network in allowed for each in (address, mapped) if each is not None)
 
 
 def own_addresses() -> frozenset[IPAddress]:
-    """The addresses of this machine's interfaces, of this moment: they come and go, and are quickly read."""
+    """Return the current addresses of this machine's interfaces. They change, and reading them is fast: don't cache."""
     found = set()
     for interface in psutil.net_if_addrs().values():
         for entry in interface:
@@ -117,14 +117,14 @@ def _special(address: IPAddress) -> str | None:
     if isinstance(address, IPv4Address):
         return next((name for network, name in IPV4_SPECIAL if address in network), None)
     if address.ipv4_mapped is not None or address in NAT64:
-        return None  # as public as the IPv4 address inside, which was judged
+        return None  # as public as the IPv4 address inside, which `refusal` judges
     if address not in IPV6_GLOBAL:
         return "not global unicast (RFC 4291)"
     return next((name for network, name in IPV6_SPECIAL if address in network), None)
 
 
 def _embedded(address: IPAddress) -> tuple[IPv4Address, ...]:
-    """The IPv4 addresses that an IPv6 address carries, in whatever forms: some bits can be read in two ways."""
+    """Return the IPv4 addresses that an IPv6 address embeds, in every form: the same bits can match two forms."""
     if isinstance(address, IPv4Address):
         return ()
     return tuple(dict.fromkeys(inner for unwrap in UNWRAPPERS.values() for inner in unwrap(address)))
@@ -155,7 +155,7 @@ def _six_to_four(address: IPv6Address) -> tuple[IPv4Address, ...]:
 
 
 def _teredo(address: IPv6Address) -> tuple[IPv4Address, ...]:
-    """The server, and the client, whose bits are inverted."""
+    """Return the addresses of the Teredo server and client; the client's bits are inverted."""
     return address.teredo or () if address in TEREDO else ()
 
 

@@ -1,4 +1,4 @@
-"""How Chromium is kept inside: found, and started so that `scanner.net.proxy` is all of the network it knows."""
+"""Confinement of Chromium: find the program, and start it so that its only network access is `scanner.net.proxy`."""
 
 from __future__ import annotations
 
@@ -17,27 +17,28 @@ from scanner.net.budget import MIB
 if TYPE_CHECKING:
     from scanner.net.proxy import BrowserProxy
 
-# The shell first: without a user interface it takes half the processor time.
+# The headless shell comes first: without a user interface it needs half the processor time.
 PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
 
-# For what belongs to no context, such as the browser's own traffic: port 0 is reserved, nothing listens there.
+# Proxy for traffic outside of any context, such as the browser's own. Port 0 is reserved: nothing listens there.
 NOWHERE = "http://127.0.0.1:0"
 
-# Whom the browser runs as where the worker is root: nobody else, not even `nobody`, who may own other servers. In none
-# of the ranges that Debian and systemd give away.
+# User ID of the browser where the worker runs as root. No other program uses it, unlike `nobody`, who may own other
+# servers. It is outside all ranges that Debian and systemd assign.
 BROWSER_UID = 60_700
-# Beside the home, where `make browser` puts what another user than root has to read.
+# Folders of downloaded browsers, relative to the home folder. The absolute one is where `make browser` puts a browser
+# that another user than root has to read.
 DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
-    # Names are resolved by the proxy. Chromium itself knows none but the proxy's address.
+    # The proxy resolves names. Chromium itself can resolve only the proxy's address.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--dns-prefetch-disable",
-    # UDP would go around the proxy.
+    # UDP would bypass the proxy.
     "--disable-quic",
     "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
     "--webrtc-ip-handling-policy=disable_non_proxied_udp",
-    # Nothing is asked for that the page does not ask for.
+    # No requests other than those of the page.
     "--disable-background-networking",
     "--disable-client-side-phishing-detection",
     "--disable-component-extensions-with-background-pages",
@@ -49,39 +50,41 @@ ARGUMENTS = (
     "--no-first-run",
     "--no-pings",
     "--disable-breakpad",
-    # A context belongs to one scan and holds nothing of anybody's: frames of other sites need no process of their own.
+    # A context belongs to one scan and has no data of other people, so frames of other sites need no process of their
+    # own.
     "--disable-site-isolation-trials",
-    # Neither WebGL nor WebGPU: no finding needs them, and they hold memory and drivers open to pages.
+    # No WebGL and WebGPU: no finding needs them, they use memory, and they expose drivers to pages.
     "--disable-3d-apis",
-    # A page may open no windows. Only the shell knows this; in others they are closed at once.
+    # A page may not open windows. Only the headless shell knows this option; in other browsers windows are closed at
+    # once.
     "--block-new-web-contents",
 )
 
-# Of Playwright's own, which are for tests of sites that one trusts: software WebGL outside of the GPU's process, and no
-# brake on messages with which a page floods the browser.
+# Default options of Playwright that are meant for tests of trusted sites: software WebGL outside of the GPU process,
+# and no limit on messages with which a page can flood the browser.
 UNWANTED_DEFAULTS = ("--enable-unsafe-swiftshader", "--disable-ipc-flooding-protection")
 
 START_AS_USER = Path(__file__).with_name("start-as-user")
 
 
-# What the optional extra `browser` brings.
+# Packages of the optional extra `browser`.
 PACKAGES = ("playwright", "axe_playwright_python")
 
 
 def missing_packages() -> tuple[str, ...]:
-    """Those of the extra that are not installed."""
+    """Return the packages of the extra `browser` that are not installed."""
     return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
 
 
 def browser_to_drive(choice: str) -> Path | None:
-    """`find_browser`, but None as well where there is nothing to drive it with."""
+    """Like `find_browser`, but also None if the packages that control the browser are not installed."""
     return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
 def find_browser(choice: str) -> Path | None:
-    """The program to start: `auto` looks for one, `off` for none, everything else is its path.
+    """Return the browser program: `auto` searches for one, `off` means none, any other value is its path.
 
-    Raises FileNotFoundError when the named program is not there.
+    Raises FileNotFoundError if the named program does not exist.
     """
     if choice == "off":
         return None
@@ -95,7 +98,7 @@ def find_browser(choice: str) -> Path | None:
 
 
 def _downloaded() -> Path | None:
-    """The newest of the browsers that `playwright install` has put down, its shell first."""
+    """Return the newest browser that `playwright install` has downloaded, the headless shell first."""
     for folder in (Path.home() / each for each in DOWNLOADS):
         for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
             if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
@@ -103,7 +106,8 @@ def _downloaded() -> Path | None:
     return None
 
 
-# What Chromium will do: become its own user, be able to run the program, and on Linux enter namespaces (clone(2)).
+# Try what Chromium does at its start: change to its own user, run the program, and on Linux create namespaces
+# (clone(2)).
 _TRY_SANDBOX = """
 import ctypes, os, sys
 user, program = int(sys.argv[1]), sys.argv[2]
@@ -120,7 +124,7 @@ if sys.platform == "linux" and ctypes.CDLL(None).unshare(0x10000000 | 0x20000000
 
 
 def sandbox_problem(program: Path) -> str:
-    """Why Chromium would not start with its sandbox, for a sentence's end; empty when nothing speaks against it."""
+    """Return why Chromium can't start with its sandbox, as the end of a sentence; empty if it can."""
     user = BROWSER_UID if os.geteuid() == 0 else 0
     if user and shutil.which("setpriv") is None:
         return "setpriv (package util-linux) is missing, with which root starts it as another user"
@@ -130,17 +134,18 @@ def sandbox_problem(program: Path) -> str:
 
 
 def launch_options(program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0) -> Mapping[str, Any]:
-    """For Playwright's `chromium.launch`: a browser without any way out, whose files all lie in `folder`.
+    """Return options for Playwright's `chromium.launch`: no network access, all files in `folder`.
 
-    It gets nothing of this process' environment, which holds the service's secrets. With the sandbox and started by
-    root it runs as `BROWSER_UID`. `memory_bytes` is what the browser may hold in all; scripts get most of it.
+    Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
+    secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
+    whole browser; scripts get most of it.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     arguments = list(ARGUMENTS)
     if memory_bytes:
         arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
     if sandbox and os.geteuid() == 0:
-        # Its own in a folder that only root can change: the browser may enter it and no more.
+        # The browser gets its own folder inside one that only root can change and that the browser may only traverse.
         folder.chmod(0o711)
         folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
         os.chown(folder, BROWSER_UID, BROWSER_UID)
@@ -158,7 +163,7 @@ def launch_options(program: Path, folder: Path, *, sandbox: bool, memory_bytes: 
 
 
 def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:
-    """For Playwright's `new_context`: the way out of one scan. Loopback has no exception."""
+    """Return options for Playwright's `new_context`: the proxy of one scan, used for loopback addresses as well."""
     return {
         "proxy": {"server": proxy.url, "username": proxy.username, "password": proxy.password},
         "accept_downloads": False,

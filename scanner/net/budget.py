@@ -1,4 +1,4 @@
-"""What one scan, and one exchange of it, may cost."""
+"""Budgets of requests, bytes and seconds for a scan and for each of its exchanges."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MIB = 1024 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """Seconds and bytes. The first group is for one exchange, the second for all of a `Network`'s life."""
+    """Limits in seconds and bytes. The first group is for one exchange, the second for the life of a `Network`."""
 
-    connect_s: float = 5.0  # name, TCP and, counted anew, TLS
+    connect_s: float = 5.0  # name and TCP; TLS gets the same again
     first_byte_s: float = 15.0  # from the request to the end of the response's headers
     total_s: float = 30.0
     header_bytes: int = 64 * 1024
@@ -31,7 +31,7 @@ class Limits:
 
 
 class Meter:
-    """Counts what a `Network` uses; thread-safe."""
+    """Counter of the requests and bytes of a `Network`. Thread-safe."""
 
     def __init__(self, limits: Limits) -> None:
         self._limits = limits
@@ -41,7 +41,7 @@ class Meter:
         self.received_bytes = 0
 
     def request(self, host: str) -> None:
-        """Count a request; raises BudgetExceeded when it is one too many."""
+        """Count a request. Raises BudgetExceeded if it exceeds the limit."""
         with self._lock:
             if self.requests >= self._limits.requests:
                 raise BudgetExceeded(f"The scan would take more than {self._limits.requests} requests.")
@@ -53,14 +53,14 @@ class Meter:
             self._per_host[host] += 1
 
     def has_room_again(self, times: int) -> bool:
-        """Whether all that was asked for so many times may be asked for once more."""
+        """Return True if the budget allows one more repetition of what has been requested `times` times so far."""
         more = 1 + 1 / times
         with self._lock:
             busiest = max(self._per_host.values(), default=0)
         return self.requests * more <= self._limits.requests and busiest * more <= self._limits.requests_per_host
 
     def received(self, count: int) -> None:
-        """Count bytes; raises BudgetExceeded when they are too many."""
+        """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
         with self._lock:
             self.received_bytes += count
             if self.received_bytes > self._limits.total_bytes:
@@ -68,28 +68,28 @@ class Meter:
 
 
 class Meters:
-    """The guard of a connection that carries no HTTP of ours: a deadline, and the scan's bytes."""
+    """Guard of a connection that does not carry HTTP of this client: a deadline, and the scan's bytes."""
 
     def __init__(self, deadline: Deadline, meter: Meter) -> None:
         self._deadline = deadline
         self._meter = meter
 
     def timeout_s(self) -> float:
-        """Seconds left; raises TimeoutError when there are none."""
+        """Return the seconds left. Raises TimeoutError if there are none."""
         return _left_s(self._deadline)
 
     def received(self, count: int) -> None:
-        """Bytes came in."""
+        """Count received bytes."""
         self._meter.received(count)
 
 
 class Exchange:
-    """One request and its answer: the guard of the connection while it carries them."""
+    """One request and its answer. Guards the connection while it carries them."""
 
     def __init__(self, deadline: Deadline, limits: Limits, meter: Meter, request_path: str, *, is_fresh: bool) -> None:
         self.deadline = deadline
-        self.request_path = request_path  # as the request line sends it
-        self.is_fresh = is_fresh  # no kept connection may carry it
+        self.request_path = request_path  # as in the request line
+        self.is_fresh = is_fresh  # must not use a kept-alive connection
         self.is_reused = True  # until a connection is opened for it
         self.connect_s = 0.0
         self.sent_at = 0.0
@@ -101,25 +101,25 @@ class Exchange:
         self._phase = deadline
 
     def connecting(self) -> None:
-        """A connection is being opened."""
+        """Begin a connection: the time limit for connecting applies."""
         self.is_reused = False
         self._phase = self.deadline.within(self._limits.connect_s)
 
     def sending(self) -> None:
-        """The connection stands, the request begins."""
+        """Begin the request on the open connection: the time limit up to the end of the response's headers applies."""
         self.sent_at = time.monotonic()
         self._phase = self.deadline.within(self._limits.first_byte_s)
 
     def reading_body(self) -> None:
-        """The response's headers are read."""
+        """Begin the response's body: the time limit of the whole exchange applies."""
         self._phase = self.deadline
 
     def timeout_s(self) -> float:
-        """Seconds left for what the exchange is at; raises TimeoutError when there are none."""
+        """Return the seconds left in the current phase of the exchange. Raises TimeoutError if there are none."""
         return _left_s(self._phase)
 
     def received(self, count: int) -> None:
-        """Bytes came in."""
+        """Count received bytes."""
         self._meter.received(count)
 
 

@@ -1,6 +1,6 @@
-"""The network: judged, pinned and budgeted connections, for one scan or one delivery.
+"""HTTP client and network of one scan or one delivery: checked, pinned and budgeted connections.
 
-Every connection, whoever asks for it, is opened by the `Dialer`. Redirects are followed here, hop by hop.
+The `Dialer` opens every connection. Redirects are followed here, hop by hop.
 """
 
 from __future__ import annotations
@@ -31,18 +31,18 @@ from scanner.net.resolver import Resolver, SystemResolver
 from scanner.net.targets import Target, parse_target
 
 DEFAULT_LIMITS = Limits()
-# What may be sent twice (RFC 9110, section 9.2.2). Other requests get a connection of their own.
+# Idempotent methods: requests that may be sent twice (RFC 9110, section 9.2.2). Others get a connection of their own.
 IDEMPOTENT = frozenset({"GET", "HEAD", "OPTIONS", "TRACE", "PUT", "DELETE"})
 PACKING_BYTES = 1024
 
 
 class Network:
-    """One scan's way out. Thread-safe; `close()` ends whatever still waits in other threads.
+    """Network access of one scan. Thread-safe; `close()` ends everything that still waits in other threads.
 
-    `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns
-    a connected socket or raises OSError. `time_limit_s` holds for everything together. `answers` may outlive it: what
-    is taken from them costs no request. `credentials` are sent only where they are asked for (`with_credentials`), and
-    only in requests to their own origin, redirects included, and never over a certificate that is not trusted.
+    `resolver`, `lookup` and `dialer` are the seams for tests; a dialer takes address, port and seconds, and returns a
+    connected socket or raises OSError. `time_limit_s` is the limit for everything together. `answers` may outlive the
+    network: an answer from it costs no request. `credentials` are sent only if a request asks for them
+    (`with_credentials`), only to their own origin, redirects included, and never if the certificate is not trusted.
     """
 
     def __init__(
@@ -80,7 +80,7 @@ class Network:
         self.close()
 
     def close(self) -> None:
-        """End every connection, also those that other threads wait on; nothing can be opened any more."""
+        """End every connection, also those that other threads wait on. No connection can be opened afterwards."""
         self._dialer.close()
         with self._lock:
             adapters = list(self._adapters.values())
@@ -89,53 +89,53 @@ class Network:
 
     @property
     def elapsed_s(self) -> float:
-        """Seconds since this network was made."""
+        """Return the seconds since this network was created."""
         return time.monotonic() - self._begin
 
     @property
     def remaining_s(self) -> float:
-        """Seconds that this network may still be used."""
+        """Return the seconds for which this network may still be used."""
         return self._deadline.remaining_s()
 
     @property
     def requests(self) -> int:
-        """Requests so far, redirects included."""
+        """Return the number of requests so far, redirects included."""
         return self._meter.requests
 
     @property
     def refused(self) -> int:
-        """Connections that the guard has refused so far."""
+        """Return the number of connections that the guard has refused so far."""
         return len(self._dialer.refused)
 
     @property
     def received_bytes(self) -> int:
-        """Bytes received so far, headers included, without TLS's own."""
+        """Return the bytes received so far, headers included, without the overhead of TLS."""
         return self._meter.received_bytes
 
     def addresses(self, host: str, port: int) -> tuple[str, ...]:
-        """The host's addresses, judged for a port, and the same for the life of this network (no rebinding).
+        """Return the host's addresses, checked for a port. They never change for this network (no DNS rebinding).
 
-        Raises Blocked when ANY of them may not be contacted there, NotReachable when there is none, TimedOut, or
+        Raises Blocked if ANY of them may not be contacted on that port, NotReachable if there is none, TimedOut, or
         InvalidUrl for a port that is not allowed.
         """
         return self._dialer.addresses(host, port, self._deadline.within(self.limits.connect_s))
 
     def records(self, name: str, record_type: str) -> DnsAnswer:
-        """DNS records such as TXT or CAA, as text; none where there is none. Raises NotReachable, TimedOut."""
+        """Return DNS records such as TXT or CAA as text; empty if there are none. Raises NotReachable, TimedOut."""
         return self._lookup.lookup(name, record_type, self._deadline.within(self.limits.connect_s))
 
     def connect(self, host: str, port: int, *, timeout_s: float | None = None) -> GuardedSocket:
-        """A TCP connection to the host at its pinned address.
+        """Open a TCP connection to the host at its pinned address.
 
-        Opening it may take `timeout_s`, using it as long again; the caller may set a shorter time-out on it.
-        Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        `timeout_s` limits opening it and, again, using it; the caller may set a shorter time-out on the socket. Raises
+        Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
         """
         connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
         connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
         return connection
 
     def tunnel(self, target: Target, meter: Meter) -> GuardedSocket:
-        """A connection for the browser's own bytes, on a budget of its own, until this network's time is up.
+        """Open a connection for the browser's bytes, with a budget of its own, until this network's time is up.
 
         Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
         """
@@ -145,7 +145,7 @@ class Network:
         return connection
 
     def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
-        """Resolve and connect, nothing more; raises Blocked, NotReachable or InvalidUrl."""
+        """Resolve and connect, nothing more. Raises Blocked, NotReachable or InvalidUrl."""
         try:
             self.connect(target.host, target.port, timeout_s=timeout_s).close()
         except TimedOut as error:
@@ -165,14 +165,14 @@ class Network:
         with_credentials: bool = False,
         reuse: Reuse = Reuse.NEVER,
     ) -> Response:
-        """One request and its answer; redirects are not followed.
+        """Send one request and return its response. Does not follow redirects.
 
-        `max_bytes` cuts the body, compressed or not. With `verify` an untrusted certificate raises Untrusted.
-        Without it the certificate is checked first and the reason for distrust stands in `Response.tls`;
-        outdated TLS is spoken too. Without `decode` the body is as it came, still compressed.
-        `with_credentials` is for the page and what belongs to it. What asks for what anybody can see goes without.
-        An answer that may be reused serves whoever else asks for the same, also later and for less. Raises any
-        NetError, or InvalidUrl.
+        `max_bytes` cuts the body, compressed or not. With `verify`, an untrusted certificate raises Untrusted. Without
+        it, the certificate is checked first and `Response.tls` says why it is not trusted; outdated TLS versions are
+        allowed, too. Without `decode` the body stays as it was sent, still compressed. Set `with_credentials` for the
+        page and its resources; requests for resources that everybody can see go without. A reusable response also
+        serves other requests for the same, at the same time or later, for as many bytes or fewer. Raises any NetError,
+        or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
         limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
@@ -183,7 +183,7 @@ class Network:
         ask = functools.partial(self._ask, target, method, shown, anonymous, data, limit, timeout_s, verify, decode)
         if reuse is Reuse.NEVER or method != "GET":
             return ask()
-        # With the credentials: what they open is no answer to who asks without.
+        # The key includes the credentials: an answer to a request with them must not go to one without.
         key = key_of(target.url, shown, decode=decode)
         if reuse is Reuse.ALLOWED:
             wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
@@ -223,7 +223,7 @@ class Network:
                 return send(trust=Trust.LENIENT)
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
-        # Nobody knows who that is, so it is shown nothing.
+        # The server's identity is unknown, so it gets no credentials.
         unknown = self._request(target, method, anonymous, data)
         return send(request=unknown, trust=Trust.NONE, trust_error=self._distrusted[origin])
 
@@ -241,9 +241,9 @@ class Network:
         with_credentials: bool = False,
         reuse: Reuse = Reuse.NEVER,
     ) -> tuple[Response, ...]:
-        """Fetch and follow redirects, judging every hop like the first. The last response is the final one.
+        """Fetch a URL and follow redirects; each hop is checked like the first. The last response is the final one.
 
-        `timeout_s` is for each hop. Raises TooManyRedirects, and whatever `fetch` raises.
+        `timeout_s` is for each hop. Raises TooManyRedirects, and the errors of `fetch`.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
         hop: Hop | None = Hop(target, method, headers or {}, data)
@@ -269,14 +269,14 @@ class Network:
             hop = hop.next(response)
         return tuple(responses)
 
-    # What the pooled connections ask for (`connections.Opener`).
+    # Methods for the pooled connections (`connections.Opener`).
 
     def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
-        """A connection for an exchange, within its time."""
+        """Open a connection for an exchange, within its time."""
         return self._dialer.open(host, port, exchange.deadline.within(self.limits.connect_s))
 
     def register(self, connection: GuardedTlsSocket) -> None:
-        """Have `close` end this connection too."""
+        """Have `close` end this connection as well."""
         self._dialer.register(connection)
 
     def _request(self, target: Target, method: str, headers: Mapping[str, str], data: bytes | None) -> TargetedRequest:
@@ -324,7 +324,7 @@ class Network:
         except NoAnswer:
             if not exchange.is_reused:
                 raise NotReachable(f"{target.host} closed the connection without an answer.") from None
-        # Servers end kept connections as they like, so the request may be sent again.
+        # Servers may close a kept-alive connection at any time, so send the request again.
         exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
         try:
             return send(exchange)
@@ -352,7 +352,7 @@ class Network:
             is_read = False
             try:
                 exchange.reading_body()
-                # What is packed may be a little longer than what is in it.
+                # Compressed data may be a little longer than its content.
                 wire_bytes = max_bytes + PACKING_BYTES if "Content-Encoding" in head.headers else max_bytes
                 body = read_body(message.fp, message.frame, min(wire_bytes, self.limits.body_bytes))
                 is_read = body.is_read
@@ -384,7 +384,7 @@ class Network:
 
 
 def _release(sent: requests.Response, message: LenientResponse, *, is_reusable: bool) -> None:
-    """Give the connection back to its pool; closed, unless it stands just behind the message."""
+    """Return the connection to its pool. Close it unless the whole message was read."""
     raw: Any = sent.raw
     if is_reusable:
         message.close()

@@ -1,6 +1,6 @@
-"""What a target wants to see before it shows its page: headers, a user with a password, cookies.
+"""Credentials that a target requires before it shows its page: headers, basic authentication, cookies.
 
-They are somebody's secrets: their values stand in no `repr`, no message and no log.
+They are secrets of users: their values appear in no `repr`, message or log.
 """
 
 from __future__ import annotations
@@ -18,8 +18,8 @@ MAX_VALUE_BYTES = 4 * 1024
 MAX_BYTES = 16 * 1024
 
 FIELDS = ("headers", "basic_auth", "cookies")
-# They belong to the connection, to the message's framing, or to what the scan itself asks for and says of itself; or
-# they turn a GET into something that changes the site.
+# Headers that belong to the connection or the message's framing, that the scan sets itself, or that can turn a GET into
+# a request that changes the site.
 FORBIDDEN = frozenset(
     {
         *("host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive"),
@@ -28,7 +28,7 @@ FORBIDDEN = frozenset(
     }
 )
 FORBIDDEN_PREFIXES = ("proxy-", "sec-", "if-", "access-control-request-")
-# Cookies that browsers take over https only (RFC 6265bis, section 4.1.3).
+# Prefixes of cookies that browsers accept over https only (RFC 6265bis, section 4.1.3).
 SECURE_PREFIXES = ("__secure-", "__host-")
 
 _TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
@@ -38,7 +38,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
 
 
 class InvalidRequestField(Refusal):
-    """The field `request` is not what may be sent to a target; the message names the part, never a value."""
+    """The field `request` has something that may not be sent to a target. The message names the part, never a value."""
 
     code = "INVALID_REQUEST_FIELD"
     status = 400
@@ -46,7 +46,7 @@ class InvalidRequestField(Refusal):
 
 @dataclass(frozen=True, slots=True, repr=False)
 class Credentials:
-    """Pairs of name and value; `basic_auth` is user name and password."""
+    """Headers and cookies as pairs of name and value; `basic_auth` is user name and password."""
 
     headers: tuple[tuple[str, str], ...] = ()
     basic_auth: tuple[str, str] | None = None
@@ -54,7 +54,7 @@ class Credentials:
 
     @property
     def names(self) -> dict[str, Any]:
-        """What may be shown: `{"headers": [names], "basic_auth": bool, "cookies": [names]}`."""
+        """Return the parts that are not secret: `{"headers": [names], "basic_auth": bool, "cookies": [names]}`."""
         return {
             "headers": [name for name, _ in self.headers],
             "basic_auth": self.basic_auth is not None,
@@ -63,7 +63,7 @@ class Credentials:
 
     @property
     def request(self) -> dict[str, Any]:
-        """The JSON object that `parse` read, without what is empty."""
+        """Return the JSON object that `parse` read, without empty members."""
         given: dict[str, Any] = {}
         if self.headers:
             given["headers"] = dict(self.headers)
@@ -75,7 +75,7 @@ class Credentials:
 
     @property
     def authorization(self) -> str | None:
-        """The value of the header that carries user name and password (RFC 7617)."""
+        """Return the value of the Authorization header for basic authentication (RFC 7617)."""
         if self.basic_auth is None:
             return None
         return "Basic " + b64encode(":".join(self.basic_auth).encode()).decode()
@@ -89,7 +89,7 @@ class OriginCredentials:
     credentials: Credentials
 
     def cookies_for(self, origin: str) -> tuple[tuple[str, str], ...]:
-        """Those that a browser would keep for the origin; none for another one."""
+        """Return the cookies that a browser would send to the origin; none for another origin."""
         is_https = origin.startswith("https://")
         return tuple(
             (name, value)
@@ -99,14 +99,14 @@ class OriginCredentials:
 
     @property
     def headers(self) -> dict[str, str]:
-        """What every request to the origin carries, without its cookies."""
+        """Return the headers for every request to the origin, without cookies."""
         authorization = self.credentials.authorization
         return dict(self.credentials.headers) | ({"Authorization": authorization} if authorization else {})
 
     def added_to(self, headers: Mapping[str, str], origin: str) -> Mapping[str, str]:
-        """The headers of a request to that origin, with the credentials where it is theirs.
+        """Return the headers of a request to that origin, with the credentials if it is their origin.
 
-        A cookie that the site itself has set meanwhile goes before the one that was given.
+        A cookie that the site has set during the scan replaces the given one.
         """
         if origin != self.origin:
             return headers
@@ -121,7 +121,7 @@ class OriginCredentials:
 
 
 def parse(value: object) -> Credentials | None:
-    """The field `request` of a scan, an audit or a monitor; None where it is absent, null or empty.
+    """Parse the field `request` of a scan, an audit or a monitor; None if it is absent, null or empty.
 
     Raises `InvalidRequestField`.
     """
@@ -190,10 +190,10 @@ def _basic_auth(value: object) -> tuple[str, str] | None:
 
 
 def _pairs(field: str, value: object) -> Iterator[tuple[str, str]]:
-    """The object's members, whose names are tokens and whose values are strings of a bounded size."""
+    """Yield the object's members. Names must be tokens, values strings of a limited size."""
     for name, text in _object(field, value).items():
         if not _TOKEN.fullmatch(name):
-            # Not named: what is no name may well be a value that was put into the wrong place.
+            # The message does not repeat it: an invalid name may be a secret value in the wrong place.
             raise InvalidRequestField(f"{field}: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.")
         if not isinstance(text, str):
             raise InvalidRequestField(f"{field}: the value of {name[:100]} must be a string.")

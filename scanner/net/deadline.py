@@ -1,7 +1,7 @@
-"""Time that runs out, and sockets that know it.
+"""Deadlines, and sockets that obey them.
 
-A socket's own time-out starts anew with every byte, so a server that drips one byte a second is never too
-slow. These sockets ask their guard before every operation how much time is left, and tell it what came in.
+A socket's own time-out restarts with every byte, so a server that sends one byte a second never exceeds it. These
+sockets ask their guard before every operation how much time is left, and report received bytes to it.
 """
 
 from __future__ import annotations
@@ -20,21 +20,21 @@ if TYPE_CHECKING:
 
 
 class Deadline:
-    """A moment on the monotonic clock."""
+    """A point in time on the monotonic clock."""
 
     def __init__(self, seconds: float) -> None:
         self._at = time.monotonic() + seconds
 
     def remaining_s(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never negative."""
         return max(0.0, self._at - time.monotonic())
 
     def within(self, seconds: float) -> Deadline:
-        """The earlier of this deadline and one in `seconds`."""
+        """Return the earlier of this deadline and one in `seconds`."""
         return Deadline(min(seconds, self.remaining_s()))
 
     def check(self) -> float:
-        """Seconds left; raises TimedOut when there are none."""
+        """Return the seconds left. Raises TimedOut if there are none."""
         remaining = self.remaining_s()
         if remaining <= 0:
             raise TimedOut("The site did not answer in time.")
@@ -42,13 +42,13 @@ class Deadline:
 
 
 class Guard(Protocol):
-    """What a guarded socket asks and tells."""
+    """Protocol of a guard: a guarded socket asks it for time and reports received bytes."""
 
     def timeout_s(self) -> float:
-        """Seconds that the next operation may take; raises TimeoutError when there are none."""
+        """Return the seconds that the next operation may take. Raises TimeoutError if there are none."""
 
     def received(self, count: int) -> None:
-        """Bytes came in; raises BudgetExceeded when they are too many."""
+        """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
 
 
 def _shorter(guard: Guard, own_s: float | None) -> float:
@@ -57,7 +57,7 @@ def _shorter(guard: Guard, own_s: float | None) -> float:
 
 
 class GuardedSocket(socket.socket):
-    """A TCP socket under a guard. A time-out that is set on it holds too, the guard's time permitting."""
+    """A TCP socket with a guard. A time-out set on the socket applies as well; the shorter one counts."""
 
     guard: Guard
     _own_timeout_s: float | None = None
@@ -87,19 +87,19 @@ class GuardedSocket(socket.socket):
         super().sendall(data, flags)
 
 
-# Told of a TLS socket before it shakes hands: from then on the TCP socket it was made from is an empty shell.
+# Called with a TLS socket before its handshake. The TCP socket that it was made from is an empty shell by then.
 before_handshake: ContextVar[Callable[[GuardedTlsSocket], None]] = ContextVar("before_handshake")
 
 
 class GuardedTlsSocket(ssl.SSLSocket):
-    """The same over TLS. The ssl module makes it; `before_handshake` gives it its guard."""
+    """A TLS socket with a guard. The ssl module creates it; `before_handshake` sets its guard."""
 
     guard: Guard
     _own_timeout_s: float | None = None
 
     def do_handshake(self, block: bool = False) -> None:
         before_handshake.get()(self)
-        # To OpenSSL's binding a handshake is one operation, however many messages it takes.
+        # For Python's ssl module a handshake is one operation, regardless of its number of messages.
         super().settimeout(_shorter(self.guard, None))
         super().do_handshake(block)
 
@@ -124,12 +124,12 @@ class GuardedTlsSocket(ssl.SSLSocket):
         return super().send(data, flags)
 
 
-# Told of a socket before it connects, so that who waits for that can be woken.
+# Called with a socket before it connects, so that a thread waiting for the connection can be woken.
 before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before_connect")
 
 
 def dial(address: str, port: int, timeout_s: float) -> socket.socket:
-    """Connect to a literal address; raises OSError. The one place where a connection is opened."""
+    """Connect to a literal address. Raises OSError. No other function opens a connection."""
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
     connection = socket.socket(family, socket.SOCK_STREAM)
     try:

@@ -1,4 +1,4 @@
-"""The guard itself: resolve, judge every address, dial the address that was judged, check the peer."""
+"""Dialer: the guard against SSRF. Resolve, check every address, dial the address that was checked, verify the peer."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ from scanner.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
 
-# A name with more addresses is judged whole, but not tried whole.
+# All addresses of a name are checked, but at most this many are tried.
 MAX_ADDRESSES_TRIED = 6
 
 Dial = Callable[[str, int, float], socket.socket]
 
 
 class Dialer:
-    """The judged addresses and open connections of one network. Thread-safe."""
+    """The checked addresses and open connections of one network. Thread-safe."""
 
     def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
         self._policy = policy
@@ -43,13 +43,13 @@ class Dialer:
         self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
-        # Addresses that nobody may contact, as often as they were asked for.
+        # Addresses that were refused, once for each attempt.
         self.refused: list[str] = []
 
     def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
-        """The host's addresses, judged for a port; the same answer, or the same refusal, for good: no rebinding.
+        """Return the host's addresses, checked for a port. Answer or refusal is kept for good: no DNS rebinding.
 
-        Raises Blocked when ANY address may not be contacted there, NotReachable when there is none, TimedOut, or
+        Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
         InvalidUrl for a port that is not allowed.
         """
         with self._lock:
@@ -74,7 +74,7 @@ class Dialer:
         return pinned
 
     def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
-        """A connection to the host, and the address that it leads to. The caller sets its guard.
+        """Open a connection to the host. Returns it with the address it leads to; the caller sets its guard.
 
         Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
         """
@@ -101,7 +101,7 @@ class Dialer:
         raise _connect_error(host, port, error)
 
     def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
-        """Remember a connection, so that `close` ends it; raises TimedOut when that has happened."""
+        """Remember a connection, so that `close` ends it. Raises TimedOut after `close`."""
         try:
             self._watch(connection)
         except TimedOut:
@@ -116,19 +116,19 @@ class Dialer:
     def close(self) -> None:
         """End every connection, also those that other threads wait on or for, and open no more.
 
-        Who waits for a name server goes on to wait, `resolver.MAX_LIFETIME_S` at most.
+        A thread that waits for a name server goes on waiting, for at most `resolver.MAX_LIFETIME_S`.
         """
         with self._lock:
             self._closed = True
             connections = list(self._sockets)
         for connection in connections:
             with contextlib.suppress(OSError):
-                # Not SSLSocket's own: it would let whoever reads there go on with what is still encrypted.
+                # Not SSLSocket.shutdown: with it a reading thread would go on with data that is still encrypted.
                 socket.socket.shutdown(connection, socket.SHUT_RDWR)
 
     @contextlib.contextmanager
     def until_closed(self) -> Iterator[None]:
-        """Name ends for what they are: what breaks after `close`, or seems complete, was ended by it."""
+        """Raise TimedOut for every result after `close`, which may have caused an error or cut a response off."""
         try:
             yield
         except (NetError, NoAnswer):
@@ -142,7 +142,7 @@ class Dialer:
             raise TimedOut("The scan has ended.")
 
     def _resolved(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """What the name server said when it was first asked, whatever the port."""
+        """Return the first answer of the name server, for any port."""
         answer = self._answers.get(host)
         if answer is None:
             try:
@@ -158,7 +158,7 @@ class Dialer:
 
     def _judged(self, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
         if is_loopback_name(host):
-            # The name is known to mean both loopbacks; an exemption may be for one of them.
+            # The name means both loopback addresses by definition; an exemption may be for only one of them.
             found = tuple(each for each in found if self._is_exempt(each, port)) or found
         exempted = self._policy.exempted(port)
         own = addresses.own_addresses()
@@ -168,7 +168,7 @@ class Dialer:
             except ValueError:
                 raise Blocked(f"{host} resolves to something that is no address.") from None
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
-                # Which address it is stays here: others would learn what only our name servers know.
+                # Only log the address: the message would reveal what only the service's name servers know.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)
                 self.refused.append(each)
                 raise Blocked(f"{host} is not publicly accessible.")
@@ -184,7 +184,7 @@ class Dialer:
             raise InvalidUrl(f"Port {port} is not allowed here.")
 
     def _refuse_stray(self, connection: socket.socket, address: str) -> None:
-        """The peer has to be who was judged."""
+        """Raise Blocked if the peer does not have the address that was checked."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
             logger.warning("the connection to %s led elsewhere and was ended", address)
@@ -192,7 +192,7 @@ class Dialer:
             raise Blocked("The connection did not lead to the address that was judged.")
 
     def _refuse_own(self, connection: socket.socket, address: str, port: int) -> None:
-        """The peer must not be this machine under an address that no interface lists."""
+        """Raise Blocked if the peer is this machine, at an address that no interface lists."""
         if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, port):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)
@@ -201,7 +201,7 @@ class Dialer:
 
 
 def _end(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:
-    """The address at one end of a connection; raises NotReachable when it has ended."""
+    """Return the address at one end of a connection. Raises NotReachable if the connection has ended."""
     try:
         return ip_address(name()[0].partition("%")[0])
     except (OSError, ValueError):

@@ -1,4 +1,4 @@
-"""DNS records other than addresses: what a domain says of its mail, its certificates and its signatures."""
+"""Lookup of DNS records other than addresses: those on mail, certificates and signatures of a domain."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ MAX_CHARACTERS = 4096
 
 @dataclass(frozen=True, slots=True)
 class DnsAnswer:
-    """The records of a name and type as text; TXT strings are joined. None of them: there is no such record.
+    """The records of a name and type as text; TXT strings are joined. Empty if there is no such record.
 
     `is_authenticated`: the resolver has validated the signatures (RFC 4035, section 3.2.3).
     """
@@ -33,20 +33,20 @@ class DnsAnswer:
 
 
 class Lookup(Protocol):
-    """What the network needs to look up records; tests bring their own."""
+    """Protocol of a lookup of DNS records; tests provide their own."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """The records; raises NotReachable or TimedOut when nobody could tell."""
+        """Return the records. Raises NotReachable or TimedOut if no name server gave an answer."""
 
 
 class SystemLookup:
-    """The system's name servers, unless others are named."""
+    """Lookup with the given name servers, or with the system's if none are given."""
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        """The records, none for a name that does not exist; raises NotReachable or TimedOut when nobody could tell."""
+        """Return the records, none for an unknown name. Raises NotReachable or TimedOut without an answer."""
         try:
             resolver = stub_resolver(self._name_servers)
             resolver.use_edns(0, dns.flags.DO, 1232)

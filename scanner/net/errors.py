@@ -1,4 +1,4 @@
-"""Why a connection was refused or failed. The codes are also the `error.code` of scans that failed so."""
+"""Errors of refused or failed connections. Their codes are also the `error.code` of scans that fail with them."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scanner.errors import Refusal
 
 
 class NetError(Refusal):
-    """Anything that keeps a request from its answer."""
+    """Base of all errors that leave a request without a response."""
 
     status: ClassVar[int] = 400
 
@@ -27,7 +27,7 @@ class NotReachable(NetError):
 
 
 class Refused(NotReachable):
-    """The host is there, but accepts no connection on the port."""
+    """The host exists, but does not accept connections on the port."""
 
 
 class TimedOut(NetError):
@@ -35,13 +35,13 @@ class TimedOut(NetError):
 
 
 class TlsFailed(NetError):
-    """No TLS connection could be agreed on."""
+    """No TLS connection could be negotiated."""
 
     code = "TLS_FAILED"
 
 
 class Untrusted(TlsFailed):
-    """The server's certificate is not trusted. `reason` says why, in OpenSSL's words."""
+    """The server's certificate is not trusted. `reason` is OpenSSL's text."""
 
     def __init__(self, reason: str) -> None:
         super().__init__(f"The certificate is not trusted: {reason}.")
@@ -49,7 +49,7 @@ class Untrusted(TlsFailed):
 
 
 class BadResponse(NetError):
-    """What came back is not HTTP that can be understood."""
+    """The response is not valid HTTP."""
 
     code = "BAD_RESPONSE"
 

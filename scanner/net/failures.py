@@ -1,4 +1,4 @@
-"""From what sockets and HTTP libraries raise to the named errors that a site owner understands."""
+"""Translation of the exceptions of sockets and HTTP libraries into named errors that a site owner understands."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from scanner.net.targets import InvalidUrl
 
 
 class NoAnswer(Exception):
-    """The server closed the connection before anything came; usual for one that was kept open."""
+    """The server closed the connection before it sent anything; usual for a connection that was kept alive."""
 
 
 @contextlib.contextmanager
 def named_errors(host: str) -> Iterator[None]:
-    """Turn what requests, urllib3, ssl and http.client raise into named errors, or `NoAnswer`."""
+    """Turn exceptions of requests, urllib3, ssl and http.client into named errors, or `NoAnswer`."""
     try:
         yield
     except (RequestException, urllib3.exceptions.HTTPError, http.client.HTTPException, OSError) as error:
@@ -47,7 +47,7 @@ def _named(host: str, causes: list[BaseException]) -> Exception:
 
 
 def _causes(error: BaseException) -> Iterator[BaseException]:
-    """The error and everything behind it: libraries wrap in `__cause__`, `__context__`, `reason`, `args`."""
+    """Yield the error and all its causes: libraries wrap them in `__cause__`, `__context__`, `reason`, `args`."""
     pending: list[BaseException] = [error]
     seen: set[int] = set()
     while pending:

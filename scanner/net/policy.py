@@ -1,4 +1,4 @@
-"""What an installation lets scans and deliveries reach."""
+"""Policy of an installation: networks, ports and domains that scans and deliveries may reach."""
 
 from __future__ import annotations
 
@@ -8,22 +8,22 @@ from pathlib import Path
 from scanner.environment import Exemption
 from scanner.net.addresses import IPNetwork
 
-# By which robots.txt may speak of it (RFC 9309, section 2.2.1).
+# The product token for robots.txt (RFC 9309, section 2.2.1).
 PRODUCT = "WebsiteScanService"
-# Who runs the command is at their own machine: the project is all that it can name.
+# The command runs on a user's own machine, so it can name only the project as contact.
 PROJECT = "https://github.com/website-scan-service"
 
 
 def user_agent_at(address: str) -> str:
-    """The User-Agent with the address of a page that says who asks, and how to be left alone."""
+    """Return the User-Agent with the address of a page that says who sends the requests and how to stop them."""
     return f"{PRODUCT}/0.1 (+{address})"
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """`allowed_networks` exempts addresses from the guard, on every port or on one; reserved names stay refused.
+    """Rules for connections. `allowed_networks` are exempt from the guard, on all ports or one; reserved names are not.
 
-    `denied_networks` refuses addresses whatever else is said of them. `name_servers` are asked instead of the system's.
+    `denied_networks` refuses addresses even if they are exempted. `name_servers` replace the system's.
     """
 
     allowed_networks: tuple[Exemption, ...] = ()
@@ -31,11 +31,11 @@ class Policy:
     name_servers: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
     blocked_domains: tuple[str, ...] = ()  # with all their subdomains
-    ca_bundle: Path | None = None  # trusted beside the system's and certifi's certificates
+    ca_bundle: Path | None = None  # trusted in addition to the system's and certifi's certificates
     user_agent: str = user_agent_at(PROJECT)
 
     def exempted(self, port: int) -> tuple[IPNetwork, ...]:
-        """The networks that are exempted on this port."""
+        """Return the networks that are exempted on this port."""
         return tuple(
             each[0] if isinstance(each, tuple) else each
             for each in self.allowed_networks

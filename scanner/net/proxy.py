@@ -1,7 +1,7 @@
-"""The browser's only way out: an HTTP proxy on loopback with the network's own judge, pins and deadline.
+"""The browser's only network access: an HTTP proxy on loopback with the network's address check, pins and deadline.
 
-Chromium asks it for everything, WebSockets included: `CONNECT` for what is encrypted, whole requests for what is
-not. One request a connection, so that no answer can be taken for that of another host.
+Chromium sends everything through it, WebSockets included: `CONNECT` for encrypted connections, whole requests for plain
+ones. Each connection carries one request, so that no response can be taken for that of another host.
 """
 
 from __future__ import annotations
@@ -24,16 +24,16 @@ from scanner.net.errors import BadResponse, Blocked, BudgetExceeded, NetError
 from scanner.net.targets import InvalidUrl, Target, parse_target
 
 HOST = "127.0.0.1"
-# Chromium opens at most 32 connections to a proxy, and some for WebSockets beside them.
+# Chromium opens at most 32 connections to a proxy, plus some for WebSockets.
 MAX_CONNECTIONS = 128
 MAX_REFUSALS = 100
 HEAD_BYTES = 64 * 1024
 HEAD_S = 10.0
-CLIENT_S = 30.0  # for the browser to take what it asked for
+CLIENT_S = 30.0  # for the browser to read what it requested
 READ_BYTES = 64 * 1024
 CLOSE_S = 5.0
 
-# A request inside of a tunnel can't be seen, so what counts there are connections; the bytes hold for both.
+# Requests inside a tunnel can't be counted, so the limits on requests count connections there; bytes count for both.
 BROWSER_LIMITS = Limits(requests=600, requests_per_host=400, total_bytes=60 * MIB)
 SENT_BYTES = 5 * MIB
 
@@ -42,7 +42,7 @@ _AUTHORITY = re.compile(r"[^\s/?#@\\]{1,260}:[0-9]{1,5}")
 _PLAIN_URI = re.compile(r"http://([^\s/?#@\\]{1,260})(/[!-~]*)")
 _END_OF_HEAD = re.compile(rb"\r?\n\r?\n")
 _STATUS = re.compile(rb"HTTP/1\.[01] +([1-9][0-9]{2})(?![0-9])")
-# RFC 9110, section 7.6.1, and what browsers send to proxies only.
+# Hop-by-hop headers (RFC 9110, section 7.6.1), and headers that browsers send to proxies only.
 _HOP_BY_HOP = frozenset(
     {
         b"connection",
@@ -59,7 +59,7 @@ _PROXY_AUTH_REQUIRED = 407
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """What the browser did not get. `code` is that of the error."""
+    """A host that the browser was not connected to. `code` is the error's code."""
 
     host: str
     code: str
@@ -70,7 +70,7 @@ class _Request:
     method: bytes
     target: str
     headers: list[tuple[bytes, bytes]]  # names in lower case
-    rest: bytes  # what came behind the head
+    rest: bytes  # data after the head
 
     def header(self, name: bytes) -> bytes | None:
         return next((value for each, value in self.headers if each == name), None)
@@ -79,9 +79,9 @@ class _Request:
 class BrowserProxy:
     """A proxy for one scan's browser context. Thread-safe; use it as a context manager.
 
-    Give the browser `url`, `username` and `password`: without them nobody else on the machine gets through.
-    `only_port_of`: of that target's host nothing but its own port is served. Browsers send the cookies of one port to
-    all, and these may be somebody's who gave them for this one.
+    Give the browser `url`, `username` and `password`; the password keeps other programs on the machine out.
+    `only_port_of`: on that target's host only its own port is served. Browsers send a host's cookies to all its ports,
+    and these cookies may be credentials that a user gave for this port only.
     """
 
     username = "scan"
@@ -104,7 +104,7 @@ class BrowserProxy:
         self._refused: list[Refused] = []
         self._lock = threading.Lock()
         self._clients: dict[socket.socket, threading.Thread] = {}
-        self._strangers: dict[socket.socket, None] = {}  # those that have not given the password yet, in their order
+        self._strangers: dict[socket.socket, None] = {}  # clients without the password so far, in order
         self._is_closed = False
         self._listener = socket.create_server((HOST, 0), backlog=MAX_CONNECTIONS)
         self._acceptor = threading.Thread(target=self._accept, name="browser-proxy", daemon=True)
@@ -118,34 +118,34 @@ class BrowserProxy:
 
     @property
     def url(self) -> str:
-        """Where the proxy listens, such as `http://127.0.0.1:41234`."""
+        """Return the proxy's address, such as `http://127.0.0.1:41234`."""
         return f"http://{HOST}:{self._listener.getsockname()[1]}"
 
     @property
     def connections(self) -> int:
-        """Connections asked for so far, those that were refused by address or budget included."""
+        """Return the number of connections requested so far, including those refused by address or budget."""
         return self._meter.requests
 
     @property
     def received_bytes(self) -> int:
-        """Bytes that sites sent so far, TLS included."""
+        """Return the bytes that sites have sent so far, TLS included."""
         return self._meter.received_bytes
 
     @property
     def refused(self) -> tuple[Refused, ...]:
-        """The first hosts that the browser was not connected to."""
+        """Return the first hosts that the browser was not connected to."""
         with self._lock:
             return tuple(self._refused)
 
     def close(self) -> None:
-        """End every connection and listen no more."""
+        """End every connection and stop listening."""
         with self._lock:
             if self._is_closed:
                 return
             self._is_closed = True
             clients = dict(self._clients)
         with contextlib.suppress(OSError):
-            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the acceptor up; closing alone would not
+            self._listener.shutdown(socket.SHUT_RDWR)  # wakes the acceptor; close() alone would not
         for client in clients:
             with contextlib.suppress(OSError):
                 client.shutdown(socket.SHUT_RDWR)
@@ -163,7 +163,7 @@ class BrowserProxy:
             thread = threading.Thread(target=self._serve, args=(client,), name="browser-proxy", daemon=True)
             with self._lock:
                 if len(self._clients) >= MAX_CONNECTIONS and self._strangers:
-                    # Whoever holds a place and says nothing must not keep the browser out.
+                    # A silent client must not keep the browser out.
                     oldest = next(iter(self._strangers))
                     del self._strangers[oldest], self._clients[oldest]
                     with contextlib.suppress(OSError):
@@ -178,7 +178,7 @@ class BrowserProxy:
 
     def _serve(self, client: socket.socket) -> None:
         try:
-            # Whatever breaks here breaks one of the page's requests, which the browser sees.
+            # An error here breaks only one of the page's requests, and the browser sees it.
             with contextlib.suppress(OSError, NetError):
                 self._answer(client)
         finally:
@@ -197,12 +197,12 @@ class BrowserProxy:
             return
         with self._lock:
             if self._strangers.pop(client, client) is client:
-                return  # its place was given away meanwhile
+                return  # it was disconnected to make room for another client
         client.settimeout(CLIENT_S)
         is_tunnel = request.method == b"CONNECT"
         upstream = self._open(request.target, is_tunnel)
         if upstream is None:
-            # An answer to a plain request would look like the site's own.
+            # Send no answer to a plain request, because it would look like the site's own.
             if is_tunnel:
                 client.sendall(_status(b"403 Forbidden"))
             return
@@ -216,14 +216,14 @@ class BrowserProxy:
                 self._relay(client, upstream.connection, _ResponseHead(self._limits.header_bytes).feed)
 
     def _open(self, asked: str, is_tunnel: bool) -> _Upstream | None:
-        """A connection to what the browser asks for; None when it may not have it, or nobody answers."""
+        """Open a connection to the host that the browser asks for; None if that is forbidden or fails."""
         matched = _AUTHORITY.fullmatch(asked) if is_tunnel else _PLAIN_URI.fullmatch(asked)
         if matched is None:
             self._note("", InvalidUrl.code)
             return None
         host, path = (asked, "/") if is_tunnel else (matched[1], matched[2])
         try:
-            # Only where it goes is parsed here: the path is the browser's own, canonical and not ours to judge.
+            # Parse the host and port only: the browser has made the path canonical, and paths are not restricted.
             target = parse_target(f"{'https' if is_tunnel else 'http'}://{host}/", self._network.policy)
             own = self._only_port_of
             if own is not None and own.host == target.host and own.port != target.port:
@@ -246,7 +246,7 @@ class BrowserProxy:
         upstream.sendall(data)
 
     def _relay(self, client: socket.socket, upstream: GuardedSocket, received: Callable[[bytes], bytes]) -> None:
-        """Carry bytes both ways until one side ends, the time is up or a budget is used."""
+        """Relay bytes both ways until one side ends, the time is up or a budget is used up."""
         with selectors.DefaultSelector() as selector:
             selector.register(client, selectors.EVENT_READ)
             selector.register(upstream, selectors.EVENT_READ)
@@ -270,7 +270,7 @@ class _Upstream:
 
 
 class _ResponseHead:
-    """Lets an answer through, its head rewritten so that the browser uses the connection once."""
+    """Filter that passes a response on and rewrites its head, so that the browser uses the connection only once."""
 
     def __init__(self, limit_bytes: int) -> None:
         self._limit_bytes = limit_bytes
@@ -278,7 +278,7 @@ class _ResponseHead:
         self._is_done = False
 
     def feed(self, data: bytes) -> bytes:
-        """What may go on to the browser; raises BadResponse for what is no HTTP/1 answer, or asks for a password."""
+        """Return the bytes to pass on. Raises BadResponse if it is not an HTTP/1 response, or for a status 407."""
         if self._is_done:
             return data
         self._buffer += data
@@ -286,7 +286,7 @@ class _ResponseHead:
         while not self._is_done and (end := _END_OF_HEAD.search(self._buffer)):
             head, self._buffer = self._buffer[: end.start()], self._buffer[end.end() :]
             status = _STATUS.match(head)
-            # A 407 would make the browser throw the proxy's password away.
+            # A 407 would make the browser discard the proxy's password.
             if status is None or int(status[1]) == _PROXY_AUTH_REQUIRED:
                 raise BadResponse("What came back is not an answer that can be passed on.")
             self._is_done = not 100 <= int(status[1]) < 200
@@ -299,7 +299,7 @@ class _ResponseHead:
 
 
 def _read_request(client: socket.socket) -> _Request | None:
-    """The head of the browser's request; None when it is not HTTP. Raises TimedOut, OSError."""
+    """Read the head of the browser's request; None if it is not HTTP. Raises TimedOut, OSError."""
     patience = Deadline(HEAD_S)
     received = b""
     while (end := received.find(b"\r\n\r\n")) < 0:
@@ -324,7 +324,7 @@ def _read_request(client: socket.socket) -> _Request | None:
 
 
 def _plain_head(request: _Request, upstream: _Upstream) -> bytes:
-    """The request as the origin server gets it."""
+    """Return the head of the request for the origin server."""
     listed = {token.strip().lower() for token in (request.header(b"connection") or b"").split(b",")}
     left_out = _HOP_BY_HOP | listed | {b"host"}
     lines = [b"%s %s HTTP/1.1" % (request.method, upstream.path.encode())]
@@ -338,7 +338,7 @@ def _without_hop_by_hop(head: bytes) -> bytes:
     is_dropped = False
     for line in head.split(b"\n"):
         line = line.removesuffix(b"\r")
-        if not line.startswith((b" ", b"\t")):  # a folded line goes with the one before
+        if not line.startswith((b" ", b"\t")):  # a folded line belongs to the one before
             is_dropped = line.partition(b":")[0].strip().lower() in _HOP_BY_HOP
         if not is_dropped:
             kept.append(line)
@@ -346,5 +346,5 @@ def _without_hop_by_hop(head: bytes) -> bytes:
 
 
 def _status(status: bytes, *headers: bytes) -> bytes:
-    """The proxy's own answers, which end the connection."""
+    """Return a response of the proxy itself, which ends the connection."""
     return b"\r\n".join([b"HTTP/1.1 " + status, *headers, b"Content-Length: 0", b"Connection: close", b"", b""])

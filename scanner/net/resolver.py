@@ -1,4 +1,4 @@
-"""From a name to its addresses, within a deadline."""
+"""Resolver: from a host name to its addresses, within a deadline."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ from scanner.net.errors import NotReachable
 
 HOSTS_FILE = Path("/etc/hosts")
 LOOPBACK = ("127.0.0.1", "::1")
-# Leaves time to connect, of the five seconds that a target has to be reached in.
+# Leaves time to connect, out of the five seconds within which a target must be reached.
 MAX_LIFETIME_S = 3.0
 
 
 def is_loopback_name(host: str) -> bool:
-    """Whether a name means this machine by definition, and is never asked of DNS (RFC 6761, section 6.3)."""
+    """Return True if the name means this machine by definition: never look it up in DNS (RFC 6761, section 6.3)."""
     return host == "localhost" or host.endswith(".localhost")
 
 
 class Resolver(Protocol):
-    """What the network needs of a resolver; tests bring their own."""
+    """Protocol of a resolver; tests provide their own."""
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Every address of a name, IPv4 first; raises NotReachable when it has none."""
+        """Return every address of a name, IPv4 first. Raises NotReachable if it has none."""
 
 
 def stub_resolver(name_servers: Sequence[str]) -> dns.resolver.Resolver:
-    """One that asks these, or the system's where there are none. Raises NoResolverConfiguration."""
+    """Return a resolver for these name servers, or the system's if none. Raises NoResolverConfiguration."""
     if not name_servers:
         return dns.resolver.Resolver()
     found = dns.resolver.Resolver(configure=False)
@@ -42,13 +42,13 @@ def stub_resolver(name_servers: Sequence[str]) -> dns.resolver.Resolver:
 
 
 class SystemResolver:
-    """The hosts file and the name servers, the system's unless others are named, asked without search domains."""
+    """Resolver with the hosts file and name servers (the given ones, or the system's), without search domains."""
 
     def __init__(self, name_servers: Sequence[str] = ()) -> None:
         self._name_servers = name_servers
 
     def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
-        """Every address of a name, IPv4 first; raises NotReachable when there is none in time."""
+        """Return every address of a name, IPv4 first. Raises NotReachable if there is none in time."""
         try:
             return (str(ip_address(host)),)
         except ValueError:
@@ -82,7 +82,7 @@ def _from_dns(host: str, deadline: Deadline, name_servers: Sequence[str]) -> tup
         answer = resolver.resolve(host, record, lifetime=lifetime_s, search=False, raise_on_no_answer=False)
         return [item.address for item in answer]
 
-    # Side by side: a slow AAAA must not cost the time of a fast A as well.
+    # Concurrently: a slow AAAA query must not add to the time of a fast A query.
     with concurrent.futures.ThreadPoolExecutor(2, "dns") as pool:
         questions = [pool.submit(ask, record) for record in ("A", "AAAA")]
     found: list[str] = []

@@ -1,4 +1,4 @@
-"""From a string to a target: one WHATWG parse, one canonical form, or a named refusal.
+"""Parser of targets: turns a string into one canonical URL by WHATWG rules, or raises a named refusal.
 
 Nothing after `parse_target` sees the original string, so no second parser can disagree about the host.
 """
@@ -22,11 +22,11 @@ from scanner.net.policy import Policy
 logger = logging.getLogger(__name__)
 
 MAX_LENGTH = 2048
-# Percent-encoding makes up to twelve characters of one.
+# Percent-encoding turns one character into up to twelve.
 MAX_CANONICAL_LENGTH = 8192
 DEFAULT_PORTS = {"http": 80, "https": 443}
 
-# Names that never stand for a public site, whatever DNS says: RFC 2606, 6761, 6762, 7686, 8375, and customs.
+# Suffixes that are never a public site, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
 RESERVED_SUFFIXES = frozenset(
     {
         "localhost",
@@ -41,15 +41,15 @@ RESERVED_SUFFIXES = frozenset(
     }
 )
 
-# On the string as sent: WHATWG would also take http:/host and http:///host.
+# Applied to the original string: WHATWG also accepts http:/host and http:///host.
 _PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
-# WHATWG lets more through, such as `a;b` or `a*b`; no registry does, and name servers read some as syntax.
+# WHATWG accepts more, such as `a;b` or `a*b`; no registry does, and some name servers read such characters as syntax.
 _NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 
 
 class InvalidUrl(Refusal):
-    """The URL is malformed, not http(s), without a usable host, or carries what it may not."""
+    """The URL is malformed, not http(s), has no usable host, or contains a forbidden part."""
 
     code = "INVALID_URL"
     status = 400
@@ -57,7 +57,7 @@ class InvalidUrl(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Where a request goes, canonical. `host` is ASCII, IPv6 without brackets; `path` has the query."""
+    """A parsed URL in canonical form. `host` is ASCII, IPv6 without brackets; `path` includes the query."""
 
     url: str
     scheme: str
@@ -68,18 +68,18 @@ class Target:
 
     @property
     def origin(self) -> str:
-        """`https://host[:port]`, the port only when it is not the scheme's own."""
+        """Return `https://host[:port]`; the port only if it is not the scheme's default."""
         host = f"[{self.host}]" if ":" in self.host else self.host
         port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
         return f"{self.scheme}://{host}{port}"
 
     @property
     def is_https(self) -> bool:
-        """Whether the scheme is https."""
+        """Return True if the scheme is https."""
         return self.scheme == "https"
 
     def join(self, reference: str) -> Target:
-        """The target that a reference on this page leads to; judged like any other.
+        """Return the target of a reference on this page, checked like any other.
 
         Raises InvalidUrl (also for other schemes) or Blocked.
         """
@@ -91,10 +91,10 @@ class Target:
 
 
 def parse_target(value: object, policy: Policy) -> Target:
-    """Judge a URL as a person or a program sent it.
+    """Parse and check a URL as a person or a program sent it.
 
-    Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist speaks
-    before the port does. What a name resolves to is judged when it is resolved.
+    Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist is checked before
+    the port. The addresses of a name are checked when it is resolved.
     """
     if not isinstance(value, str) or not value:
         raise InvalidUrl("url must be a string that starts with https:// or http://.")
@@ -126,7 +126,7 @@ def _target(value: str, policy: Policy) -> Target:
     _judge_host(host)
     port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
     _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
-    # Cut from the URL: `pathname` and `search` would lose a lone question mark.
+    # Cut from the URL, because `pathname` and `search` would lose a lone question mark.
     path = "/" + parsed.href.split("/", 3)[3]
     return Target(parsed.href, scheme, host, port, path, policy)
 
@@ -142,16 +142,16 @@ def _judge_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
 
 
 def _judge_host(host: str) -> None:
-    """The rules of host names that WHATWG leaves out: RFC 1123, section 2.1, with underscores."""
+    """Check the rules for host names that WHATWG omits: RFC 1123, section 2.1, with underscores."""
     if ":" not in host and (len(host) > 253 or not _NAME.fullmatch(host)):
         raise InvalidUrl("The address has no valid host name.")
 
 
 def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
-    """Raise Blocked for what may not be contacted; True when an exemption may apply to this port.
+    """Raise Blocked if the host may not be contacted. Returns True if an exemption may apply to this port.
 
-    A name's addresses are not known here. Where networks are exempted at all, its port is judged with them,
-    by the network, before anything connects.
+    A name's addresses are not known here. If any networks are exempted, the network checks the port together with the
+    addresses before it connects.
     """
     if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is on the blocklist of this service.")
@@ -163,7 +163,7 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
         return bool(exempted)
     if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
-        # What everybody can know of the address, not that it is one of ours.
+        # Tell only what is publicly known about the address, not that it belongs to this machine or is denied here.
         known = refusal(address, exempted)
         raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
     return is_exempt(address, exempted)
@@ -177,7 +177,7 @@ def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:
 
 
 def _suffixes(host: str) -> Iterator[str]:
-    """The name itself and every domain that it lies in."""
+    """Yield the name itself and every parent domain."""
     yield host
     while host := host.partition(".")[2]:
         yield host
@@ -185,7 +185,7 @@ def _suffixes(host: str) -> Iterator[str]:
 
 @functools.lru_cache(maxsize=8)
 def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
-    """What operators wrote, in the form that hosts of targets have."""
+    """Return the operators' entries in the canonical form of hosts of targets."""
     return frozenset(filter(None, map(_canonical_domain, entries)))
 
 

@@ -1,9 +1,9 @@
-"""How much of a page's markup can be parsed at a bounded cost: a trial, in a process that may be killed.
+"""Bounds for parsing a page's markup: try it in a process that may be killed, to find how much has a bounded cost.
 
-Browsers' rules make short pages long: what formatting a paragraph leaves open is opened again in each that
-follows, and every tag asks for the elements that are open around it. So a page of 80 KB can cost gigabytes,
-and one of 8 MB hours, and the parser can't be interrupted. A trial process can. Run as a program, this file
-is that process; it imports nothing of ours, so that it starts within some 20 ms.
+By the HTML parsing rules a short page can become a large tree: formatting elements that a paragraph leaves open are
+opened again in each that follows, and every tag searches the stack of open elements. So a page of 80 KB can cost
+gigabytes, and one of 8 MB hours, and the parser can't be interrupted. A trial process can. Run as a program, this file
+is that process; it imports nothing of this project, so that it starts within some 20 ms.
 """
 
 from __future__ import annotations
@@ -14,26 +14,26 @@ import sys
 
 from selectolax.lexbor import LexborHTMLParser
 
-# Nothing below both can be costly.
+# A page below both limits can't be costly.
 SAFE_TAGS = 2_000
 SAFE_BYTES = 32 * 1024
 
 CPU_S = 2
 MEMORY_BYTES = 256 * 1024 * 1024
-# For a machine that has no time for the trial; then its result so far counts.
+# Limit for a busy machine: after it the trial's result so far counts.
 WAIT_S = 10.0
 
-FIRST_BYTES = 4 * 1024  # never too costly, so that there is always something to judge
-LONGER = 8  # times as long is the next beginning
+FIRST_BYTES = 4 * 1024  # never too costly, so that checks always have something to judge
+LONGER = 8  # factor from one tried beginning to the next
 MAX_ELEMENTS = 400_000
-# Blink nests 512 elements at most and flattens what is deeper; some room for tags that are never closed.
+# Blink nests at most 512 elements and flattens deeper ones; the limit leaves room for tags that are never closed.
 MAX_DEPTH = 2_000
-# Of so many elements in document order one is looked at: what is nested deeper still can't hide between two.
+# The depth of every 500th element in document order is checked: no deeper nesting fits between two of them.
 SAMPLED = 500
 
 
 def bounded(markup: str) -> str:
-    """The markup, or its beginning when all of it would cost too much time, memory or depth.
+    """Return the markup, or its beginning if all of it would cost too much time, memory or depth.
 
     A page of at most `SAFE_BYTES` bytes and `SAFE_TAGS` tags is not tried.
     """
@@ -45,7 +45,7 @@ def bounded(markup: str) -> str:
 
 
 def _tried(source: bytes) -> int:
-    """Bytes of the longest beginning that the trial came through with, 0 when not even with the first."""
+    """Return the length in bytes of the longest beginning that the trial parsed; 0 if it parsed none."""
     command = [sys.executable, "-I", __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as trial:
         try:
@@ -58,7 +58,7 @@ def _tried(source: bytes) -> int:
 
 
 def is_bounded(source: bytes) -> bool:
-    """Parse, and say whether the tree has a size and depth that can be worked with."""
+    """Parse the source and return True if the tree is within the limits on size and depth."""
     elements = LexborHTMLParser(source, scripting=True).css("*")
     if len(elements) > MAX_ELEMENTS:
         return False
@@ -72,12 +72,12 @@ def is_bounded(source: bytes) -> bool:
 
 
 def main() -> None:
-    """Try ever longer beginnings of what comes in, and say which were good.
+    """Parse ever longer beginnings of the standard input, and write the length of each that is within the limits.
 
-    A page that is good as a whole costs little more than its own parsing, one that is not fails early.
+    A good page costs little more than its own parsing; a bad one fails early.
     """
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    if sys.platform != "darwin":  # counts what all programs share, refuses to go below that; there time alone bounds
+    if sys.platform != "darwin":  # macOS counts shared memory, too, and refuses the limit; time alone bounds
         resource.setrlimit(resource.RLIMIT_AS, (MEMORY_BYTES, MEMORY_BYTES))
     resource.setrlimit(resource.RLIMIT_CPU, (CPU_S, CPU_S))
     source = sys.stdin.buffer.read()

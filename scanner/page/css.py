@@ -1,4 +1,4 @@
-"""The reader of CSS: rules with their declarations, selectors, and what a style sheet refers to."""
+"""CSS parser: rules with their declarations, selectors, and references to other files."""
 
 from __future__ import annotations
 
@@ -8,15 +8,16 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import NamedTuple
 
-MAX_LENGTH = 1024 * 1024  # characters; what is beyond is not read
+MAX_LENGTH = 1024 * 1024  # characters; the rest is not read
 MAX_MARKS = 150_000  # braces and semicolons; a MiB of ordinary rules has 60,000
 MAX_DEPTH = 30
-MAX_SELECTORS = 200  # of one rule
+MAX_SELECTORS = 200  # per rule
 MAX_SELECTORS_IN_ALL = 40_000  # a MiB of ordinary rules has 15,000
 
 ADDRESS = r"""url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
-# Enough to tell structure and addresses from text (CSS Syntax 3, section 4). A string that its line ends is none, and
-# is passed over whole. Possessive and bounded, so that a style sheet that is made to be slow is not.
+# Enough to distinguish structure and URLs from text (CSS Syntax 3, section 4). A string that is cut off by the end of
+# its line is bad, and is skipped as a whole. Possessive and bounded, so that no malicious style sheet makes matching
+# slow.
 TOKENS = re.compile(
     r"(?P<dropped>/\*.*?(?:\*/|\Z)|<!--)"
     rf"|{ADDRESS}|url\([^\"'()]*+\)|url\(\s*+[^\s\"'()]*+"
@@ -30,7 +31,7 @@ IMPORT = re.compile(
     re.IGNORECASE | re.DOTALL,
 )
 WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]++")
-# What browsers of today take, whatever older formats stand beside it.
+# Formats that current browsers support; older formats may be listed beside them.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
     | {"truetype-variations", "opentype-variations"}
@@ -47,10 +48,10 @@ OUT_OF_FLOW = frozenset({"absolute", "fixed"})
 
 
 class Rule(NamedTuple):
-    """What stands before the braces, and the declarations in them (name in lower case, value as written).
+    """The prelude before the braces, and the declarations inside (name in lower case, value as written).
 
-    A statement without braces, such as @import, has no declarations but None. `within` holds the preludes of the
-    rules around it, the outermost first.
+    For a statement without braces, such as @import, `declarations` is None. `within` has the preludes of the enclosing
+    rules, the outermost first.
     """
 
     prelude: str
@@ -60,20 +61,20 @@ class Rule(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Compound:
-    """A compound of a selector: what an element itself must be, without its ancestors and states."""
+    """A compound selector: the conditions on an element itself, without ancestors and states."""
 
     tag: str = ""
     id: str = ""
     classes: frozenset[str] = frozenset()
 
     def may_match(self, tag: str, id: str, classes: frozenset[str]) -> bool:
-        """Whether an element could match, if everything else of the selector holds."""
+        """Return True if the element matches this compound, ignoring the rest of the selector."""
         return (not self.tag or self.tag == tag) and (not self.id or self.id == id) and self.classes <= classes
 
 
 @dataclass(frozen=True, slots=True)
 class StyleReferences:
-    """Addresses as written. `fonts` holds of each @font-face what a browser would choose."""
+    """URLs as written. `fonts` has, for each @font-face, the source that a browser would choose."""
 
     imports: tuple[str, ...] = ()
     fonts: tuple[str, ...] = ()
@@ -82,7 +83,7 @@ class StyleReferences:
 
 @dataclass(slots=True)
 class Allowance:
-    """How much more is read of style sheets that are read together: many are as slow as a long one."""
+    """Budget for style sheets that are parsed together: many small ones are as slow as a long one."""
 
     marks: int = MAX_MARKS
     selectors: int = MAX_SELECTORS_IN_ALL
@@ -93,19 +94,19 @@ class Allowance:
 
 
 def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = False) -> Iterator[Rule]:
-    """The rules and statements, in the order in which they end; comments are dropped, nested rules come apart.
+    """Yield the rules and statements in the order in which they end. Comments are dropped; nested rules come singly.
 
-    What the text ends in the middle of is left out, unless its end closes it (CSS Syntax 3, section 5.4); so is what
-    there is no allowance for.
+    An unfinished rule at the end of the text is omitted, unless the end of the text closes it (`is_closed`; CSS Syntax
+    3, section 5.4). Stops when the allowance is spent.
     """
     css = css[:MAX_LENGTH]
     allowance = allowance or Allowance()
-    # Of those that are open: prelude, declarations, and the preludes around.
+    # Open rules: prelude, declarations, and the enclosing preludes.
     blocks: list[tuple[str, list[tuple[str, str]], tuple[str, ...]]] = []
-    pieces: list[str] = []  # of what comes before the next mark, between comments
+    pieces: list[str] = []  # text before the next mark, between comments
     position = 0
     for token in chain(TOKENS.finditer(css), (None,)):
-        mark = token["mark"] if token else ""  # none is the end
+        mark = token["mark"] if token else ""  # an empty mark is the end
         if token and not (mark or token["dropped"]):
             continue
         pieces.append(css[position : token.start() if token else None])
@@ -135,7 +136,7 @@ def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = Fal
 
 
 def blanks(css: str) -> Iterator[tuple[int, int]]:
-    """Where white space and comments begin and end, in order, without those in strings and addresses."""
+    """Yield start and end of white space and comments, in order, except in strings and URLs."""
     position = 0
     for token in chain(TOKENS.finditer(css), (None,)):
         start, end = token.span() if token else (len(css), len(css))
@@ -146,13 +147,13 @@ def blanks(css: str) -> Iterator[tuple[int, int]]:
 
 
 def declarations(style: str) -> tuple[tuple[str, str], ...]:
-    """The declarations of a style attribute."""
+    """Return the declarations of a style attribute."""
     found = next(rules(f"*{{{style}", is_closed=True), None)
     return (found.declarations or ()) if found else ()
 
 
 def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterator[Compound]:
-    """The last compound of each selector of a list. What is in brackets and parentheses is ignored."""
+    """Yield the last compound of each selector of a list. Ignores everything in brackets and parentheses."""
     allowance = allowance or Allowance()
     # Twice, because :not(:is(…)) is as deep as style sheets are in practice.
     plain = PARENTHESES.sub("", PARENTHESES.sub("", selectors))
@@ -169,7 +170,7 @@ def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterat
 
 
 def style_references(css: str, allowance: Allowance | None = None) -> StyleReferences:
-    """The addresses in a style sheet; `data:` and fragments are left out."""
+    """Return the URLs in a style sheet, except `data:` URLs and fragments."""
     imports: list[str] = []
     fonts: list[str] = []
     images: list[str] = []
@@ -184,12 +185,12 @@ def style_references(css: str, allowance: Allowance | None = None) -> StyleRefer
 
 
 def style_images(style: str) -> tuple[str, ...]:
-    """The addresses in a style attribute, as above."""
+    """Return the URLs in a style attribute, with the same exceptions as `style_references`."""
     return _fetched(_addresses(declarations(style)))
 
 
 def imported(statement: str) -> tuple[str, str] | None:
-    """The address of an @import and what stands behind it; None for other statements."""
+    """Return the URL of an @import and the conditions after it; None for other statements."""
     found = IMPORT.match(statement)
     return (found["text"] or _address(found) or "", found["conditions"]) if found else None
 
@@ -199,7 +200,7 @@ def is_font_face(rule: Rule) -> bool:
 
 
 def font_source(sources: str) -> str | None:
-    """Of the `src` of an @font-face the first address in a format that browsers take; without one the ending speaks."""
+    """Return the first URL in the `src` of an @font-face whose format, or else file extension, browsers support."""
     found: list[tuple[str, str]] = []
     for token in TOKENS.finditer(sources):
         if (address := _address(token)) is not None:
@@ -213,7 +214,7 @@ def font_source(sources: str) -> str | None:
 
 
 def is_sizing(name: str, value: str) -> bool:
-    """Whether a declaration may set the height of an element before its content has come, or keep it from mattering."""
+    """Return True if a declaration may fix an element's height before its content loads, or make it irrelevant."""
     match name:
         case "height" | "block-size" | "aspect-ratio":
             return FLEXIBLE.match(value) is None

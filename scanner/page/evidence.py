@@ -14,23 +14,23 @@ from scanner.net.targets import Target
 
 @dataclass(frozen=True, slots=True)
 class Clock:
-    """The scan's time, so that no check reads the clock: aware, UTC."""
+    """The scan's time, aware and UTC, so that no check reads the clock."""
 
     now: datetime
 
 
 class ScanTypes(frozenset[ScanType]):
-    """The scan types of this visit for which there is something to judge."""
+    """The scan types of this visit that have something to judge."""
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
-    """The page that was asked for: every hop of the redirects, the last of which is the page itself, its `response`."""
+    """The requested page: the responses of all redirect hops; the last one is the page itself, its `response`."""
 
     requested: Target
     target: Target  # where the redirects ended
     hops: tuple[Response, ...]
-    is_keyed: bool = False  # asked for with credentials: what it says may be for one visitor alone
+    is_keyed: bool = False  # requested with credentials, so its content may be for one visitor only
 
     @property
     def response(self) -> Response:
@@ -42,7 +42,7 @@ class Page:
 
     @property
     def media_type(self) -> str:
-        """In lower case without parameters; empty when none was sent.
+        """Return the media type in lower case without parameters; empty if none was sent.
 
         Of several, the last counts (Fetch, "extract a MIME type").
         """
@@ -51,7 +51,7 @@ class Page:
 
     @property
     def is_html(self) -> bool:
-        """Whether a browser would show it as HTML; a missing type is sniffed."""
+        """Return True if a browser would show the page as HTML; a missing type is sniffed."""
         if self.media_type:
             return self.media_type in ("text/html", "application/xhtml+xml")
         return self.response.body.lstrip()[:1] == b"<"
@@ -59,7 +59,7 @@ class Page:
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """The page's markup, parsed as browsers with scripts do (HTML5), and the base URL of its references."""
+    """The page's markup, parsed as by a browser with scripts (HTML5), and the base URL of its references."""
 
     tree: LexborHTMLParser
     text: str  # the decoded source
@@ -69,9 +69,9 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class ServedContent:
-    """Whether the HTML as it was sent shows people anything, before scripts have run, and whether there are any.
+    """Visibility of the served HTML: is it blank before scripts have run, and does it have scripts?
 
-    What is not HTML is not blank.
+    A page that is not HTML is not blank.
     """
 
     is_blank: bool

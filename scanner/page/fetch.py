@@ -1,4 +1,4 @@
-"""The page itself: every hop up to it, and its markup as browsers parse it."""
+"""Fetch of the page: every redirect hop, and its markup parsed as by a browser."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGE_MAX_BYTES = 8 * 1024 * 1024
 PRESCAN_BYTES = 1024  # HTML, "prescan a byte stream to determine its encoding"
 ACCEPT = {"Accept": "text/html,application/xhtml+xml,*/*;q=0.8", "Accept-Language": "en,*;q=0.5"}
 
-# Labels that mean another encoding on the web than in Python (WHATWG Encoding, "Names and labels").
+# Labels that mean a different encoding on the web than in Python (WHATWG Encoding, "Names and labels").
 OTHER_ON_THE_WEB = {
     "ascii": "cp1252",
     "iso8859-1": "cp1252",
@@ -40,13 +40,13 @@ OTHER_ON_THE_WEB = {
     "big5": "big5hkscs",
 }
 
-# Python's names of the encodings that there are on the web (WHATWG Encoding, section 4.2).
+# Python's names of the encodings of the web (WHATWG Encoding, section 4.2).
 WEB_ENCODINGS = re.compile(
     r"utf-8|utf-16(-[lb]e)?|cp(866|874|932|949|125\d)|iso8859-\d+|koi8-[ru]|mac-(roman|cyrillic)"
     r"|gb18030|big5hkscs|euc_jp|iso2022_jp"
 )
 
-# Header fields by which a protection says itself that it answered in the site's place.
+# Header fields in which a bot protection states that it answered instead of the site.
 CHALLENGE_HEADERS = {
     "cf-mitigated": ("challenge", "block"),
     "x-vercel-mitigated": ("challenge", "deny"),
@@ -60,17 +60,17 @@ CHALLENGE_TITLES = re.compile(
     r"|are you a robot\?|security check(point)?",
     re.IGNORECASE,
 )
-# In pages that refuse: DataDome's and PerimeterX' (HUMAN).
+# Marks in refusal pages of DataDome and PerimeterX (HUMAN).
 REFUSAL_MARKS = re.compile(rb"captcha-delivery\.com|\bpx-captcha\b|\b_pxAppId\b")
 REFUSAL_BYTES = 64 * 1024
-# Some protections answer with status 200. Then the page is short and has nothing of the site's.
+# Some protections answer with status 200. Then the page is short and has no content of the site.
 SHORT_BYTES = 16 * 1024
 SHORT_PAGES = {
     "an Imperva incident": re.compile(rb"<iframe\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?", re.IGNORECASE),
     "F5's page “Request Rejected”": re.compile(rb"<title>Request Rejected</title>.{1,2000}support ID is", re.I | re.S),
     "an Anubis challenge": re.compile(rb"<script id=\"anubis_(?:challenge|version)\"", re.IGNORECASE),
 }
-# Which Imperva puts into ordinary pages as well.
+# A script that Imperva adds to ordinary pages as well.
 IMPERVA_SCRIPT = re.compile(rb"<script\b[^>]{1,300}?\bsrc=[\"']?/_Incapsula_Resource\?[^>]{0,2000}>\s*</script>", re.I)
 CONTENT = re.compile(rb"<(?:script|link|img|svg|iframe|form)\b", re.IGNORECASE)
 TAG = re.compile(rb"<[^<>]*+>")
@@ -79,7 +79,7 @@ COMMENT = re.compile(rb"<!--.*?(-->|\Z)", re.DOTALL)
 
 
 class TargetStatus(ScanFailed):
-    """The page ends on a status that is an error's, so what came is not the site."""
+    """The page has an error status, so it is not the content of the site."""
 
     code = "TARGET_STATUS"
 
@@ -89,24 +89,23 @@ class SiteProtected(TargetStatus):
 
 
 class RateLimitedBySite(SiteProtected):
-    """The site asks for no more requests."""
+    """The site refuses further requests (status 429)."""
 
     def __init__(self) -> None:
         super().__init__("The site answered a further request with status 429, too many requests.")
 
 
 def raise_if_rate_limited(response: Response) -> None:
-    """Raise `RateLimitedBySite` for a 429: whoever gets one stops asking."""
+    """Raise `RateLimitedBySite` for a 429, so that the probe stops sending requests."""
     if response.status == 429:
         raise RateLimitedBySite
 
 
 @probe(essential=True)
 def fetch_page(target: Target, network: Network) -> Page:
-    """Load the target through all its redirects, over an untrusted certificate too, as browsers offer to.
+    """Load the target through all its redirects, also over an untrusted certificate, as a browser offers to.
 
-    Raises `SiteProtected`, or a `NetError`. Where TLS fails altogether, the page is what the same host answers over
-    plain HTTP.
+    Raises `SiteProtected`, or a `NetError`. If TLS fails altogether, returns the same host's page over plain HTTP.
     """
     hops = _load(target, network)
     _refuse_what_is_not_the_site(hops[-1])
@@ -129,7 +128,7 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
-    # A link on another page may lead here.
+    # Other probes may request this URL, because a link on another page may lead here.
     return network.follow(
         target,
         headers=ACCEPT,
@@ -141,12 +140,12 @@ def _follow(target: Target, network: Network) -> tuple[Response, ...]:
 
 
 def plain_twin(target: Target) -> Target:
-    """The same address over plain HTTP: port 80 for 443, otherwise the same number."""
+    """Return the same URL over plain HTTP: port 80 instead of 443, any other port unchanged."""
     return target.join(f"http://{authority(target.host, target.port, 443)}{target.path}")
 
 
 def authority(host: str, port: int, default_port: int) -> str:
-    """`host[:port]` for a URL, the port only when it is another than the default."""
+    """Return `host[:port]` for a URL; the port only if it differs from the default."""
     name = f"[{host}]" if ":" in host else host
     return name if port == default_port else f"{name}:{port}"
 
@@ -160,7 +159,7 @@ def _refuse_what_is_not_the_site(response: Response) -> None:
 
 
 def refusal_of(response: Response, scan_type: ScanType) -> TargetStatus | None:
-    """Why there is no page to judge for this type: an error's status, which for SEO scans is a finding."""
+    """Return why there is no page to judge for this type: an error status, which for SEO scans is a finding instead."""
     if response.status < 400 or response.status in (401, 403) or scan_type is ScanType.SEO:
         return None
     reason = f" {response.reason}" if response.reason else ""
@@ -168,9 +167,9 @@ def refusal_of(response: Response, scan_type: ScanType) -> TargetStatus | None:
 
 
 def challenge_sign(response: Response) -> str | None:
-    """What shows that a bot protection sent this response; None where nothing strong does.
+    """Return the sign that a bot protection sent this response; None without a strong one.
 
-    A title counts only together with a status of refusal: sites also write about protections.
+    A title counts only together with a refusal status, because sites also write about protections.
     """
     for name, values in CHALLENGE_HEADERS.items():
         value = (response.headers.get(name) or "").strip().lower()
@@ -180,7 +179,7 @@ def challenge_sign(response: Response) -> str | None:
         return sign
     if response.status not in CHALLENGE_STATUSES:
         return None
-    # Behind DataDome every answer has the field. A refusal with it may be the site's own, but rarely is.
+    # Behind DataDome every response has the field. A refusal with it may be the site's own, but rarely is.
     if response.status == 403 and "X-DataDome" in response.headers:
         return "a refusal by DataDome"
     if mark := REFUSAL_MARKS.search(response.body, 0, REFUSAL_BYTES):
@@ -195,7 +194,7 @@ def challenge_sign(response: Response) -> str | None:
 
 
 def _short_page(body: bytes) -> str | None:
-    """What a short page is that a protection sends with any status, also 200."""
+    """Return the name of a known short page that a protection sends with any status, including 200."""
     if len(body) > SHORT_BYTES:
         return None
     for name, mark in SHORT_PAGES.items():
@@ -208,9 +207,9 @@ def _short_page(body: bytes) -> str | None:
 
 @probe()
 def parse_document(page: Page) -> Document:
-    """The page's markup as a tree, parsed as a browser does that runs scripts; its beginning, if it costs too much.
+    """Parse the page's markup like a browser that runs scripts; only its beginning if all of it costs too much.
 
-    For what is not HTML the tree is empty, and `text` the source if it is text at all.
+    For a page that is not HTML, the tree is empty, and `text` is the source if it is text.
     """
     textual = page.is_html or _is_text(page.media_type)
     text, encoding = decode(page.response) if textual else ("", "")
@@ -224,9 +223,10 @@ def page_references(document: Document) -> References:
 
 
 def decode(response: Response) -> tuple[str, str]:
-    """The body as text, and the encoding's name: byte order mark, Content-Type, the markup's own word, UTF-8.
+    """Decode the body. Returns the text and the encoding's name.
 
-    The order is that of HTML, "determining the character encoding"; what is not UTF-8 is windows-1252.
+    The encoding is taken from the byte order mark, Content-Type, the markup's declaration, or UTF-8, in this order
+    (HTML, "determining the character encoding"); a body that is not valid UTF-8 is windows-1252.
     """
     body, marked = EncodingDetector.strip_byte_order_mark(response.body)
     content_type = response.headers.get("Content-Type") or ""
@@ -237,7 +237,7 @@ def decode(response: Response) -> tuple[str, str]:
         encoding = _web_encoding(label) if label else None
         if encoding is not None:
             if in_markup and encoding.startswith("utf-16"):
-                encoding = "utf-8"  # the declaration could not have been read otherwise
+                encoding = "utf-8"  # a declaration in UTF-16 could not have been read
             return body.decode(encoding, "replace"), encoding
     try:
         # A body that was cut off may end inside a character.
@@ -260,7 +260,7 @@ def _is_text(media_type: str) -> bool:
 
 
 def _base(tree: LexborHTMLParser, address: Target) -> Target:
-    """The first `<base href>` (HTML, "document base URL"); one that is not http(s) is ignored."""
+    """Return the first `<base href>` (HTML, "document base URL"); ignores one that is not http(s)."""
     for node in select(tree, "base[href]")[:1]:
         try:
             url = ada_url.URL(node.attributes["href"] or "", address.url)
@@ -268,7 +268,7 @@ def _base(tree: LexborHTMLParser, address: Target) -> Target:
             break
         scheme = url.protocol.removesuffix(":")
         if scheme in DEFAULT_PORTS:
-            # Nothing is fetched from here: whatever is joined to it is judged before it is.
+            # No check of the address is needed here: every URL joined to this base is checked.
             port = int(url.port) if url.port else DEFAULT_PORTS[scheme]
             path = url.pathname + url.search
             return Target(url.href, scheme, url.hostname.strip("[]"), port, path, address.policy)

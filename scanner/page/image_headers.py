@@ -1,7 +1,7 @@
-"""What an image file says of itself in its first bytes: format, pixels, animation. No pixel is decoded.
+"""Parser of image headers: format, pixels and animation from a file's first bytes. No pixel is decoded.
 
 Sources: PNG (W3C), section 11.2.2; ITU T.81, annex B; GIF89a, sections 18 to 23; RFC 9649 (WebP); ISO 14496-12 and
-23008-12 (AVIF); SVG 2, section 8. A file is walked from part to part, never back, and at most MAX_PARTS of them.
+23008-12 (AVIF); SVG 2, section 8. A file is read from part to part, never back, and at most MAX_PARTS of them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ SVG_VIEW = re.compile(
 
 
 class ImageFormat(StrEnum):
-    """Formats by their signature, whatever the server calls them."""
+    """Image formats by their signature, regardless of the media type."""
 
     PNG = "PNG"
     JPEG = "JPEG"
@@ -38,7 +38,7 @@ class ImageFormat(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class ImageHeader:
-    """Width and height in pixels (of an SVG without lengths those of its view box, 0 for none)."""
+    """Format, width and height in pixels. An SVG without lengths has those of its view box, or 0."""
 
     format: ImageFormat
     width: int
@@ -51,9 +51,9 @@ class ImageHeader:
 
 
 def read_image_header(data: bytes) -> ImageHeader | None:
-    """The header of a file's beginning (or all of it); None where it is no image that is known here, or cut off.
+    """Parse the header from a file's beginning. None if the format is unknown, or the header is cut off.
 
-    `is_animated` is told from the bytes there are: a GIF whose second frame is further on passes for still.
+    `is_animated` depends on the bytes given: a GIF whose second frame comes later counts as not animated.
     """
     if data.startswith(b"\x89PNG\r\n\x1a\n"):
         found = _png(data)
@@ -165,7 +165,7 @@ def _avif(data: bytes) -> ImageHeader | None:
     brands = data[8 : min(_big(data, 0, 4), 256)]
     if b"avif" not in brands and b"avis" not in brands:
         return None
-    # Of the image, its tiles, its alpha plane and its thumbnail the image is the largest.
+    # The image is larger than its tiles, its alpha plane and its thumbnail.
     sizes = [
         (_big(data, at + 4, 4), _big(data, at + 8, 4))
         for meta, meta_end in _boxes(data, 0, len(data), b"meta")
@@ -181,7 +181,7 @@ def _avif(data: bytes) -> ImageHeader | None:
 
 
 def _boxes(data: bytes, at: int, end: int, kind: bytes) -> Iterator[tuple[int, int]]:
-    """Where the content of each box of that kind begins and ends, among those from `at` to `end`."""
+    """Yield start and end of the content of each box of that kind between `at` and `end`."""
     for _ in range(MAX_PARTS):
         if at + 8 > end:
             return

@@ -1,4 +1,4 @@
-"""The elements of a document as a browser with scripts sees them, their attributes, and where references lead."""
+"""Elements of a document as a browser with scripts sees them, their attributes, and resolved references."""
 
 from __future__ import annotations
 
@@ -12,20 +12,20 @@ from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from scanner.page.evidence import Document
 
-# Limits for pages that are made to be slow: browsers flatten trees deeper than this, too.
+# Limits for malicious pages: browsers flatten trees deeper than this, too.
 MAX_NODES = 20_000
 MAX_DEPTH = 512
 
 
 def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
-    """Every element that matches, in document order; the only way to ask a tree for elements.
+    """Return every matching element in document order. All queries of a tree must go through this function.
 
-    A tree keeps the state of a search in itself. Making the results may run a finalizer, which lets another thread go
-    on, and its search in the same tree then ends the process.
+    A tree stores the state of a search in itself. Creating the results may run a finalizer, which lets another thread
+    continue; if that thread searches the same tree, the process crashes.
     """
     with _one_search:
         found = within.css(selector)
-    # An element comes once for every selector of the list that it matches.
+    # An element is found once for each selector of the list that it matches.
     return list({each.mem_id: each for each in found}.values()) if "," in selector else found
 
 
@@ -33,16 +33,16 @@ _one_search = threading.Lock()
 
 
 def live(document: Document, selector: str) -> Iterator[LexborNode]:
-    """The first elements that match, in document order.
+    """Return the first matching elements in document order.
 
-    What stands in `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts.
-    `selector` had better be without descendant combinators: they take forever on deep pages.
+    The content of `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts. `selector`
+    should have no descendant combinators: they are extremely slow on deep pages.
     """
     return itertools.islice(select(document.tree, selector), MAX_NODES)
 
 
 def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
-    """The nearest ancestor of that tag."""
+    """Return the nearest ancestor with that tag."""
     parent = node.parent
     for _ in range(MAX_DEPTH):
         if parent is None or parent.tag == tag:
@@ -52,7 +52,7 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
 
 
 def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
-    """What `<meta http-equiv>` says in place of a response header: each element's content, in order.
+    """Return the content of each `<meta http-equiv>` for that response header, in order.
 
     Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3).
     """
@@ -64,18 +64,18 @@ def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> l
 
 
 def attribute(node: LexborNode, name: str) -> str | None:
-    """An attribute's value, the empty string when it has none, None when it is absent."""
+    """Return an attribute's value; the empty string if it has none, None if the attribute is absent."""
     attributes = node.attributes
     return (attributes[name] or "") if name in attributes else None
 
 
 def resolve(document: Document, reference: str) -> ada_url.URL | None:
-    """The absolute URL of a reference in the document, None when it is not a URL."""
+    """Return the absolute URL of a reference in the document; None if it is not a URL."""
     return parse_url(reference, document.base.url)
 
 
 def parse_url(reference: str, base: str) -> ada_url.URL | None:
-    """The absolute URL of a reference, None when it is not a URL (WHATWG URL)."""
+    """Return the absolute URL of a reference; None if it is not a URL (WHATWG URL)."""
     try:
         return ada_url.URL(reference, base)
     except ValueError:
@@ -83,7 +83,7 @@ def parse_url(reference: str, base: str) -> ada_url.URL | None:
 
 
 def http_address(url: ada_url.URL | None) -> str | None:
-    """What is asked for: an http(s) URL without its fragment; None when it is not one."""
+    """Return the URL to request: http(s), without its fragment; None for other schemes."""
     if url is None or url.protocol not in ("http:", "https:"):
         return None
     url.hash = ""
@@ -91,7 +91,7 @@ def http_address(url: ada_url.URL | None) -> str | None:
 
 
 def is_plaintext(url: ada_url.URL) -> bool:
-    """Whether it is fetched over http, and not from this machine (W3C Secure Contexts: loopback is trustworthy)."""
+    """Return True if the URL is http and not loopback, which is trustworthy (W3C Secure Contexts)."""
     if url.protocol != "http:":
         return False
     host = url.hostname.strip("[]")
@@ -102,7 +102,7 @@ def is_plaintext(url: ada_url.URL) -> bool:
 
 
 def elements(node: LexborNode) -> Iterator[LexborNode]:
-    """The child elements, in order."""
+    """Yield the child elements, in order."""
     child = node.first_child
     while child is not None:
         if child.is_element_node:
@@ -111,7 +111,7 @@ def elements(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def texts(node: LexborNode) -> Iterator[str]:
-    """The pieces of text that are not blank, in order. A byte order mark is blank, as in JavaScript."""
+    """Yield the text nodes that are not blank, in order. A byte order mark is blank, as in JavaScript."""
     child = node.first_child
     while child is not None:
         if child.is_text_node:

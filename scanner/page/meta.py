@@ -1,4 +1,4 @@
-"""What a page asks of browsers: to go on to another address (refresh), and how to fit the screen (viewport)."""
+"""Refresh and viewport of a page, from its meta elements and headers."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, http_address, http_equivs, live, resolve
 
-# Seconds, then where to, with or without `url=` and quotes (HTML, "shared declarative refresh steps").
+# Seconds, then the URL, with or without `url=` and quotes (HTML, "shared declarative refresh steps").
 REFRESH = re.compile(
     r"\s*+(?P<seconds>\d*+)[\d.]*+(?:(?:\s*+[;,]|\s)\s*+(?:url\s*+=\s*+)?(?P<quote>[\"']?)(?P<url>.*))?", re.I | re.S
 )
@@ -18,7 +18,7 @@ LEADING_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?", re.IGNORE
 
 @dataclass(frozen=True, slots=True)
 class Refresh:
-    """After so many seconds the page is loaded again, or where `url` is set another one."""
+    """A refresh after so many seconds: to `url`, or of the same page if it is None."""
 
     seconds: int
     url: str | None
@@ -33,7 +33,7 @@ class Viewport:
 
 
 def refresh(page: Page, document: Document) -> Refresh | None:
-    """The refresh that browsers obey: the Refresh header's, else that of the first meta element that can be read."""
+    """Return the refresh that browsers obey: from the Refresh header, else from the first valid meta element."""
     for value in (page.headers.get("Refresh"), *http_equivs(document, "refresh", anywhere=True)):
         found = REFRESH.fullmatch(value or "")
         if not value or found is None or not (found["seconds"] or value.strip().startswith(".")):
@@ -48,7 +48,7 @@ def refresh(page: Page, document: Document) -> Refresh | None:
 
 
 def viewport(document: Document) -> Viewport | None:
-    """The last viewport element that sets anything, which is the one that counts; None without one."""
+    """Return the last viewport element that sets any property: browsers use that one. None without one."""
     found = None
     for node in live(document, "meta[name][content]"):
         content = attribute(node, "content") or ""
@@ -58,13 +58,13 @@ def viewport(document: Document) -> Viewport | None:
 
 
 def _properties(content: str) -> dict[str, str]:
-    """White space separates as a comma does, and may stand around the equals sign; of two of a name the last counts."""
+    """Parse the properties. White space separates like a comma, and may surround the equals sign; the last wins."""
     parts = (part.replace("=", " = ").split() for part in re.split(r"[,;]", content.lower()))
     threes = (three for words in parts for three in zip(words, words[1:], words[2:], strict=False))
     return {name: value for name, sign, value in threes if sign == "=" and value != "="}
 
 
 def scale(value: str) -> float | None:
-    """The number at the beginning of a value, which is all that browsers read; None without one."""
+    """Return the number at the beginning of a value, as browsers parse it; None without one."""
     found = LEADING_NUMBER.match(value)
     return float(found[0]) if found else None

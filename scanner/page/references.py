@@ -1,4 +1,4 @@
-"""Which sub-resources a document asks for, as a phone of today would: one of each image's candidates."""
+"""Sub-resources that a document requests on a current phone: one candidate for each image."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanner.page.markup import attribute, http_address, live, parse_url
 
 
 class ResourceKind(StrEnum):
-    """What a page loads a resource as."""
+    """Kind of a sub-resource."""
 
     SCRIPT = "script"
     STYLESHEET = "stylesheet"
@@ -26,9 +26,9 @@ class ResourceKind(StrEnum):
     OTHER = "other"
 
 
-# Of style sheets, `style` and `srcset`, in sum.
+# Limit for style sheets, `style` and `srcset` together.
 MAX_CHARACTERS = 512 * 1024
-# 412 CSS pixels wide with two device pixels each, for images that fill the width.
+# A phone's screen is 412 CSS pixels wide, with two device pixels each; images are assumed to fill the width.
 PHONE_PIXELS = 824
 PHONE_DENSITY = 2.0
 JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
@@ -36,7 +36,7 @@ IMAGE_TYPES = frozenset(
     {"", "image/avif", "image/webp", "image/png", "image/jpeg", "image/jpg", "image/gif", "image/svg+xml"}
 )
 ICONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
-# Destinations of a preload, as far as they are kinds here.
+# Destinations of a preload that correspond to a kind.
 DESTINATIONS = {
     "script": ResourceKind.SCRIPT,
     "style": ResourceKind.STYLESHEET,
@@ -44,7 +44,7 @@ DESTINATIONS = {
     "font": ResourceKind.FONT,
     "fetch": ResourceKind.OTHER,
 }
-# Children of a picture that are looked at for each of its images.
+# Limit of children of a picture that are examined for each of its images.
 MAX_BEFORE_IMAGE = 50
 CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
 DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
@@ -53,7 +53,7 @@ DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
 
 @dataclass(frozen=True, slots=True)
 class Reference:
-    """An absolute http(s) address without a fragment, what it is loaded as, and whether with the page."""
+    """An absolute http(s) URL without fragment, its kind, and whether it is loaded with the page."""
 
     url: str
     kind: ResourceKind
@@ -62,27 +62,27 @@ class Reference:
 
 @dataclass(frozen=True, slots=True)
 class References:
-    """The page's sub-resources as evidence, in the order of the markup, each address once."""
+    """The page's sub-resources as evidence, in the order of the markup, each URL once."""
 
     items: tuple[Reference, ...]
 
 
 class Reading:
-    """How much more of a page's style sheets and lists of images is read, so that no page takes long to look at."""
+    """Budget for a page's style sheets and `srcset` lists, so that no page takes long to examine."""
 
     def __init__(self, characters: int = MAX_CHARACTERS) -> None:
         self._left = characters
         self.allowance = Allowance()
 
     def take(self, text: str | None) -> str:
-        """The text, or as much of it as there is room for."""
+        """Return the text, cut to the remaining budget."""
         taken = (text or "")[: self._left]
         self._left -= len(taken)
         return taken
 
 
 def references(document: Document) -> tuple[Reference, ...]:
-    """The document's sub-resources in the order of the markup, each address once; frames are not entered."""
+    """Return the document's sub-resources in the order of the markup, each URL once. Frames are not entered."""
     found: dict[str, Reference] = {}
     reading = Reading()
     for node in live(document, "script, link, img, input, video, audio, source, image, style, [style]"):
@@ -92,7 +92,7 @@ def references(document: Document) -> tuple[Reference, ...]:
 
 
 def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
-    """Add an address, once; one that is loaded with the page anywhere is loaded with it."""
+    """Add a URL once. It counts as eager if any of its references is."""
     href = http_address(parse_url(address.strip(), base)) if address.strip() else None
     if href is None:
         return
@@ -102,7 +102,7 @@ def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKin
 
 
 def best_candidate(source_set: str) -> str | None:
-    """The candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
+    """Return the candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
     sized = [(_density(descriptors), url) for url, descriptors in candidates(source_set)]
     enough = [each for each in sized if each[0] >= PHONE_DENSITY]
     if enough:
@@ -111,7 +111,7 @@ def best_candidate(source_set: str) -> str | None:
 
 
 def candidates(source_set: str) -> Iterator[tuple[str, str]]:
-    """The addresses of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
+    """Yield the URLs of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
     position = 0
     while (found := CANDIDATE.match(source_set, position)) is not None:
         url, position, descriptors = found["url"], found.end(), ""
@@ -121,7 +121,7 @@ def candidates(source_set: str) -> Iterator[tuple[str, str]]:
 
 
 def _density(descriptors: str) -> float:
-    """Device pixels for each CSS pixel of an image that fills a phone's width."""
+    """Return the device pixels per CSS pixel for an image that fills a phone's width."""
     found = DESCRIPTOR.search(descriptors)
     if found is None:
         return 1.0
@@ -185,7 +185,7 @@ def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, Resource
 
 
 def _of_picture(image: LexborNode, reading: Reading) -> str | None:
-    """The candidate of the first source that holds at every width and has a type that browsers show."""
+    """Return the candidate of the first source that has no media condition and a type that browsers support."""
     if image.parent is None or image.parent.tag != "picture":
         return None
     child = image.parent.first_child

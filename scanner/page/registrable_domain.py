@@ -1,4 +1,4 @@
-"""Which hosts belong to one site: the Public Suffix List, as it came with its package; nothing is fetched."""
+"""Registrable domains by the Public Suffix List, as packaged; nothing is downloaded."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ _one_reader = threading.Lock()
 
 
 def _extract(host: str) -> tldextract.ExtractResult:
-    """The parts of a name. The first call reads the list, which the probes' threads would each do otherwise."""
+    """Split a name into its parts. The lock keeps the probes' threads from each reading the list at the first call."""
     with _one_reader:
         return _suffixes(host)
 
 
 @functools.lru_cache(maxsize=4096)
 def site_of(host: str) -> str:
-    """The registrable domain of a host name: one label more than its public suffix.
+    """Return the registrable domain of a host name: its public suffix and one more label.
 
     Addresses, single labels and public suffixes are their own site.
     """
@@ -33,14 +33,14 @@ def site_of(host: str) -> str:
 
 
 def is_public_name(host: str) -> bool:
-    """Whether a name ends in a public suffix: others are nobody's in the public DNS."""
+    """Return True if a name ends in a public suffix. Nobody owns other names in the public DNS."""
     return bool(_extract(host.strip("[].").lower()).suffix)
 
 
 def own_domain(host: str) -> str | None:
-    """The domain that the site's owner has registered: None for addresses, single labels and hosted names.
+    """Return the domain that the site's owner has registered; None for addresses, single labels and hosted names.
 
-    Of a name under a hosting service's suffix (name.github.io), the DNS is the service's.
+    For a name under a hosting service's suffix (name.github.io), the DNS belongs to the service.
     """
     host = host.strip("[].").lower()
     found = _extract(host)
@@ -48,5 +48,5 @@ def own_domain(host: str) -> str | None:
 
 
 def is_same_site(host: str, other: str) -> bool:
-    """Whether two hosts belong to one site, whatever their subdomains."""
+    """Return True if two hosts have the same registrable domain."""
     return site_of(host) == site_of(other)

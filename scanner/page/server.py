@@ -1,4 +1,4 @@
-"""Which web server answers, by its own word, so that a fix can show its configuration."""
+"""Detection of the web server from response headers, so that a fix can show its configuration."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 from scanner.findings import Server
 from scanner.net.http.response import Headers
 
-# LiteSpeed reads Apache's configuration.
+# Patterns of the `Server` header. LiteSpeed reads Apache's configuration.
 NAMES = (
     (re.compile(r"nginx|openresty|tengine|angie", re.IGNORECASE), Server.NGINX),
     (re.compile(r"apache(?!-coyote)|litespeed", re.IGNORECASE), Server.APACHE),
@@ -17,7 +17,7 @@ NAMES = (
 
 
 def server_of(headers: Headers) -> Server | None:
-    """The server that a response names in `Server`, else by `X-Powered-By`; None for others and where none is named."""
+    """Return the server named by `Server`, else by `X-Powered-By`; None for an unknown server or none."""
     name = headers.get("Server") or ""
     for pattern, server in NAMES:
         if pattern.match(name.strip()):

@@ -1,6 +1,6 @@
-"""Soft 404s: whether an answer is what a site sends for files that do not exist, with a status of success.
+"""Detection of soft 404s: pages that a site sends for missing files with a success status.
 
-The answer for a path is compared with those for its siblings, random names in the same places.
+The response for a path is compared with those for its siblings, which are random names in the same places.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from urllib.parse import quote, unquote
 from scanner.net.http.response import Response
 
 COMPARED_BYTES = 16 * 1024
-SUFFIX_BYTES = 3  # random, in hexadecimal
+SUFFIX_BYTES = 3  # random bytes, written in hexadecimal
 NAME_BYTES = 12
-# Of the longer body: templates show the time, the path, the visitor.
+# Share of the longer body: templates show the time, the path, the visitor.
 LENGTH_TOLERANCE = 0.15
 LENGTH_TOLERANCE_BYTES = 64
 SIMILARITY = 0.9
@@ -25,17 +25,17 @@ TIMESTAMP = re.compile(
     r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d{1,9})?)?)?(?:Z|[+-]\d\d:?\d\d)?"
     r"|(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun), \d\d \w{3} \d{4} \d\d:\d\d:\d\d GMT"
 )
-# Long words of letters and digits, as nonces, request numbers and hashes are.
+# Long words of letters and digits, such as nonces, request IDs and hashes.
 WORD = re.compile(r"[A-Za-z0-9+/_=-]+")
 NONCE_LENGTH = 8
 TOKEN = re.compile(r"\w+|[^\w\s]")
 
 
 def siblings(path: str) -> tuple[str, str]:
-    """Two paths of different lengths that nothing can lie at, in the same places as a file, its query kept.
+    """Return two paths of different lengths that can't exist, in the same places as a file, with its query.
 
-    The first has the file's name with something behind it, in the same folder: what answers by patterns
-    of names answers this, too. The second begins with a random name. Extensions and leading dots stay.
+    The first has a suffix after the file's name, in the same folder: a server that answers by patterns of names answers
+    it, too. The second begins with a random name. Extensions and leading dots stay.
     """
     path, mark, query = path.partition("?")
     *folders, file = path.removeprefix("/").split("/")
@@ -47,7 +47,7 @@ def siblings(path: str) -> tuple[str, str]:
 
 
 def resembles(answer: Response, path: str, other: Response, other_path: str) -> bool:
-    """Whether two answers are the same page: status, media type, length and text but for the path."""
+    """Return True if two responses are the same page: status, media type, length and text except for the path."""
     if (answer.status, media_type(answer)) != (other.status, media_type(other)):
         return False
     if answer.body[:COMPARED_BYTES] == other.body[:COMPARED_BYTES]:
@@ -60,12 +60,12 @@ def resembles(answer: Response, path: str, other: Response, other_path: str) -> 
 
 
 def media_type(response: Response) -> str:
-    """The media type in lower case without parameters; empty when none was sent."""
+    """Return the media type in lower case without parameters; empty if none was sent."""
     return (response.headers.get("Content-Type") or "").split(",")[-1].split(";")[0].strip().lower()
 
 
 def _parts(file: str) -> tuple[str, str, str]:
-    """A leading dot, the name up to the next dot or tilde, and the rest: (".", "env", ".local")."""
+    """Split into a leading dot, the name up to the next dot or tilde, and the rest: (".", "env", ".local")."""
     dot = "." if file.startswith(".") else ""
     found = re.match(r"[^.~]*", file[len(dot) :])
     stem = found[0] if found else ""
@@ -73,7 +73,7 @@ def _parts(file: str) -> tuple[str, str, str]:
 
 
 def _normalised(body: bytes, path: str) -> str:
-    """The text without the path that was asked for, times, and values that are new in every answer."""
+    """Return the text without the requested path, times, and values that are new in every response."""
     text = body[:COMPARED_BYTES].decode("utf-8", "replace")
     plain = path.partition("?")[0]
     names = {path, unquote(path), plain, plain.removeprefix("/"), plain.rpartition("/")[2]}
@@ -92,7 +92,7 @@ def _without_nonce(found: re.Match[str]) -> str:
 
 
 def _similarity(text: str, other: str) -> float:
-    """The share of tokens that two texts have in common (Dice's coefficient); 1 for two empty ones."""
+    """Return the share of tokens that two texts have in common (Dice's coefficient); 1 for two empty texts."""
     tokens, others = Counter(TOKEN.findall(text)), Counter(TOKEN.findall(other))
     total = tokens.total() + others.total()
     return 2 * (tokens & others).total() / total if total else 1.0

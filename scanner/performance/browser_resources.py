@@ -1,7 +1,7 @@
-"""From the requests that a browser made to the page's sub-resources, as the checks know them.
+"""Conversion of a browser's log of sub-resource requests into the resources that the checks read.
 
-Weights and counts are those that a visitor pays for. Headers and bodies come from requests of our own, which only
-files of the page itself are asked for with: what scripts and frames ask for is not ours to send again.
+Weights and counts are those of the visitor's browser. Headers and bodies come from the scanner's own requests. It
+requests only the page's own files: it must not repeat the requests of scripts and frames.
 """
 
 from __future__ import annotations
@@ -18,22 +18,22 @@ from scanner.performance.evidence import Resource
 FILES = frozenset(
     {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.OTHER}
 )
-# The page or the browser did not want it any more, or not in this place.
+# The page or the browser cancelled or blocked the request.
 NOT_WANTED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
-# The browser had an answer, but the page may not use it: no Access-Control-Allow-Origin.
+# The browser got a response that the page may not use: no Access-Control-Allow-Origin.
 NOT_SHARED = "net::ERR_FAILED"
 
 
 def from_log(page: Page, load: Load) -> list[Resource]:
-    """What stands for each request behind the document's, in order, as far as the log tells of it."""
+    """Return a resource for each request after the document's, in order, with the facts from the log."""
     documents = {page.target.url, load.requests[0].url, ""}
     scripts = {each.url for each in load.requests if each.kind is ResourceKind.SCRIPT}
     found: list[Resource] = []
     for each in load.requests[1:]:
         initiator = each.initiator.partition("#")[0]
         is_foreign = _is_foreign(each.url, page)
-        # What other sites' scripts and frames ask other sites for is theirs. Other kinds are what scripts fetch, which
-        # may cope, and what nobody sees: icons, prefetched pages.
+        # A page is not to blame for requests to other sites by scripts and frames of other sites. Other kinds may fail
+        # as well: requests of scripts, which may handle errors, and invisible files such as icons and prefetched pages.
         is_theirs = each.in_frame or each.kind is None or (initiator in scripts and _is_foreign(initiator, page))
         found.append(
             Resource(
@@ -55,10 +55,9 @@ def from_log(page: Page, load: Load) -> list[Resource]:
 
 
 def is_worth_fetching(request: LoadedRequest) -> bool:
-    """Whether a request of our own tells more: of the page's own files, those that came, and those that did not.
+    """Return True if the scanner should fetch it, too: a file of the page that loaded, or failed without explanation.
 
-    Why something failed the browser does not know: behind the proxy a host that there is not looks like a limit of
-    the scanner's.
+    The browser does not know why a request failed: behind the proxy an unknown host looks like a limit of the scanner.
     """
     if request.is_programmed or request.in_frame or request.method != "GET" or request.kind not in FILES:
         return False
@@ -66,9 +65,9 @@ def is_worth_fetching(request: LoadedRequest) -> bool:
 
 
 def merged(logged: Resource, fetched: Resource) -> Resource:
-    """What was fetched, in the place of what the browser logged, with the bytes that the browser received.
+    """Return the fetched resource with the bytes that the browser received.
 
-    Where it got the file and we did not, what counts is that it came.
+    If the browser got the file and the scanner did not, the browser's result counts.
     """
     if logged.status == 200 and fetched.status != 200:
         return logged

@@ -1,7 +1,7 @@
-"""What a response lets a browser keep, and for how long (RFC 9111, RFC 8246), and what that will cost.
+"""Cache policy of a response: what a browser may keep and for how long (RFC 9111, RFC 8246), and the cost of a revisit.
 
-What a visit some time later costs is Lighthouse's model (uses-long-cache-ttl): of the times at which browsers look
-for a file in their cache, every tenth falls between two of AGE_DECILES_H after the file was stored.
+The cost of a later visit follows Lighthouse's model (uses-long-cache-ttl): of the times at which browsers look up a
+file in their cache, one tenth each lies between two of AGE_DECILES_H after the file was stored.
 """
 
 from __future__ import annotations
@@ -17,15 +17,15 @@ DAY_S = 86_400
 YEAR_S = 365 * DAY_S
 LONG_S = 30 * DAY_S
 AGE_DECILES_H = (0, 0.2, 1, 3, 8, 12, 24, 48, 72, 168, 8760)
-# RFC 9111, section 1.2.2: what is too large to say counts as this.
+# RFC 9111, section 1.2.2: the value of a lifetime that is too large.
 MAX_DELTA_S = 1 << 31
 MAX_DIRECTIVES = 50
 
 DIRECTIVE = re.compile(r"""[\s,]*+([^\s,="]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]*+)))?[^,]*+""")
 SECONDS = re.compile(r"[0-9]{1,30}")
 
-# File names that carry a digest of the content: a hexadecimal part of both letters and digits, or the eight
-# characters of base64 that Vite and Rollup append. Numbers alone are dates and versions.
+# File names with a digest of the content: a hexadecimal part of both letters and digits, or the eight characters of
+# base64 that Vite and Rollup append. Numbers alone are dates and versions.
 HEX_PART = re.compile(r"(?<=[._-])(?=[0-9a-f]{0,19}[a-f])(?=[0-9a-f]{0,19}[0-9])[0-9a-f]{8,64}(?=[._-]|\Z)")
 WHOLE_HEX = re.compile(r"(?=[0-9a-f]*+[a-z.])(?=[a-f]{0,19}[0-9])[0-9a-f]{16,64}(?=\.)")
 BASE64_PART = re.compile(
@@ -36,10 +36,10 @@ UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}
 
 @dataclass(frozen=True, slots=True)
 class CachePolicy:
-    """What a browser's own cache may do. `lifetime_s` is None where nothing says how long it stays fresh.
+    """Policy for a browser's own cache. `lifetime_s` is None if no header gives a lifetime.
 
-    `deliberate`: directives by which a site keeps the decision to itself (no-store, no-cache, must-revalidate,
-    private, stale-while-revalidate).
+    `deliberate`: directives that show that the site has made a decision (no-store, no-cache, must-revalidate, private,
+    stale-while-revalidate).
     """
 
     lifetime_s: int | None = None
@@ -48,7 +48,7 @@ class CachePolicy:
 
     @property
     def is_missing(self) -> bool:
-        """Whether browsers are left to guess: no lifetime, and no word that the file may not be reused unasked."""
+        """Return True if browsers must guess: no lifetime, and no directive against reuse without validation."""
         return self.lifetime_s is None and not self.deliberate & {"no-store", "no-cache"}
 
 
@@ -56,15 +56,15 @@ DELIBERATE = frozenset({"no-store", "no-cache", "must-revalidate", "private", "s
 
 
 def cache_policy(headers: Headers, now: datetime) -> CachePolicy:
-    """Read Cache-Control, Expires, Date and Pragma; `now` stands in for a missing Date.
+    """Parse Cache-Control, Expires, Date and Pragma; `now` replaces a missing Date.
 
-    A lifetime that can't be read counts as none left (RFC 9111, sections 4.2.1 and 5.3).
+    An invalid lifetime counts as expired (RFC 9111, sections 4.2.1 and 5.3).
     """
     directives = _directives(headers.get("Cache-Control") or "")
     deliberate = frozenset(directives) & DELIBERATE
     if not directives and "no-cache" in (headers.get("Pragma") or "").lower():
         deliberate = frozenset({"no-cache"})  # RFC 9111, section 5.4
-    # With an argument these two are only about the header fields it names.
+    # With an argument these two apply only to the header fields that it names.
     deliberate -= {name for name in ("private", "no-cache") if directives.get(name)}
     lifetime_s: int | None = None
     if "max-age" in directives:
@@ -76,7 +76,7 @@ def cache_policy(headers: Headers, now: datetime) -> CachePolicy:
 
 
 def _directives(value: str) -> dict[str, str]:
-    """Directives in lower case with their arguments, the first of each name; "" for those without one."""
+    """Parse directives in lower case with their arguments, the first of each name; "" without an argument."""
     found: dict[str, str] = {}
     position = 0
     while len(found) < MAX_DIRECTIVES and (match := DIRECTIVE.match(value, position)) is not None:
@@ -94,7 +94,7 @@ def _until(expires: str, date: str | None, now: datetime) -> int:
 
 
 def _http_date(text: str) -> datetime | None:
-    """RFC 9110, section 5.6.7: any of the three formats; always UTC."""
+    """Parse a date in any of the three formats of RFC 9110, section 5.6.7; always UTC."""
     try:
         found = parsedate_to_datetime(text[:64])
     except (ValueError, TypeError, IndexError, OverflowError):
@@ -103,7 +103,7 @@ def _http_date(text: str) -> datetime | None:
 
 
 def hit_probability(lifetime_s: int) -> float:
-    """How likely a file is still fresh when a browser looks for it again, 0 to 1."""
+    """Return the probability, 0 to 1, that a file is still fresh when a browser looks it up again."""
     hours = lifetime_s / 3600
     upper = next((index for index, decile in enumerate(AGE_DECILES_H) if decile >= hours), None)
     if upper is None:
@@ -115,9 +115,9 @@ def hit_probability(lifetime_s: int) -> float:
 
 
 def is_hashed_name(path: str) -> bool:
-    """Whether a path's file name carries a digest, so that the content under it never changes.
+    """Return True if a path's file name contains a digest, so that its content never changes.
 
-    A UUID names a thing, whose content may change.
+    A UUID identifies an object whose content may change.
     """
     name = path.rpartition("/")[2][:300]
     if UUID.search(name):

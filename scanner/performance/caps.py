@@ -1,4 +1,4 @@
-"""Performance checks."""
+"""Score caps of performance scans."""
 
 from scanner.findings import CRITICAL, HIGH
 from scanner.scoring import Cap

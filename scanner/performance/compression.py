@@ -1,4 +1,4 @@
-"""Content codings of responses (RFC 9110, section 8.4.1), and what gzip would make of a body without one."""
+"""Content codings of responses (RFC 9110, section 8.4.1), the saving of gzip, and waste in unminified files."""
 
 from __future__ import annotations
 
@@ -14,45 +14,45 @@ from scanner.performance.javascript_tokens import Kind, pieces
 OLD_CODINGS = frozenset({"gzip", "x-gzip", "deflate", "compress", "x-compress"})
 # Brotli, Zstandard, and both with a shared dictionary (RFC 9842).
 MODERN_CODINGS = frozenset({"br", "zstd", "dcb", "dcz"})
-# What servers use for text that they compress as it is asked for.
+# The usual level of servers that compress on the fly.
 GZIP_LEVEL = 6
 
 
 def codings(headers: Headers) -> frozenset[str]:
-    """The codings that browsers know among those of the response; `identity`, and what is none, left out."""
+    """Return the response's codings that browsers know; without `identity` and unknown names."""
     names = (each.strip().lower() for each in (headers.get("Content-Encoding") or "").split(","))
     return frozenset(names) & (OLD_CODINGS | MODERN_CODINGS)
 
 
 def gzip_saving(body: bytes) -> int:
-    """The bytes that gzip would save, by compressing: headers and checksum counted, never below zero."""
+    """Return the bytes that gzip would save, by compressing; includes headers and checksum, never below zero."""
     compressor = zlib.compressobj(GZIP_LEVEL, zlib.DEFLATED, zlib.MAX_WBITS | 16)
     return max(0, len(body) - len(compressor.compress(body)) - len(compressor.flush()))
 
 
-MAX_SCANNED_BYTES = 512 * KIB  # of a file; what is beyond wastes nothing
+MAX_SCANNED_BYTES = 512 * KIB  # per file; the rest counts as free of waste
 KEPT_COMMENT = re.compile(r"/[*/](?:!|[#@]\s{0,9}source|@cc_on|.{0,2000}?@(?:license|preserve|lic\b))", re.DOTALL)
-# Per cent of white space and comments below which a file passes for minified: less than any limit of a check.
+# Percentage of white space and comments below which a file counts as minified: less than any check's limit.
 LEAST_SHARE = 5
 WHITE = b" \t\n\r\f\v"
 COMMENTED_OUT = re.compile(rb"/\*.*?(?:\*/|\Z)|^[ \t]{0,200}+//[^\n]*+", re.DOTALL | re.MULTILINE)
 
 WORD = re.compile(r"[\w$\x80-\xff]")
-# A line may end behind these, and begin with the others, without a statement ending there.
+# A line break after the first set, or before the second, does not end a statement.
 NO_END_BEHIND, NO_END_BEFORE = frozenset("{;,([:=&|?*<"), frozenset(";,)]}:=&|?*.>")
 
 CSS_SEPARATORS = frozenset("{};,")
 
 
 def css_waste(css: bytes) -> int:
-    """The bytes that minifying a style sheet would save at least."""
+    """Return the bytes that minifying a style sheet would save at least."""
     text = _worth_a_look(css)
     spans = (span for span in blanks(text) if not KEPT_COMMENT.match(text, *span))
     return sum(end - start - _is_kept_in_css(text, start, end) for start, end in _gaps(spans))
 
 
 def javascript_waste(script: bytes) -> int:
-    """The bytes that removing white space and comments from a script would save at least."""
+    """Return the bytes that removing white space and comments from a script would save at least."""
     text = _worth_a_look(script)
     spans = (
         (start, end)
@@ -63,10 +63,10 @@ def javascript_waste(script: bytes) -> int:
 
 
 def _worth_a_look(source: bytes) -> str:
-    """The beginning of a file as text with a character a byte; empty where hardly anything could be left out.
+    """Return the beginning of a file as latin-1 text; empty if almost nothing could be removed.
 
-    That spares minified files, most of all there are, the scan: what white space, comments between slashes and
-    stars and lines of comment come to by a rough count is more than the waste, all but comments behind code.
+    This saves scanning minified files, which are most of all. The rough count of white space, block comments and
+    comment lines is larger than the waste, except for comments after code.
     """
     source = source[:MAX_SCANNED_BYTES]
     comments = sum(found.end() - found.start() for found in COMMENTED_OUT.finditer(source))
@@ -75,7 +75,7 @@ def _worth_a_look(source: bytes) -> str:
 
 
 def _gaps(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """Neighbours joined: white space, a comment and white space again are one gap."""
+    """Yield the spans with neighbours joined: white space, a comment and white space again are one gap."""
     begin = end = 0
     for start, stop in spans:
         if start == end:
@@ -89,14 +89,14 @@ def _gaps(spans: Iterable[tuple[int, int]]) -> Iterator[tuple[int, int]]:
 
 
 def _is_kept_in_css(text: str, start: int, end: int) -> bool:
-    """Whether one character has to stay: between words it is a combinator, or parts a value."""
+    """Return True if one character must stay: between words it is a combinator, or separates parts of a value."""
     if start == 0 or end == len(text):
         return False
     return not (text[start - 1] in CSS_SEPARATORS or text[end] in CSS_SEPARATORS)
 
 
 def _is_kept_in_javascript(text: str, start: int, end: int) -> bool:
-    """Whether one character has to stay: two words, `+ +` and the like would join, or a line's end may end more."""
+    """Return True if one character must stay: words or `+ +` would join, or the line break may end a statement."""
     if start == 0 or end == len(text):
         return False
     before, behind = text[start - 1], text[end]

@@ -1,4 +1,4 @@
-"""How the page's requests use connections: which origin closes them although more requests follow."""
+"""Use of connections by the page's requests: origins that close them although more requests follow."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ STATIC = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.I
 
 
 def origin_of(url: str) -> str:
-    """Scheme, host and port as the address writes them."""
+    """Return scheme, host and port as written in the URL."""
     parts = urlsplit(url)
     return f"{parts.scheme}://{parts.netloc}"
 
 
 def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
-    """By origin, the responses behind which a connection was closed with another request still to come.
+    """Count, by origin, the responses after which a connection was closed although another request followed.
 
-    Errors do not count: servers close connections behind them to defend themselves.
+    Errors do not count: servers close connections after errors to defend themselves.
     """
     requests = Counter([origin_of(page.target.url)])
     closed = Counter[str]()
@@ -39,6 +39,9 @@ def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
 
 
 def _closes(http_version: str, headers: Headers) -> bool:
-    """RFC 9112, section 9.3. What names no length ends with its connection, too, but only HTTP/1.0 still does that."""
+    """Return True if a response closes its connection (RFC 9112, section 9.3).
+
+    A response without a length closes it as well, but only HTTP/1.0 servers still send those.
+    """
     tokens = {each.strip().lower() for each in (headers.get("Connection") or "").split(",")}
     return "close" in tokens or (http_version <= "1.0" and "keep-alive" not in tokens)

@@ -1,4 +1,4 @@
-"""Image elements as a browser laid them out: larger files than the screen can show, and files that could wait.
+"""Image elements as a browser laid them out: files larger than the screen can show, and files that could be lazy.
 
 Rules and tolerances are Lighthouse's (uses-responsive-images, offscreen-images).
 """
@@ -21,13 +21,13 @@ from scanner.page.markup import attribute, live, resolve
 from scanner.performance.evidence import Resource
 
 KIB = 1024
-# Of one image. Whoever offers several files has done something about it.
+# Per image. The second limit is for images that offer several files: their author has already adapted the sizes.
 TOLERATED_BYTES, TOLERATED_BYTES_OF_CHOICES = 4 * KIB, 12 * KIB
-# Smaller boxes hide what is in them from all but screen readers.
+# Smaller boxes hide their content from all but screen readers.
 LEAST_BOX_PX = 2
-# What begins further below the first screen waits even on a slow link if it is lazy: Chrome looks 2,500 px ahead then.
+# A lazy image further below the first screen is deferred even on a slow link, on which Chrome looks 2,500 px ahead.
 SCREENS_AHEAD = 3
-# An image further to the side belongs to a carousel, or is hidden there.
+# An image further to the side belongs to a carousel, or is hidden.
 BESIDE_PX = 100
 LEAST_OFFSCREEN_BYTES = 2 * KIB
 
@@ -44,10 +44,10 @@ class Oversized:
 
 
 def oversized(layout: Layout, requests: Sequence[LoadedRequest], resources: Sequence[Resource]) -> list[Oversized]:
-    """The images that waste more than a few KiB, the worst first. A file shown several times counts as shown largest.
+    """Return the images that waste more than a few KiB, the worst first. A repeated file counts with its largest box.
 
-    Left out is what no size can be told of: vector images, files that were hidden in one place, and those chosen of
-    several that were not read, as the browser counts the pixels of these by their density.
+    Left out are images without a known size: vector images, files that are hidden in one place, and files chosen from
+    several whose header was not read, because the browser reports their pixels divided by their density.
     """
     sizes = _wire_bytes(requests)
     files = {each.url: each for each in resources if each.picture is not None}
@@ -68,9 +68,9 @@ def oversized(layout: Layout, requests: Sequence[LoadedRequest], resources: Sequ
 
 
 def offscreen(layout: Layout, load: Load) -> list[tuple[RenderedImage, int]]:
-    """Images far below the first screen that were loaded before the load event, with their bytes; the highest first.
+    """Return images far below the first screen that loaded before the load event, with their bytes, topmost first.
 
-    Each file once, where it stands highest. What says loading="eager" was decided by somebody, and is left out.
+    Each file counts once, at its highest position. Images with loading="eager" are left out: the author has decided.
     """
     sizes = _wire_bytes([each for each in load.requests if load.load_s is None or each.start_s < load.load_s])
     largest = load.lcp.url.partition("#")[0] if load.lcp else ""
@@ -91,7 +91,7 @@ def _is_offscreen(image: RenderedImage, far_px: float, viewport: Viewport) -> bo
 
 
 def _judged(image: RenderedImage, file: Resource | None, wire_bytes: int, viewport: Viewport) -> Oversized | None:
-    """None where the file's own pixels are not known."""
+    """Compare an image's file with its box; None if the file's own pixels are unknown."""
     width, height = image.natural_width, image.natural_height
     if image.has_choices:
         if file is None or file.picture is None or file.picture.format is ImageFormat.SVG:
@@ -105,9 +105,9 @@ def _judged(image: RenderedImage, file: Resource | None, wire_bytes: int, viewpo
 
 
 def _needed(image: RenderedImage, width: int, height: int, ratio: float) -> tuple[float, float]:
-    """Width and height in device pixels that the whole file is drawn with, cut off or not (CSS Images 3, 4.5)."""
+    """Return width and height in device pixels at which the whole file is drawn, cropped or not (CSS Images 3, 4.5)."""
     box_width, box_height = image.width_px * ratio, image.height_px * ratio
-    # Photographs that are turned as they are shown (EXIF) have their sides swapped.
+    # Photographs that are rotated when shown (EXIF) have their sides swapped.
     if (width > height) != (image.natural_width > image.natural_height):
         width, height = height, width
     across, down = box_width / width, box_height / height
@@ -117,7 +117,7 @@ def _needed(image: RenderedImage, width: int, height: int, ratio: float) -> tupl
         case "contain":
             scale = min(across, down)
         case "none":
-            scale = 1.0  # by whoever cuts a part out of it
+            scale = 1.0  # used to show a part of the file
         case "scale-down":
             scale = min(across, down, 1.0)
         case _:
@@ -137,7 +137,7 @@ def _by_url(images: Sequence[RenderedImage]) -> Iterator[tuple[str, list[Rendere
 
 
 def _wire_bytes(requests: Sequence[LoadedRequest]) -> Mapping[str, int]:
-    """What each address cost that was asked for; of several requests the dearest one."""
+    """Return the bytes of each requested URL; of several requests, those of the largest."""
     found: dict[str, int] = {}
     for each in requests:
         if urlsplit(each.url).scheme in ("http", "https") and each.wire_bytes > 0:
@@ -145,7 +145,7 @@ def _wire_bytes(requests: Sequence[LoadedRequest]) -> Mapping[str, int]:
     return found
 
 
-# Of one attribute with several candidates.
+# Limits for one attribute with several candidates.
 MAX_CANDIDATES = 50
 MAX_SOURCE_SET = 50_000
 LINK_VALUE = re.compile(r"<([^<>]{1,2000})>([^<>]{0,500})")
@@ -154,14 +154,14 @@ URGENT = re.compile(r""";\s{0,9}fetchpriority\s{0,9}=\s{0,9}"?high\b""", re.IGNO
 
 
 def is_in_markup(page: Page, document: Document, url: str) -> bool:
-    """Whether the document's elements, its styles or its Link headers ask for the image; no fragments."""
+    """Return True if the document's elements, styles or Link headers reference the image; `url` has no fragment."""
     nodes = live(document, "img, source, input, video, image, link, style, [style]")
     asked = (address for node in nodes for address in _addresses(node))
     return _is_among(document, asked, url) or _is_among(document, _preloads(page, PRELOAD), url)
 
 
 def is_preloaded_urgently(page: Page, document: Document, url: str) -> bool:
-    """Whether a preload with fetchpriority="high" asks for it."""
+    """Return True if a preload with fetchpriority="high" requests the image."""
     nodes = live(document, "link[rel~=preload i][fetchpriority=high i]")
     asked = (address for node in nodes for address in _addresses(node))
     return _is_among(document, asked, url) or _is_among(document, _preloads(page, PRELOAD, URGENT), url)
@@ -179,7 +179,7 @@ def _addresses(node: LexborNode) -> Iterator[str]:
         if address := attribute(node, name):
             yield address.strip()
     for name in ("srcset", "imagesrcset"):
-        # Descriptors are taken along: as addresses they lead elsewhere.
+        # Descriptors are not filtered out: as URLs they match no image.
         for candidate in (attribute(node, name) or "")[:MAX_SOURCE_SET].split(maxsplit=MAX_CANDIDATES)[:MAX_CANDIDATES]:
             yield candidate.strip(",")
     if node.tag == "style":

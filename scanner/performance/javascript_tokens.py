@@ -1,9 +1,9 @@
-"""White space, comments and literals of a script, told from its code without parsing it (ECMAScript, section 12).
+"""Tokenizer that separates white space, comments and literals of a script from its code (ECMAScript, section 12).
 
-Whether a slash divides or begins a regular expression depends on grammar. It divides behind a name, a number, a literal
-and a closing bracket, and begins an expression behind an operator and words such as `return`. Behind `)`, `}`, `++` and
-`--` both may be: what is left of that line is given up, and with it the rest of the script if something could begin
-there that goes on in the next line. So what is told is true, and some is not told.
+It does not parse. Whether a slash divides or begins a regular expression depends on the grammar. It divides after a
+name, a number, a literal and a closing bracket, and begins an expression after an operator and words such as `return`.
+After `)`, `}`, `++` and `--` both are possible: the rest of that line is UNKNOWN, and so is the rest of the script if
+something could begin there that continues in the next line. So every token reported is correct, but some are missed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import re
 from collections.abc import Iterator
 from enum import Enum, auto
 
-# For text decoded as latin-1, so that lengths are bytes: no white space beyond ASCII.
+# For text decoded as latin-1, so that lengths are bytes: only ASCII white space.
 TOKENS = re.compile(
     r"""(?P<space>[ \t\n\r\f\v]++)|(?P<comment>//[^\n\r]*+|/\*.*?(?:\*/|\Z))"""
     r"""|(?P<string>"(?:[^"\\\n\r]|\\(?:\r\n|.))*+(?P<double>")?"""
@@ -27,16 +27,16 @@ LAST_WORD = re.compile(r"(?<![\w$.])[a-z]{2,10}\Z")
 BEFORE_REGEX = frozenset(
     {"return", "typeof", "case", "in", "do", "else", "void", "delete", "instanceof", "new", "throw"}
 )
-AMBIGUOUS = frozenset({"of", "await", "yield"})  # to some scripts these are names
+AMBIGUOUS = frozenset({"of", "await", "yield"})  # in some scripts these are names
 OPERATORS = "(,=:[!&|?{;+-*%~^<>"
 MAX_NESTED = 50
 LOOK_BACK = 12
-# What stands for a literal, and for what is not known, in front of a slash.
+# Stand-ins for a literal, and for unknown code, before a slash.
 A_LITERAL, IN_QUESTION = '"', ")"
 
 
 class Kind(Enum):
-    """What a piece of a script is; what lies between two pieces is code."""
+    """Kind of a piece of a script. Code is between the pieces."""
 
     SPACE = auto()
     COMMENT = auto()
@@ -45,10 +45,10 @@ class Kind(Enum):
 
 
 def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:
-    """Pieces with their beginning and end, in order. A last one that is UNKNOWN up to the script's end: lost."""
+    """Yield kind, start and end of each piece, in order. If the tokenizer gets lost, the last piece is UNKNOWN."""
     position = 0
-    before = ""  # the end of the code before the next token
-    braces: list[int] = []  # in each substitution of a template that is open, the braces that are
+    before = ""  # end of the code before the next token
+    braces: list[int] = []  # number of open braces in each open template substitution
     while True:
         token = (TOKENS_AND_BRACES if braces else TOKENS).search(script, position)
         if token is None:
@@ -77,7 +77,7 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:
                 braces[-1] -= 1
                 continue
             braces.pop()
-            is_template = True  # its text goes on
+            is_template = True  # the template's text continues
         if kind == "string" and (token["double"] or token["single"]):
             yield Kind.LITERAL, start, end
             before = A_LITERAL
@@ -104,14 +104,14 @@ def pieces(script: str) -> Iterator[tuple[Kind, int, int]]:
                 before = IN_QUESTION
             else:
                 before = "/"
-        else:  # a string that does not end in its line, or a slash that may be anything
+        else:  # a string without an end in its line, or an ambiguous slash
             position = _end_of_unknown(script, start)
             yield Kind.UNKNOWN, start, position
             before = IN_QUESTION
 
 
 def _end_of_unknown(script: str, start: int) -> int:
-    """Where the line ends, or the script, where something could begin in that line that goes on in the next."""
+    """Return the end of the line; or of the script, if something in the line could continue in the next."""
     line = LINE.match(script, start)
     end = line.end() if line else start
     rest = script[start:end]
@@ -119,7 +119,7 @@ def _end_of_unknown(script: str, start: int) -> int:
 
 
 def _begins_regex(before: str) -> bool | None:
-    """Whether a slash behind this code begins a regular expression; None where only grammar knows."""
+    """Return True if a slash after this code begins a regular expression; None if only the grammar can tell."""
     if not before:
         return True
     if before[-1] in ")}" or before.endswith(("++", "--")):

@@ -1,4 +1,4 @@
-"""What a load asks of the main thread, so that the simulation can let a slower processor do it."""
+"""Main-thread work of a load, so that the simulation can run it on a slower processor."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from itertools import accumulate
 
 from scanner.browser.evidence import Evaluation, MainThread
 
-SLOWDOWN = 4  # of a phone of middle range beside the scanner's processor: Lighthouse's factor
+SLOWDOWN = 4  # of a mid-range phone compared with the scanner's processor: Lighthouse's factor
 
 
 class Processor:
-    """Of one load. Times are those of the load as it was seen; work is processor time on our machine, in seconds."""
+    """Main-thread work of one load. Times are as observed; work is this machine's processor time in seconds."""
 
     def __init__(self, seen: MainThread) -> None:
         self._tasks = seen.tasks
@@ -23,28 +23,28 @@ class Processor:
         self.evaluations: Sequence[Evaluation] = seen.evaluations
 
     def worked_s(self, since_s: float, until_s: float, without: Collection[Evaluation] = ()) -> float:
-        """The work between two times, without that of some scripts."""
+        """Return the work between two times, without that of some scripts."""
         if until_s <= since_s:
             return 0.0
         spared_s = sum(each.processor_s * _share(each.time_s, each.duration_s, since_s, until_s) for each in without)
         return max(0.0, self._worked_until(until_s) - self._worked_until(since_s) - spared_s)
 
     def idle_s(self, since_s: float, until_s: float) -> float:
-        """By the clock, without the tasks: one that another program interrupts does not wait for anything."""
+        """Return the idle time by the clock, without tasks: a task that another program interrupts is not idle."""
         if until_s <= since_s:
             return 0.0
         return max(0.0, until_s - since_s - (self._busy_until(until_s) - self._busy_until(since_s)))
 
     def evaluated(self, url: str, by_s: float) -> Evaluation | None:
-        """The first run of a script, where it had begun by then."""
+        """Return the first evaluation of a script, if it began by then."""
         return next((each for each in self.evaluations if each.url == url and each.time_s <= by_s), None)
 
     def running(self, at_s: float) -> Evaluation | None:
-        """The script that ran then."""
+        """Return the script that ran at that time."""
         return next((each for each in self.evaluations if each.time_s <= at_s < each.time_s + each.duration_s), None)
 
     def handed_over_s(self, painted_s: float) -> float:
-        """When the main thread was done with a frame that was painted then; drawing it is others' work."""
+        """Return when the main thread finished the frame painted at that time; other threads draw it."""
         count = bisect_right(self._frames_s, painted_s)
         return self._frames_s[count - 1] if count else painted_s
 
@@ -65,12 +65,12 @@ class Processor:
 
 
 def _sums(values: Iterable[float]) -> list[float]:
-    """Of all before each, and of all."""
+    """Return the running totals: before each value, and of all."""
     return list(accumulate(values, initial=0.0))
 
 
 def _share(began_s: float, took_s: float, since_s: float, until_s: float) -> float:
-    """The part of something that lies between two times."""
+    """Return the share of an interval that lies between two times."""
     if took_s <= 0:
         return float(since_s <= began_s < until_s)
     return max(0.0, min(began_s + took_s, until_s) - max(began_s, since_s)) / took_s

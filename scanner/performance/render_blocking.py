@@ -1,4 +1,4 @@
-"""What in the head of a document keeps a browser from showing anything until it is loaded (HTML, "render-blocking")."""
+"""Render-blocking scripts and style sheets in the head of a document (HTML, "render-blocking")."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scanner.page.markup import attribute, enclosing, live, resolve
 from scanner.page.references import JAVASCRIPT_TYPES
 from scanner.performance.javascript_tokens import Kind, pieces
 
-# Conditions that hold on every screen; of others nobody knows without one.
+# Media conditions that are true on every screen; others can't be decided without a screen.
 EVERY_SCREEN = frozenset({"", "all", "screen", "only screen"})
 WRITE = re.compile(r"(?:(?:window|self)\.)?document\.write(?:ln)?\(")
 STATEMENT_ENDS = frozenset(";}\n\r")
@@ -20,7 +20,7 @@ BRACKETS = re.compile(r"[()\[\]{}]")
 
 
 def blocking_scripts(document: Document) -> tuple[str, ...]:
-    """The addresses of the head's classic scripts with neither async nor defer, each once."""
+    """Return the URLs of the head's classic scripts without async or defer, each once."""
     found = (
         _address(document, node, "src")
         for node in live(document, "script[src]")
@@ -30,7 +30,7 @@ def blocking_scripts(document: Document) -> tuple[str, ...]:
 
 
 def blocking_sheets(document: Document) -> tuple[str, ...]:
-    """The addresses of the head's style sheets that hold on every screen, each once."""
+    """Return the URLs of the head's style sheets that apply to every screen, each once."""
     found = (
         _address(document, node, "href")
         for node in live(document, "link[rel][href]")
@@ -40,10 +40,10 @@ def blocking_sheets(document: Document) -> tuple[str, ...]:
 
 
 def synchronous_scripts(document: Document) -> Iterator[tuple[str, str]]:
-    """The classic scripts that run while the document is parsed: (address, "") or ("", source), in order."""
+    """Yield the classic scripts that run while the document is parsed: (URL, "") or ("", source), in order."""
     for node in live(document, "script"):
         if attribute(node, "src") is None:
-            # Without a source async and defer mean nothing.
+            # async and defer have no effect without src.
             if _is_classic(node):
                 yield "", node.text() or ""
         elif is_synchronous(node) and (url := _address(document, node, "src")):
@@ -51,15 +51,15 @@ def synchronous_scripts(document: Document) -> Iterator[tuple[str, str]]:
 
 
 def is_synchronous(node: LexborNode) -> bool:
-    """Whether the parser waits for this script, and for its file."""
+    """Return True if the parser waits for this script and its file."""
     return _is_classic(node) and attribute(node, "async") is None and attribute(node, "defer") is None
 
 
 def written_at_once(script: str) -> int:
-    """How many calls of document.write a script makes whenever it runs, and first of all.
+    """Count the calls of document.write that a script always makes when it runs.
 
-    Counted are statements of their own outside of all brackets: what stands in a function or behind a condition
-    (as in `window.jQuery || document.write(…)`) may never run, and another document's write is not this one's.
+    Only statements outside of all brackets count: calls in a function or after a condition (as in `window.jQuery ||
+    document.write(…)`) may never run, and a write to another document is not one to this document.
     """
     if "document.write" not in script:
         return 0
@@ -87,7 +87,7 @@ def _stand_in(kind: Kind) -> str:
 
 
 def _is_continued(before: str) -> bool:
-    """Whether the line before goes on here: a condition, an operator, `else`, a function's arrow."""
+    """Return True if the previous line continues here: a condition, an operator, `else`, a function's arrow."""
     code = before.rstrip()
     return bool(code) and (code[-1] in "|&?:)=,>+(" or code.endswith("else"))
 
@@ -111,7 +111,7 @@ def _is_blocking_sheet(node: LexborNode) -> bool:
 
 
 def _address(document: Document, node: LexborNode, name: str) -> str | None:
-    """The http(s) address without a fragment; None for what is not fetched over the network."""
+    """Return the http(s) URL without its fragment; None for other schemes."""
     value = (attribute(node, name) or "").strip()
     url = resolve(document, value) if value else None
     if url is None or url.protocol not in ("http:", "https:"):

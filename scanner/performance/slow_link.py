@@ -1,10 +1,10 @@
-"""When a page's requests would end on a slow phone link: a simulation of what a browser was seen to load.
+"""Simulation of a slow phone link: when the requests that a browser made would end there.
 
-The link is Lighthouse's slow 4G: 1.6 Mbit/s down, 150 ms for a round trip. What was seen tells which request led to
-which, how large the answers were and how long the servers thought; the simulation lets the same requests go over the
-slow link, all of them sharing it. A page loads in seconds that way that would take half a minute over such a link,
-and the figures do not depend on how quickly the scanner happened to be answered. The principle is Lighthouse's
-("Lantern"); the model here is simpler: an answer has its share of the link by how urgent browsers take it to be.
+The link is Lighthouse's slow 4G: 1.6 Mbit/s down, 150 ms for a round trip. The observed load shows which request led to
+which, the size of the responses and the servers' processing time; the simulation sends the same requests over the slow
+link, which they share. So a page that would take half a minute on such a link loads in seconds, and the figures do not
+depend on how fast the scanner got its responses. The principle is Lighthouse's ("Lantern"); the model here is simpler:
+each response gets a share of the link by its priority in browsers.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ from scanner.performance.processor import SLOWDOWN, Processor
 
 BYTES_PER_S = 1_600_000 / 8
 ROUND_TRIP_S = 0.15
-CONNECTIONS = 6  # of browsers to one origin that speaks HTTP/1.1
-FIRST_FLIGHT_BYTES = 14_600  # what a new connection carries in its first round trip (RFC 6928)
-# A request that began later than this after what led to it waited for something else: a timer, or work.
+CONNECTIONS = 6  # of a browser to one origin with HTTP/1.1
+FIRST_FLIGHT_BYTES = 14_600  # capacity of a new connection in its first round trip (RFC 6928)
+# A request that began later than this after its parent waited for something else: a timer, or work.
 PAUSE_S = 0.1
 MAX_REQUESTS = 400
 MAX_PAUSE_S = 2.0
 
-# How much of the link an answer gets beside others (Chrome's priorities, roughly).
+# Share of the link that a response gets relative to others (roughly Chrome's priorities).
 URGENCY: Mapping[ResourceKind | None, float] = {
     None: 8.0,
     ResourceKind.STYLESHEET: 8.0,
@@ -45,17 +45,17 @@ URGENCY: Mapping[ResourceKind | None, float] = {
 class _Transfer:
     index: int
     request: LoadedRequest
-    parents: set[int]  # all that has to be there before it is asked for
-    after_s: float  # between these and its own beginning
-    server_s: float  # that the server thinks
+    parents: set[int]  # requests that must end before it begins
+    after_s: float  # between their end and its beginning
+    server_s: float  # processing time of the server
     asked_s: float = 0.0
     ready_s: float = 0.0  # when its first byte may arrive
     left_bytes: float = 0.0
-    is_first: bool = False  # on its connection
+    is_first: bool = False  # the first on its connection
 
 
 class Arrival(NamedTuple):
-    """When a request was made, its answer began to arrive, and was there; in seconds since the navigation began."""
+    """Times of a request, of its first byte, and of its end, in seconds since the navigation began."""
 
     asked_s: float
     began_s: float
@@ -63,10 +63,10 @@ class Arrival(NamedTuple):
 
 
 def simulate(requests: Sequence[LoadedRequest], processor: Processor) -> tuple[Arrival, ...]:
-    """When each request would arrive, in the order given; `processor` tells the work that led to it.
+    """Return the arrival of each request, in the given order. `processor` has the work that led to the requests.
 
-    The first one is the document. Of very many, the first 400 share the link, and the others are taken to end with
-    the last of these.
+    The first one is the document. Only the first 400 share the link; any others are assumed to end with the last of
+    these.
     """
     if not requests:
         return ()
@@ -84,7 +84,7 @@ class _Link:
                 self._children[parent].append(each)
         self._busy: Counter[str] = Counter()  # connections in use, by origin
         self._open: Counter[str] = Counter()
-        self._known: dict[str, float] = {}  # when the first connection to an origin stands
+        self._known: dict[str, float] = {}  # when the first connection to an origin is established
         self._queued: dict[str, list[_Transfer]] = defaultdict(list)
         self._active: list[_Transfer] = []
         self._scheduled: list[tuple[float, int, _Transfer]] = []
@@ -101,7 +101,7 @@ class _Link:
         )
 
     def _step(self) -> None:
-        """To the next moment at which anything changes: a transfer begins to flow or ends, or a request begins."""
+        """Advance to the next event: a transfer begins to flow or ends, or a request begins."""
         flowing = [each for each in self._active if each.ready_s <= self._now]
         total = sum(_urgency(each.request) for each in flowing)
         moments = [each.ready_s for each in self._active if each.ready_s > self._now]
@@ -112,7 +112,8 @@ class _Link:
         self._now = following
         for each in flowing:
             each.left_bytes -= passed * BYTES_PER_S * _urgency(each.request) / total
-        # By the clock as well: after years, the last bytes take less time than it can tell.
+        # Compare the clock as well: late in a very long simulation, the last bytes take less time than a float can
+        # resolve.
         for each in [each for each, at in zip(flowing, ends, strict=True) if each.left_bytes <= 0.5 or at <= following]:
             self._end(each)
         due = [each for at, _, each in self._scheduled if at <= self._now]
@@ -138,18 +139,18 @@ class _Link:
                 opened_s = max(0.0, stands - self._now)
         elif self._busy[origin] > self._open[origin]:
             self._open[origin] += 1
-            opened_s = set_up_s(origin) - (ROUND_TRIP_S if origin in self._known else 0.0)  # the name is known then
+            opened_s = set_up_s(origin) - (ROUND_TRIP_S if origin in self._known else 0.0)  # no new DNS lookup
             self._known.setdefault(origin, self._now)
             transfer.is_first = True
         request = transfer.request
-        # Each redirect is another round trip.
+        # Each redirect costs another round trip.
         transfer.ready_s = self._now + opened_s + ROUND_TRIP_S * (1 + request.redirects) + transfer.server_s
         if transfer.is_first and request.wire_bytes > FIRST_FLIGHT_BYTES:
             transfer.ready_s += ROUND_TRIP_S / 2
         transfer.left_bytes = float(max(request.wire_bytes, 1))
         self._active.append(transfer)
         if not transfer.index:
-            # Browsers look ahead for what they need first while the document still comes in.
+            # The preload scanner finds urgent resources while the document is still arriving.
             self._schedule(transfer.index, transfer.ready_s, _is_urgent)
 
     def _end(self, transfer: _Transfer) -> None:
@@ -165,7 +166,7 @@ class _Link:
         self._schedule(transfer.index, self._now)
 
     def _schedule(self, index: int, at_s: float, is_meant: Callable[[_Transfer], bool] = lambda _: True) -> None:
-        """Have those begin that a request led to."""
+        """Start the requests that a request led to."""
         children = self._children.pop(index, [])
         self._children[index] = [child for child in children if not is_meant(child)]
         for child in filter(is_meant, children):
@@ -175,9 +176,9 @@ class _Link:
 
 
 def _transfers(requests: Sequence[LoadedRequest], processor: Processor) -> list[_Transfer]:
-    """Each request with what led to it: the document, unless a style sheet or script did."""
+    """Return each request with its parents: the document, unless a style sheet or script initiated it."""
     by_url: dict[str, int] = {}
-    # The shortest wait for an origin's answers is the way there and back, which the slow link has of its own.
+    # The shortest wait for an origin is taken as its round trip; the slow link has its own.
     shortest: dict[str, float] = {}
     for request in requests:
         origin = origin_of(request.url)
@@ -186,7 +187,8 @@ def _transfers(requests: Sequence[LoadedRequest], processor: Processor) -> list[
     for index, request in enumerate(requests):
         parents, after_s = set[int](), 0.0
         if index:
-            # While a script runs, nobody else asks for anything: what it writes into the page is its own.
+            # While a script runs, no other code makes requests: those of elements that it writes into the page are its
+            # own.
             run = processor.running(request.start_s)
             parent = by_url.get(run.url if run else request.initiator.partition("#")[0], 0)
             run = run or (processor.evaluated(requests[parent].url, request.start_s) if parent else None)
@@ -199,7 +201,10 @@ def _transfers(requests: Sequence[LoadedRequest], processor: Processor) -> list[
 
 
 def _laid_out_with(requests: Sequence[LoadedRequest], index: int, parent: int) -> set[int]:
-    """What the layout waited for, where a style sheet's request did: that its rule holds is known with all others."""
+    """Return the requests that layout waited for, if a style sheet initiated this request; else none.
+
+    Layout decides which rules apply, and it needs all blocking resources.
+    """
     if requests[parent].kind is not ResourceKind.STYLESHEET or requests[index].kind is ResourceKind.STYLESHEET:
         return set()
     began_s = requests[index].start_s
@@ -211,9 +216,9 @@ def _laid_out_with(requests: Sequence[LoadedRequest], index: int, parent: int) -
 
 
 def _after_s(parent: LoadedRequest, request: LoadedRequest, run: Evaluation | None, processor: Processor) -> float:
-    """From the arrival of what led to a request to the request: a script's work, on a slow processor, and idle pauses.
+    """Return the time from the parent's arrival to the request: script work on a slow processor, and idle pauses.
 
-    What the document's own markup names is found by the look-ahead, whatever the main thread does.
+    The preload scanner finds resources in the document's own markup regardless of the main thread.
     """
     if parent.end_s is None or request.start_s <= parent.end_s:
         return 0.0
@@ -233,10 +238,10 @@ def _is_urgent(transfer: _Transfer) -> bool:
 
 
 def _is_shared(request: LoadedRequest) -> bool:
-    """Whether requests to the same origin go side by side on one connection."""
+    """Return True if requests to the same origin share one connection."""
     return request.protocol in ("h2", "h3")
 
 
 def set_up_s(origin: str) -> float:
-    """For a connection to a new origin: name, TCP, and TLS."""
+    """Return the time for a connection to a new origin: DNS, TCP, and TLS."""
     return ROUND_TRIP_S * (3 if origin.startswith(("https:", "wss:")) else 2)

@@ -1,8 +1,8 @@
-"""What people feel of a load, as numbers: from what the browser noted of an unthrottled load to a phone on a slow link.
+"""Web vitals: converted from the browser's observations of an unthrottled load to a phone on a slow link.
 
-First and largest contentful paint are those that the simulated link allows (`slow_link`): the end of what
-the paint waited for, and then as long as the browser was seen to take. Blocking time takes each long task to be four
-times as long, as on a phone of middle range (Lighthouse's factor). Shifts do not depend on the link.
+First and largest contentful paint are computed with the simulated link (`slow_link`): the end of all that the paint
+waited for, plus the time that the browser was seen to take. Blocking time assumes that each long task takes four times
+as long, as on a mid-range phone (Lighthouse's factor). Layout shifts do not depend on the link.
 """
 
 from __future__ import annotations
@@ -21,20 +21,20 @@ from scanner.performance.slow_link import simulate
 LONG_S = 0.05
 # Session windows of layout shifts (web.dev, "Cumulative Layout Shift").
 WINDOW_GAP_S, WINDOW_S = 1.0, 5.0
-# A paint so soon after the first one belongs to it.
+# A paint this soon after the first one belongs to it.
 SAME_PAINT_S = 0.05
 MAX_IDLE_S = 1.0
-# What text can wait for. Images do not hold it up.
+# Kinds that text can wait for. Images do not delay it.
 TEXT_WAITS_FOR = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
-FONT_BLOCK_S = 3.0  # then text is shown in another font (CSS Fonts, `font-display: block`)
-# Of a document, enough to show something of it; and the least part of its work that this takes.
+FONT_BLOCK_S = 3.0  # then text is shown in a fallback font (CSS Fonts, `font-display: block`)
+# Bytes of a document that suffice to show a part of it, and the least share of its work that this takes.
 FIRST_BYTES = 4_000
 LEAST_SHARE = 0.3
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """A figure, its median over the loads, and the least and largest of them."""
+    """The median of a figure over the loads, with its minimum and maximum."""
 
     value: float
     least: float
@@ -42,7 +42,7 @@ class Measured:
 
 
 class Simulated(NamedTuple):
-    """First and largest contentful paint and total blocking time of a load; None where nothing was painted."""
+    """FCP, LCP and total blocking time of a load; None if nothing was painted."""
 
     first_s: float | None
     largest_s: float | None
@@ -51,10 +51,10 @@ class Simulated(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Markup:
-    """What the page's source tells of its paints.
+    """Facts from the page's source that affect its paints.
 
     `is_shell`: it shows nothing by itself, so paints wait for scripts. `lead_share`: the part of the source, 0 to 1,
-    before anything that shows. `holding_fonts`: addresses of fonts without which browsers do not show their text.
+    before anything visible. `holding_fonts`: URLs of fonts whose text browsers hide until they are loaded.
     """
 
     is_shell: bool = False
@@ -64,7 +64,7 @@ class Markup:
 
 @dataclass(frozen=True, slots=True)
 class Vitals:
-    """Seconds, and CLS without a unit. None: the page painted nothing that could be measured.
+    """Web vitals in seconds; CLS has no unit. None: the page painted nothing that could be measured.
 
     `seen_fcp` and `seen_lcp` are those of the unthrottled loads.
     """
@@ -78,12 +78,12 @@ class Vitals:
     script_s: float
     main_thread_s: float
     loads: int
-    is_complete: bool  # the load event came in every load
+    is_complete: bool  # every load had a load event
 
 
 def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
-    """The figures of a page."""
-    # Not every load is traced, and one without its tasks would look too quick.
+    """Compute the vitals of a page."""
+    # Not every load is traced; one without its tasks would appear too fast.
     phone = [simulated(each, markup) for each in loads if each.main_thread.tasks] or [
         simulated(each, markup) for each in loads
     ]
@@ -102,7 +102,7 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
 
 
 def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:
-    """The largest session window: shifts less than a second apart, for at most five seconds."""
+    """Return the largest session window: shifts less than a second apart, for at most five seconds."""
     largest = total = 0.0
     began_s = last_s = -math.inf
     for each in sorted(shifts, key=lambda each: each.time_s):
@@ -115,14 +115,14 @@ def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:
 
 
 def simulated(load: Load, markup: Markup) -> Simulated:
-    """Paints and blocking time of one load on the slow link and processor."""
+    """Simulate the paints and blocking time of one load on the slow link and processor."""
     if load.fcp_s is None or not load.requests:
         return Simulated(None, None, None)
     return _Simulation(load, load.fcp_s, markup).run()
 
 
 class _Simulation:
-    """One load. Times `…_s` that were seen become times of the slow phone by way of what they waited for."""
+    """Simulation of one load. Observed times become times of the slow phone through the requests they waited for."""
 
     def __init__(self, load: Load, fcp_s: float, markup: Markup) -> None:
         self._load = load
@@ -144,7 +144,7 @@ class _Simulation:
         requests = self._load.requests
         image = next((at for at, each in enumerate(requests) if lcp.url and each.url == lcp.url), None)
         if image is not None:
-            # What was done before the first paint did not wait for the image.
+            # Work before the first paint did not wait for the image.
             return max(first_s, self._painted({image}, lcp.time_s, self._first_frame_s)[0])
         fonts = self._holding_fonts(lcp.time_s)
         if lcp.time_s - self._fcp_s <= SAME_PAINT_S:
@@ -153,9 +153,9 @@ class _Simulation:
         return max(first_s, self._painted(needed | fonts, lcp.time_s)[0])
 
     def _blocked_s(self, early: Collection[Evaluation]) -> float:
-        """What tasks behind the first paint take beyond 50 ms each.
+        """Return the time beyond 50 ms of each task after the first paint.
 
-        `early` are scripts that ran before it only because everything came at once: on the slow link they run later.
+        `early` are scripts that ran before it only because everything arrived at once: on the slow link they run later.
         """
         lengths = [each.processor_s for each in early]
         for task in self._load.main_thread.tasks:
@@ -168,7 +168,7 @@ class _Simulation:
         return self._markup.is_shell and _builds_text(request)
 
     def _waited_for(self, painted_s: float, is_needed: Callable[[LoadedRequest], bool]) -> set[int]:
-        """The document and those that had ended by then."""
+        """Return the document and the needed requests that had ended before the paint."""
         return {0} | {
             at
             for at, each in enumerate(self._load.requests)
@@ -176,7 +176,7 @@ class _Simulation:
         }
 
     def _holding_fonts(self, painted_s: float) -> set[int]:
-        """Fonts without which text is not shown, of those that had come by then."""
+        """Return the fonts without which text is not shown, of those that had arrived before the paint."""
         return {
             at
             for at, each in enumerate(self._load.requests)
@@ -190,10 +190,10 @@ class _Simulation:
         return min(self._arrivals[at].ended_s, self._arrivals[at].asked_s + FONT_BLOCK_S)
 
     def _painted(self, needed: set[int], seen_s: float, since_s: float = 0.0) -> tuple[float, list[Evaluation]]:
-        """When something is painted that was seen to be painted, and the scripts that no longer run before.
+        """Return the simulated time of an observed paint, and the scripts that no longer run before it.
 
-        Each thing that it waited for is followed by the work that was done between its coming, or a script's run,
-        and the paint. Counted is work from `since_s` on.
+        Each request that the paint waited for is followed by the work between its arrival, or its script's run, and the
+        paint. Only work from `since_s` on counts.
         """
         arrived_s = {at: self._font_s(at) if self._is_font(at) else self._arrivals[at].ended_s for at in needed}
         share = 1.0
@@ -210,7 +210,7 @@ class _Simulation:
             run = self._processor.evaluated(request.url, seen_s) if at else None
             from_s = max(since_s, run.time_s if run else request.end_s or 0.0)
             work_s = SLOWDOWN * self._processor.worked_s(from_s, handed_s, late)
-            # Of a document that is there in part, a part is laid out.
+            # If only a part of the document has arrived, only that part is laid out.
             painted_s = max(painted_s, end_s + work_s * (1.0 if at else max(share, LEAST_SHARE)))
         last_s = max(self._load.requests[at].end_s or 0.0 for at in needed)
         idle_s = self._processor.idle_s(last_s, handed_s) + max(0.0, seen_s - max(handed_s, last_s))
@@ -220,7 +220,7 @@ class _Simulation:
         return self._load.requests[at].kind is ResourceKind.FONT
 
     def _share_of_document(self, others_s: float) -> float:
-        """How much of the document is there when something can be shown: all that came by then, but enough."""
+        """Return the share of the document that has arrived when something can be shown, at least enough to show it."""
         document = self._arrivals[0]
         size = self._load.requests[0].wire_bytes
         took_s = document.ended_s - document.began_s
@@ -229,7 +229,10 @@ class _Simulation:
         return min(1.0, max(there, enough))
 
     def _late(self, needed: set[int], seen_s: float, link_s: float) -> list[Evaluation]:
-        """Scripts that ran before the paint as it was seen, but arrive later on the slow link, and nobody waits for."""
+        """Return scripts that ran before the observed paint, but arrive too late for it on the slow link.
+
+        Scripts that the paint needs are not among them.
+        """
         by_url = {each.url: at for at, each in reversed(list(enumerate(self._load.requests)))}
         return [
             each
@@ -242,10 +245,10 @@ class _Simulation:
 
 
 def curve(value: float, good: float, median: float) -> float:
-    """The credit, 0 to 1, that a value earns: Lighthouse's log-normal curve.
+    """Return the credit, 0 to 1, for a value: Lighthouse's log-normal curve.
 
-    It passes through 0.9 at `good` (its 10th percentile) and 0.5 at `median`; what is as good as `good` earns at
-    least 0.9, what is as good as `median` at least 0.5.
+    It passes through 0.9 at `good` (its 10th percentile) and 0.5 at `median`; a value as good as `good` earns at least
+    0.9, one as good as `median` at least 0.5.
     """
     ratio = value / median
     if ratio <= 0:
@@ -263,5 +266,5 @@ def _builds_text(request: LoadedRequest) -> bool:
 
 def _measured(values: Iterable[float | None]) -> Measured | None:
     found = [each for each in values if each is not None]
-    # Of two the lower one: what else happens makes a load slower, never quicker.
+    # The lower median of two, because other work makes a load slower, never faster.
     return Measured(statistics.median_low(found), min(found), max(found)) if found else None

@@ -1,1 +1,1 @@
-"""Which pages a site has: from its sitemaps and its links, without a database."""
+"""Discovery of a site's pages from its sitemaps and links, without a database."""

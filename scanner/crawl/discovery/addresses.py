@@ -1,4 +1,4 @@
-"""Addresses of one site, in the one form in which they are listed and compared."""
+"""Normalization of a site's URLs: the single form in which they are listed and compared."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ import ada_url
 from scanner.crawl.robots import normalised_path
 from scanner.net.targets import DEFAULT_PORTS, MAX_LENGTH, Target
 
-MAX_REFERENCE = 4096  # characters as written; the longest address that can be scanned has half of them
+MAX_REFERENCE = 4096  # characters as written; the longest URL that can be scanned has half as many
 
-# What servers and PHP write into addresses where a browser keeps no cookies.
+# Session IDs that servers and PHP write into the path if a browser keeps no cookies.
 SESSION_IN_PATH = re.compile(
     r";(?:jsessionid|phpsessid|sessionid|sid)=[^/?;]*|/\([SFAX]\([^()/]*\)\)(?=/)", re.IGNORECASE
 )
-# Names that carry a session or the way by which a visitor came, and never say which page is meant.
+# Query parameters with a session or the source of a visit. They never identify a page.
 SESSION = re.compile(
     r"phpsessid|jsessionid|aspsessionid\w*|session_?id|sess_?id|cfid|cftoken|oscsid|xtcsid|zenid", re.IGNORECASE
 )
@@ -26,11 +26,12 @@ TRACKING = re.compile(
     r"|pk_(?:campaign|kwd|keyword|source|medium|content|cid)",
     re.IGNORECASE,
 )
-# Names that often carry a session, and often an ordinary number: the value tells which.
+# Parameters that often have a session, and often an ordinary number: the value decides.
 PERHAPS_SESSION = re.compile(r"s|sid|sess|session", re.IGNORECASE)
 RANDOM = re.compile(r"(?=[^0-9]*[0-9])[0-9A-Za-z,_-]{16,}")
 
-# Files that are no pages, by the ends of their names. Scripts are not linked, but pages about Node.js are.
+# Extensions of files that are not pages. Scripts (.js) are missing because nobody links to them, but pages about
+# Node.js end in .js.
 FILES = re.compile(
     r"7z|aac|apk|atom|avif?|bin|bmp|bz2|css|csv|dmg|doc[mx]?|dot|eot|epub|exe|flac|flv|gif|gpx|gz|ico|ics|img|iso|jar"
     r"|jpe?g|json|jsonld|km[lz]|m4[av]|md5|midi?|mk[av]|mobi|mov|mp[34]|mpe?g|msi|od[psgt]|og[gv]|otf"
@@ -39,15 +40,15 @@ FILES = re.compile(
     re.IGNORECASE,
 )
 ENCODED_CONTROL = re.compile(r"%(?:[01][0-9a-f]|7f)", re.IGNORECASE)
-# A path that a URL parser would leave as it is.
+# A path that a URL parser would not change.
 PLAIN_PATH = re.compile(r"/(?:[A-Za-z0-9_~@/-]|\.(?=[A-Za-z0-9_~@-]))*")
 
 
 class Site:
-    """A host and port, where the start page ended.
+    """A host and port: those of the final URL of the start page.
 
-    Its twins are this site, too: the host with `www.` or without, and with default ports http as well as https. Their
-    addresses are listed under the host where the start page ended.
+    Variants belong to the site, too: the host with or without `www.`, and with default ports both http and https. Their
+    URLs are listed with the host of the start page's final URL.
     """
 
     def __init__(self, start: Target) -> None:
@@ -56,9 +57,9 @@ class Site:
         self._host = start.host.removeprefix("www.")
 
     def path(self, reference: str, base: str) -> str | None:
-        """The path with query of an address of this site, without fragment, session and tracking; None of any other.
+        """Return path and query of a URL of this site, without fragment, session and tracking; None for any other URL.
 
-        `reference` is as written on the page at `base`. None as well for what can't be scanned: other schemes,
+        `reference` is as written on the page at `base`. Also None for URLs that can't be scanned: other schemes,
         credentials, encoded control characters, more than 2,048 characters.
         """
         reference = reference.strip()
@@ -73,7 +74,7 @@ class Site:
         return path if len(self.origin) + len(path) <= MAX_LENGTH else None
 
     def url(self, path: str) -> str:
-        """The canonical URL of a path."""
+        """Return the canonical URL of a path."""
         return self.origin + path
 
     def _parsed_path(self, reference: str, base: str) -> str | None:
@@ -99,23 +100,23 @@ class Site:
 
 
 def identity(path: str) -> str:
-    """The form in which two addresses of one page are equal.
+    """Return a key that is equal for two URLs of one page.
 
-    Escapes are undone where they are needless, the parameters of the query are in order, and a slash at the end counts
-    for nothing: servers redirect from one to the other, or answer both alike.
+    Needless escapes are undone, query parameters sorted, and a slash at the end is ignored, because servers redirect
+    from one form to the other, or answer both alike.
     """
     return identity_of_normalised(normalised_path(path))
 
 
 def identity_of_normalised(path: str) -> str:
-    """The same for a path that is in the form of `normalised_path`."""
+    """Return the `identity` of a path that is already in the form of `normalised_path`."""
     address, _, query = path.partition("?")
     address = address.removesuffix("/") or "/"
     return f"{address}?{'&'.join(sorted(query.split('&')))}" if query else address
 
 
 def is_file(path: str) -> bool:
-    """Whether an address ends like a file that is no page. A wiki's `File:Map.png` is a page about one."""
+    """Return True if a URL ends like a file that is not a page. A wiki's `File:Map.png` is a page about one."""
     name, dot, ending = path.partition("?")[0].rpartition("/")[2].rpartition(".")
     return bool(dot) and FILES.fullmatch(ending) is not None and ":" not in name and "%3a" not in name.lower()
 
@@ -128,7 +129,7 @@ def _without_sessions(path: str) -> str:
 
 
 def _is_of_visitor(parameter: str) -> bool:
-    """Whether a parameter says who comes from where, not which page is meant."""
+    """Return True if a parameter identifies a visitor or the source of a visit, not the page."""
     name, _, value = parameter.partition("=")
     name = unquote_plus(name)
     if SESSION.fullmatch(name) or TRACKING.fullmatch(name):

@@ -1,7 +1,7 @@
-"""Which pages a site's links lead to: breadth first from the start page, as few fetches as will do.
+"""Crawler: follows a site's links breadth-first from the start page, with as few fetches as possible.
 
-Pages are fetched a few at a time, but what they say is taken in the order in which they were asked for: so the same
-site gives the same list, whichever page comes first.
+Pages are fetched a few at a time, but their links are processed in the order of the requests. So the same site gives
+the same list, regardless of which page arrives first.
 """
 
 from __future__ import annotations
@@ -27,13 +27,14 @@ from scanner.page.fetch import ACCEPT, challenge_sign
 
 AT_ONCE = 4
 TIMEOUT_S = 10.0
-MAX_BYTES = 1024 * 1024  # of one page; the links in it are enough
+MAX_BYTES = 1024 * 1024  # per page; the links in it are enough
 MAX_REDIRECTS = 5
 MAX_FAILURES = 5  # in a row
-# Fetches for each page that is wanted, for those that turn out to be none.
+# Fetches per wanted page, because some URLs turn out not to be pages.
 FETCHES_PER_PAGE = 2
 MORE_FETCHES = 20
-# Of the pages that a sitemap names, so many may be looked at in vain for links to others.
+# Number of pages from a sitemap that are fetched without finding links to new pages: at least 3, or one in 20. The
+# first 50 are a sample spread over all.
 IN_VAIN = 3
 ONE_IN = 20
 LOOKED_AT_FIRST = 50
@@ -41,9 +42,9 @@ LOOKED_AT_FIRST = 50
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A page to look at: clicks from the start page, and how many pages in a row had its shape.
+    """A page to fetch. `depth`: clicks from the start page; `generation`: pages of its shape in a row that led to it.
 
-    `is_listed`: a sitemap names it, so that it may well link to nothing new.
+    `is_listed`: a sitemap names it, so it may link to nothing new.
     """
 
     path: str
@@ -54,10 +55,10 @@ class Step:
 
 
 class Crawl:
-    """Follows links and puts the pages that they lead to on the list.
+    """A crawl that adds the pages found by following links to the list.
 
-    `stopped` is a sentence where it ended early for a reason of the site's. `is_complete`: every page that might lead
-    to others was looked at, as far as there was a need to.
+    `stopped` is a sentence if the site was the reason for an early end. `is_complete`: every page that might lead to
+    others was fetched, as far as necessary.
     """
 
     def __init__(
@@ -92,11 +93,11 @@ class Crawl:
 
     @property
     def acting(self) -> int:
-        """Addresses that were left out because asking for them might change something."""
+        """Return the number of URLs left out because requesting them might change something."""
         return len(self._acting)
 
     def run(self, start: str, markup: Markup) -> None:
-        """Begin with what the start page says, and go on until the list is full. Raises `Exhausted`."""
+        """Crawl from the links of the start page until the list is full. Raises `Exhausted`."""
         listed = [path for path in self._pages.paths if identity(path) != identity(start)]
         self._in_vain = max(IN_VAIN, len(listed) // ONE_IN)
         first = sampled(listed, LOOKED_AT_FIRST)
@@ -110,7 +111,7 @@ class Crawl:
             pool.shutdown(wait=False, cancel_futures=True)
 
     def _go(self, pool: concurrent.futures.Executor) -> None:
-        """Every step is chosen when the same steps before it are done, so chance has no part in it."""
+        """Fetch pages concurrently. Each step is chosen once the same earlier steps are done: the order is constant."""
         at_once = 1 if self._pace.delay_s else AT_ONCE
         under_way: deque[tuple[Step, concurrent.futures.Future[Response]]] = deque()
         while True:
@@ -132,7 +133,7 @@ class Crawl:
             step = self._found.popleft()
         elif self._listed and self._in_vain > 0:
             step = self._listed.popleft()
-            self._in_vain -= 1  # until it proves not to be
+            self._in_vain -= 1  # restored if it leads to new pages
         else:
             return None
         if self._fetches <= 0:
@@ -151,7 +152,7 @@ class Crawl:
         )
         following = self._redirected(response)
         if following and identity(following) == identity(step.path) and self._pages.permits(following):
-            # It wants its cookie back, or a slash at the end.
+            # The site redirects to set a cookie, or to add a slash.
             hops = self._network.follow(
                 target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
             )
@@ -159,7 +160,7 @@ class Crawl:
         return response
 
     def _take(self, step: Step, future: concurrent.futures.Future[Response]) -> None:
-        """What came of a step. A page that could not be had stays on the list: its own scan will say why."""
+        """Process the result of a step. A page that could not be fetched stays listed: its own scan will report why."""
         try:
             response = future.result()
         except BudgetExceeded as error:
@@ -184,7 +185,7 @@ class Crawl:
             self._read(step, response)
 
     def _redirected(self, response: Response) -> str | None:
-        """Where on this site a response redirects to; None where it does not."""
+        """Return the path on this site that a response redirects to; None if it does not."""
         location = next(filter(None, response.headers.all("Location")), None)
         if response.status not in REDIRECTS or location is None:
             return None
@@ -219,7 +220,7 @@ class Crawl:
     def _follow(self, step: Step, markup: Markup) -> None:
         found = self._unknown(markup.links)
         own, shapes = shape(step.path), [shape(path) for path in found]
-        # A page of a list that brings articles is no month of a calendar.
+        # A list page that brings new articles is not like a month of an endless calendar.
         is_fruitful = any(self.mazes.is_new(each) for each in shapes)
         for path, made in zip(found, shapes, strict=True):
             if made != own:
@@ -241,7 +242,7 @@ class Crawl:
                 self._acting.add(hash(identity(acting)))
 
     def _unknown(self, links: Sequence[str]) -> list[str]:
-        """The paths among these links that may be listed; the others have been judged."""
+        """Return the paths among these links that may be listed. The others are counted and remembered."""
         found: dict[str, None] = {}
         for url in links:
             path = self._site.path(url, url)

@@ -1,4 +1,4 @@
-"""Which pages a site has: `discover()` asks robots.txt, the sitemaps and the links."""
+"""Discovery of a site's pages: `discover()` reads robots.txt, the sitemaps and the links."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ SITEMAP, LINKS = "sitemap", "links"
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """Which pages are wanted: those that `start` leads to, by its sitemaps, its links or both (`discover`).
+    """The wanted pages: those found from `start` through its sitemaps, its links or both (`discover`).
 
-    `include` and `exclude` are patterns on path and query (`patterns.py`).
+    `include` and `exclude` are patterns for path and query (`patterns.py`).
     """
 
     start: Target
@@ -43,11 +43,10 @@ class Wish:
 
 @dataclass(frozen=True, slots=True)
 class Discovery:
-    """The pages of a site as canonical URLs, in an order that only the site decides; the start page is the first.
+    """The pages of a site as canonical URLs, the start page first. Their order depends on the site only.
 
-    `notes` are sentences for people. `is_complete`: nothing hints at pages that are not among them. `found` counts
-    the pages that are known of, those beyond `max_pages` included as far as they were counted. With an `error`
-    there is no page.
+    `notes` are sentences for people. `is_complete`: there is no sign of further pages. `found` counts all known pages,
+    including those beyond `max_pages` as far as they were counted. With an `error` there are no pages.
     """
 
     pages: tuple[str, ...]
@@ -58,7 +57,7 @@ class Discovery:
 
 
 def discovery_limits(max_pages: int) -> Limits:
-    """What a `Network` for one discovery may use."""
+    """Return the limits of a `Network` for one discovery."""
     requests = 200 + 3 * max_pages
     return Limits(
         body_bytes=10 * MIB,
@@ -70,11 +69,11 @@ def discovery_limits(max_pages: int) -> Limits:
 
 
 def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_limit_s: float) -> Discovery:
-    """Find the pages of a site. Never raises for anything the site does; what `tell` raises ends it.
+    """Find the pages of a site. Never raises for anything the site does; an exception of `tell` ends it.
 
-    `tell` gets the number of pages found so far. The network had better have `discovery_limits` and a time limit of
-    its own, somewhat longer, and be closed afterwards: a request that is not needed any more may still be under way.
-    Raises ValueError for patterns that have a fault (`pattern_fault`).
+    `tell` gets the number of pages found so far. The network should have `discovery_limits` and a time limit of its
+    own, somewhat longer than `time_limit_s`. Close it afterwards, because a request that is not needed any more may
+    still be running. Raises ValueError for invalid patterns (`pattern_fault`).
     """
     patterns = Patterns(wish.include, wish.exclude)
     effort = Effort(time_limit_s, wish.max_pages)
@@ -96,7 +95,7 @@ def _failed(code: str, message: str) -> Discovery:
 
 
 def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
-    """Why the site may not be crawled, as a sentence; empty where it may."""
+    """Return why robots.txt forbids the crawl, as a sentence; empty if it does not."""
     if robots.is_unreachable:
         reason = robots.error.rstrip(".") if robots.response is None else f"status {robots.response.status}"
         return f"robots.txt could not be read ({reason}), so crawlers have to take it that nothing is allowed."
@@ -107,7 +106,7 @@ def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:
 
 
 class _Search:
-    """The state of one call of `discover()`, from the moment when it is known that pages may be looked for."""
+    """State of one call of `discover()`, after robots.txt has permitted the crawl."""
 
     def __init__(
         self,
@@ -138,7 +137,7 @@ class _Search:
         self._has_links = True
 
     def run(self) -> Discovery:
-        """Sitemaps, then links while there is room."""
+        """Read the sitemaps, then follow links while the list has room."""
         try:
             self._pages.add(self._start, is_page=True)
             self._tell(self._pages.found)

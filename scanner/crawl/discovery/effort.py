@@ -1,4 +1,4 @@
-"""What looking for pages may cost beside requests and bytes: time, the processor, addresses; and how fast it asks."""
+"""Effort and pace of a discovery: limits for time, processor time and URLs, and the delay between requests."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ import time
 
 from scanner.net.deadline import Deadline
 
-MAX_ADDRESSES = 200_000  # different ones, whatever became of them
+MAX_ADDRESSES = 200_000  # different ones, listed or not
 CPU_S = 20.0
 CPU_S_PER_PAGE = 0.1
 MAX_CRAWL_DELAY_S = 5.0
-STEPS = 64  # between two looks at the clocks
+STEPS = 64  # between two checks of the clocks
 
 
 class Exhausted(Exception):
-    """The effort is used up; a sentence says what of it."""
+    """A limit of the effort is used up; the message is a sentence that names it."""
 
 
 class Effort:
-    """Of one discovery, by the thread that made this. Processes that it waited for count as well."""
+    """Effort of one discovery, in the thread that created this. Includes child processes that it waited for."""
 
     def __init__(self, time_limit_s: float, max_pages: int) -> None:
         self._deadline = Deadline(time_limit_s)
@@ -32,31 +32,31 @@ class Effort:
 
     @property
     def remaining_s(self) -> float:
-        """Seconds left, never negative."""
+        """Return the seconds left, never negative."""
         return self._deadline.remaining_s()
 
     def check(self) -> None:
-        """Raise `Exhausted` when there is no time left."""
+        """Raise `Exhausted` if no time is left."""
         if self.remaining_s <= 0:
             raise Exhausted(f"Looking for pages ended after {self._time_limit_s:g} seconds.")
         if _cpu_s() - self._cpu_began_s > self._cpu_s:
             raise Exhausted("The site is so large or intricate that looking for pages took too long.")
 
     def step(self) -> None:
-        """Look at the clocks now and then; raises `Exhausted`."""
+        """Check the clocks every `STEPS` calls. Raises `Exhausted`."""
         self._steps += 1
         if self._steps % STEPS == 0:
             self.check()
 
     def address(self) -> None:
-        """Count an address that was not known before; raises `Exhausted`."""
+        """Count a new URL. Raises `Exhausted`."""
         self._addresses += 1
         if self._addresses > MAX_ADDRESSES:
             raise Exhausted(f"The site names more than {MAX_ADDRESSES:,} addresses; those beyond were not read.")
 
 
 class Pace:
-    """At least `delay_s` seconds between the beginnings of two requests, whoever sends them."""
+    """Minimum delay of `delay_s` seconds between the starts of two requests, in all threads together."""
 
     def __init__(self, delay_s: float) -> None:
         self.delay_s = min(delay_s, MAX_CRAWL_DELAY_S)
@@ -64,7 +64,7 @@ class Pace:
         self._next = 0.0
 
     def wait(self, at_most_s: float) -> None:
-        """Return when the next request may be sent, or after `at_most_s`."""
+        """Wait until the next request may be sent, but at most `at_most_s`."""
         if not self.delay_s:
             return
         with self._lock:

@@ -1,4 +1,4 @@
-"""What the markup of one page says to a crawler."""
+"""Links and canonical URL of one page, as a crawler reads them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scanner.page.markup import parse_url
 from scanner.page.meta import refresh
 from scanner.time_limit import OutOfTime, limited
 
-# Of one page. Ordinary ones need hundredths.
+# Limits per page. Ordinary pages need hundredths of a second.
 TIME_LIMIT_S = 10.0
 CPU_S = 2.0
 
@@ -23,8 +23,8 @@ CPU_S = 2.0
 class Markup:
     """Absolute URLs without fragments, in the page's order.
 
-    `links` may be followed, `acting` look as if asking for them changed something. `canonical` is the address that
-    the page itself names as its own; None where that is no other than its own.
+    `links` may be followed; requesting those in `acting` may change something. `canonical` is the page's canonical URL;
+    None if it is the page's own.
     """
 
     links: tuple[str, ...] = ()
@@ -33,7 +33,7 @@ class Markup:
 
 
 def read_markup(page: Page, agent: str) -> Markup | None:
-    """What the page says to the crawler of this name; None where it is so intricate that reading it takes too long."""
+    """Return the page's links for this crawler; None if the page is so complex that reading it takes too long."""
     try:
         return limited(lambda: _read(page, agent), TIME_LIMIT_S, CPU_S)
     except OutOfTime:
@@ -60,7 +60,7 @@ def _read(page: Page, agent: str) -> Markup:
 
 
 def _canonical(page: Page, url: str | None) -> str | None:
-    """The canonical URL; a front page that all pages name by mistake stands for none of them."""
+    """Return the canonical URL. A front page that all pages name by mistake is ignored."""
     own = parse_url(page.target.url, page.target.url)
     other = parse_url(url, page.target.url) if url else None
     if own is None or other is None or own.href == other.href or (is_root(other) and not is_front_page(own)):

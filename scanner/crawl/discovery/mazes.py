@@ -1,4 +1,4 @@
-"""Addresses without end: calendars, filters, links that make themselves longer."""
+"""Crawler traps: endless sets of URLs, such as calendars, filters and links that grow longer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import re
 from collections import Counter
 
 MAX_DEPTH = 20  # clicks from the start page
-MAX_GENERATIONS = 8  # pages in a row that were found on a page of the same shape
+MAX_GENERATIONS = 8  # pages in a row, each found on a page of the same shape
 MAX_SEGMENTS = 15
-MAX_REPEATED = 3  # times that a segment may stand in one path
+MAX_REPEATED = 3  # occurrences of one segment in a path
 LEAST = 20
 
 NUMBER = re.compile(r"\d+")
@@ -17,7 +17,7 @@ ANYTHING = "…"
 
 
 def shape(path: str) -> str:
-    """What addresses that a program makes have in common: `/calendar/…/…` for `/calendar/2026/11`, `/list?…`.
+    """Return the common pattern of generated URLs: `/calendar/…/…` for `/calendar/2026/11`, `/list?…`.
 
     A path without numbers and query is its own shape.
     """
@@ -26,24 +26,24 @@ def shape(path: str) -> str:
 
 
 class Mazes:
-    """Counts addresses by their shape, so that one shape fills at most half of a list.
+    """Detector of crawler traps. It counts URLs by their shape, so that one shape fills at most half of a list.
 
-    A calendar's months are found one from the other, a shop's articles on its lists: so what matters as well is how
-    many pages of one shape led here, one to the next, without bringing anything else.
+    Each month of a calendar links to the next, while a shop's articles are found on list pages. So the number of pages
+    of one shape that led here in a row, without links to anything else, counts as well.
     """
 
     def __init__(self, max_pages: int) -> None:
         self._most = max(LEAST, max_pages // 2)
         self._counts: Counter[str] = Counter()
         self.left_out = 0
-        self.example = ""  # the shape of the first that was left out
+        self.example = ""  # the shape of the first URL left out
 
     def is_new(self, found: str) -> bool:
-        """Whether no address of this shape was seen before; one without numbers and query is alone in its shape."""
+        """Return True if no URL of this shape was seen before. One without numbers and query has a shape of its own."""
         return found not in self._counts
 
     def admit(self, path: str, found: str, depth: int, generation: int) -> bool:
-        """Whether a link is worth following. `found` is its shape, `generation` how many in a row had the same."""
+        """Return True if a link may be followed. `found` is its shape, `generation` how many in a row have had it."""
         if depth <= MAX_DEPTH and not _turns_in_circles(path) and self._is_rare(found, generation):
             return True
         self.left_out += 1
@@ -58,6 +58,6 @@ class Mazes:
 
 
 def _turns_in_circles(path: str) -> bool:
-    """Whether a path is one that a wrong relative link makes longer and longer."""
+    """Return True if the path looks like one that a wrong relative link makes longer and longer."""
     segments = [each for each in path.partition("?")[0].split("/") if each]
     return len(segments) > MAX_SEGMENTS or max(Counter(segments).values(), default=0) > MAX_REPEATED

@@ -1,4 +1,4 @@
-"""The list of pages while it is made: in order, each page once, no more than are wanted."""
+"""List of a site's pages while it is being built: ordered, without duplicates, of limited length."""
 
 from __future__ import annotations
 
@@ -12,17 +12,17 @@ from scanner.crawl.robots import CrawlerRules, normalised_path
 
 
 class Admission(Enum):
-    """What became of an address."""
+    """Result of adding a URL to the list."""
 
-    NEW = auto()  # it is on the list now
-    KNOWN = auto()  # it was looked at before
-    REFUSED = auto()  # it is no page, not wanted, or robots.txt forbids it
-    OVERFLOWING = auto()  # it would be on the list if that were longer
+    NEW = auto()  # added to the list
+    KNOWN = auto()  # seen before
+    REFUSED = auto()  # not a page, not wanted, or forbidden by robots.txt
+    OVERFLOWING = auto()  # acceptable, but the list is full
 
 
 @dataclass(slots=True)
 class Place:
-    """A page's place in the list. Which page it is may change, and the place may become empty."""
+    """A position in the list. Its page may change, and it may become empty."""
 
     path: str | None = None
 
@@ -30,8 +30,8 @@ class Place:
 class PageList:
     """Pages of one site, as paths with query.
 
-    `forbidden` counts addresses that robots.txt forbids, `unwanted` those that the patterns leave out, `overflow`
-    pages for which the list is too short.
+    `forbidden` counts URLs that robots.txt forbids, `unwanted` those that the patterns exclude, `overflow` pages beyond
+    the length of the list.
     """
 
     def __init__(self, rules: CrawlerRules, patterns: Patterns, max_pages: int, effort: Effort) -> None:
@@ -41,7 +41,7 @@ class PageList:
         self._effort = effort
         self._order: list[Place] = []
         self._places: dict[str, Place] = {}  # by identity
-        # Of all others that were looked at. Hashes, as there may be very many and long ones.
+        # Hashes of all other URLs seen. Not the URLs, because they may be very many and long.
         self._others: set[int] = set()
         self._filled = 0
         self.forbidden = 0
@@ -53,60 +53,60 @@ class PageList:
 
     @property
     def is_full(self) -> bool:
-        """Whether there is no place left."""
+        """Return True if there is no place left."""
         return self._filled >= self._max_pages
 
     @property
     def found(self) -> int:
-        """Pages that are known, whether there is a place for them or not."""
+        """Return the number of known pages, including those without a place."""
         return self._filled + self.overflow
 
     @property
     def paths(self) -> tuple[str, ...]:
-        """The pages, in the order of their places."""
+        """Return the pages, in the order of their places."""
         return tuple(each.path for each in self._order if each.path is not None)
 
     def knows(self, path: str) -> bool:
-        """Whether an address was looked at before."""
+        """Return True if a URL was seen before."""
         key = identity(path)
         return key in self._places or hash(key) in self._others
 
     def add(self, path: str, *, is_page: bool = False) -> Admission:
-        """Look at an address; with `is_page` it is known to be a page, however it ends. Raises `Exhausted`."""
+        """Add a URL if acceptable. With `is_page` it is a page, regardless of its extension. Raises `Exhausted`."""
         return self._add(path, None, is_page)
 
     def judge(self, path: str) -> bool:
-        """Whether an address may be put on the list if there is room; if not, it is known from now on."""
+        """Return True if a URL may be put on the list if there is room; else record it as known."""
         if not self.knows(path) and not is_file(path) and self.permits(path):
             return True
         self.add(path)
         return False
 
     def leave_out(self, path: str) -> None:
-        """Have an address known that is not to be listed."""
+        """Record a URL as known, without listing it."""
         self._effort.address()
         self._others.add(hash(identity(path)))
 
     def drop(self, path: str) -> None:
-        """Take a page from the list that turned out to be none; it will not come back."""
+        """Remove a listed URL that is not a page. It can't be added again."""
         self._take_out(identity(path))
 
     def redirect(self, path: str, other: str) -> Admission:
-        """Have the page in a page's place that it redirects to.
+        """Put a redirect's target in the page's place.
 
-        NEW when that one was not known before. Where it was, or is refused, the page is dropped.
+        Returns NEW if the target was not known before. If it was known or is refused, the page is dropped.
         """
         return self._add(other, self._take_out(identity(path)), is_page=True)
 
     def rename(self, path: str, other: str) -> None:
-        """List a page under another address of the same identity, the one where it answers."""
+        """List a page under another URL with the same identity: the one where it responds."""
         if (place := self._places.get(identity(path))) is not None:
             place.path = other
 
     def merge(self, path: str, canonical: str) -> None:
-        """A page names another as the one that stands for it: leave one of them.
+        """Replace a page by its canonical page, so that only one of them is listed.
 
-        Where the other is refused, or was no page, the page stays.
+        If the canonical page is refused, or was not a page, the page stays.
         """
         key, other = identity(path), identity(canonical)
         if key == other:
@@ -149,7 +149,7 @@ class PageList:
         return place
 
     def permits(self, path: str) -> bool:
-        """Whether robots.txt and the patterns let a page through; may be asked by any thread."""
+        """Return True if robots.txt and the patterns allow a page. Thread-safe."""
         normal = normalised_path(path)
         return self._patterns.admit(normal) and self._rules.allows(normal)
 

@@ -1,4 +1,4 @@
-"""Which pages somebody wants: patterns with `*`, on path and query."""
+"""Include and exclude patterns for pages, with `*`, matched against path and query."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_PATTERN_LENGTH = 500  # characters
 
 
 def pattern_fault(pattern: str) -> str | None:
-    """Why this can't be a pattern, as a sentence; None for one that can."""
+    """Return why this is no valid pattern, as a sentence; None if it is valid."""
     if len(pattern) > MAX_PATTERN_LENGTH:
         return f"A pattern may have at most {MAX_PATTERN_LENGTH} characters."
     if not pattern.startswith(("/", "*")):
@@ -22,10 +22,10 @@ def pattern_fault(pattern: str) -> str | None:
 
 
 class Patterns:
-    """Pages to include (all where there are none) and to exclude, which wins. A pattern covers all of path and query.
+    """Pages to include (all without patterns) and to exclude, which wins. A pattern must match all of path and query.
 
-    Matching takes time linear in the path, however many `*` there are. Raises ValueError for more patterns than
-    `MAX_PATTERNS`, or for one that has a fault.
+    Matching takes time linear in the path, regardless of the number of `*`. Raises ValueError for more patterns than
+    `MAX_PATTERNS`, or for an invalid one.
     """
 
     def __init__(self, include: Sequence[str] = (), exclude: Sequence[str] = ()) -> None:
@@ -33,7 +33,7 @@ class Patterns:
         self._exclude = _normalised(exclude)
 
     def admit(self, path: str) -> bool:
-        """Whether a page is wanted; its path with query is in the form of `normalised_path`."""
+        """Return True if a page is wanted. Its path with query must be in the form of `normalised_path`."""
         if any(matches(each, path) for each in self._exclude):
             return False
         return not self._include or any(matches(each, path) for each in self._include)
@@ -45,5 +45,5 @@ def _normalised(patterns: Sequence[str]) -> tuple[str, ...]:
     for each in patterns:
         if fault := pattern_fault(each):
             raise ValueError(fault)
-    # Here a dollar sign means nothing but itself, and every pattern ends where the path does.
+    # Here a dollar sign is literal, and every pattern ends where the path does.
     return tuple(normalised_pattern(each.replace("$", "%24").encode() + b"$") for each in patterns)

@@ -1,4 +1,4 @@
-"""Which pages a site's sitemaps name: all files, indexes within indexes, one after the other."""
+"""Reader of a site's sitemaps for its discovery: all files, nested indexes included, one after the other."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scanner.net.targets import InvalidUrl
 from scanner.page.fetch import challenge_sign
 
 MAX_FILES = 50
-PAGES_FOR_ANOTHER = 20  # so many more pages in a list are worth one more file
-MAX_DEPTH = 3  # an index in an index is against the protocol, but there are some
-MAX_BYTES = 10 * 1024 * 1024  # on the wire; a sitemap at its limit of 50,000 addresses has some 8 MB uncompressed
+PAGES_FOR_ANOTHER = 20  # for every 20 pages of the list's limit, one more file may be read
+MAX_DEPTH = 3  # the protocol forbids an index in an index, but some exist
+MAX_BYTES = 10 * 1024 * 1024  # on the wire; a sitemap at its limit of 50,000 URLs has some 8 MB uncompressed
 TIMEOUT_S = 15.0
 MAX_FAILURES = 3  # in a row
 SHOWN = 3
 
 
 class SitemapReading:
-    """Reads sitemaps into a list of pages. `notes` are sentences for people; `is_complete` until something is missing.
+    """Reader of sitemaps into a list of pages. `notes` are for people; `is_complete` until something is missing.
 
-    `files` counts those that could be read.
+    `files` counts the files that could be read.
     """
 
     def __init__(
@@ -50,7 +50,7 @@ class SitemapReading:
 
     @property
     def notes(self) -> list[str]:
-        """What could not be read, or in part only; the first few files by name."""
+        """Return sentences on files that could not be read completely; only the first few are named."""
         more = len(self._faults) - SHOWN
         others = [f"{counted(more, 'more sitemap')} could not be read, or in part only."] if more > 0 else []
         return [*self._faults[:SHOWN], *others, *([self._stopped] if self._stopped else [])]
@@ -58,7 +58,7 @@ class SitemapReading:
     def read(self, named: Sequence[str], max_pages: int) -> None:
         """Read the sitemaps that robots.txt names, else those in the usual places. Raises `Exhausted`.
 
-        Ends when the list overflows: then the site has more pages than are wanted, however many.
+        Ends when the list overflows: then the site has more pages than wanted, and their number does not matter.
         """
         pending = deque((address, 1) for address in dict.fromkeys(named))
         most = MAX_FILES + max_pages // PAGES_FOR_ANOTHER
@@ -78,7 +78,7 @@ class SitemapReading:
         self.is_complete = self.is_complete and not pending
 
     def _guess(self, pending: deque[tuple[str, int]]) -> None:
-        """Many sites answer every address with something: there is a sitemap if its root is one's, be it broken."""
+        """Try the usual places. Many sites answer any URL, so only a sitemap's root counts, even if it is broken."""
         for path in USUAL:
             response = self._fetch(path, is_guess=True)
             if response is not None and (found := self._parse(response, is_guess=True)) is not None:
@@ -157,6 +157,6 @@ class SitemapReading:
 
 
 def _as_clause(error: Exception) -> str:
-    """A refusal's sentence behind a colon."""
+    """Return an error's sentence as a clause after a colon."""
     text = str(error)
     return text[:1].lower() + text[1:] if text.startswith(("The ", "A ")) else text

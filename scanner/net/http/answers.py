@@ -1,7 +1,7 @@
-"""Answers that need not be asked for again: several probes read the same files, and pages of a site share them.
+"""Cache of responses within a scan: several probes read the same files, and pages of a site share them.
 
-No HTTP cache: what a site says of its own caching is for browsers. Here an answer is kept for minutes, for who judges
-it, and only where it is the site's last word: no error, no refusal, no wish to be asked later.
+This is no HTTP cache: a site's caching headers are meant for browsers. Here an answer is kept for minutes, for the
+checks, and only if it is final: not an error that may pass, a refusal, or a request to try again later.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scanner.net.http.response import Response
 
 KEPT_BYTES = 16 * 1024 * 1024
 KEPT_S = 300.0
-# Of one answer; what is longer would drive out everything else.
+# Limit for one answer; a longer one would displace everything else.
 LONGEST_BYTES = KEPT_BYTES // 4
-HEAD_BYTES = 1024  # about what an answer takes beside its body
-# Of a page that was asked for anew: enough for who only wants to know whether it is there.
+HEAD_BYTES = 1024  # about the size of an answer without its body
+# Size of the beginning of a page requested anew: enough for requests that only test if it exists.
 BEGINNING_BYTES = 16 * 1024
-# Who refuses may think better of it, and who fails may come back.
+# Error statuses that are final. A refusal may be lifted, and a failing server may come back.
 FINAL_ERRORS = frozenset({404, 410})
 CURRENT_TLS = frozenset({"TLSv1.2", "TLSv1.3"})
 
@@ -32,16 +32,16 @@ Key = tuple[str, bool, frozenset[tuple[str, str]]]
 
 
 class Reuse(Enum):
-    """What a request has to do with the answers that are kept."""
+    """Use of the cache of answers by a request."""
 
     NEVER = auto()
-    FOR_OTHERS = auto()  # asked for anew; who takes kept answers gets the beginning of this one
+    FOR_OTHERS = auto()  # always requested; only the beginning of the answer is kept for others
     ALLOWED = auto()
 
 
 @dataclass(frozen=True, slots=True)
 class Wish:
-    """How much of the body is wanted, and whether the certificate has to be trusted."""
+    """Requirements of a request: how much of the body, and whether the certificate must be trusted."""
 
     max_bytes: int
     verify: bool
@@ -58,7 +58,7 @@ class _Kept:
 
 
 def key_of(url: str, headers: Mapping[str, str], *, decode: bool) -> Key:
-    """What has to be the same for two requests to have one answer. Of a Referer that is its origin."""
+    """Return the cache key of a request. Of a Referer, only the origin counts."""
     sent = {"accept": "*/*"} | {name.lower(): value for name, value in headers.items()}
     if referer := sent.get("referer"):
         parts = urlsplit(referer)
@@ -67,7 +67,7 @@ def key_of(url: str, headers: Mapping[str, str], *, decode: bool) -> Key:
 
 
 class Answers:
-    """Kept for one visit, or from visit to visit of an audit. Thread-safe; `clock` tells seconds."""
+    """Cache of answers for one visit, or for all visits of an audit. Thread-safe; `clock` returns seconds."""
 
     def __init__(
         self, limit_bytes: int = KEPT_BYTES, lifetime_s: float = KEPT_S, clock: Callable[[], float] = time.monotonic
@@ -81,9 +81,9 @@ class Answers:
         self.held_bytes = 0
 
     def answer(self, key: Key, wish: Wish, ask: Callable[[], Response], wait_s: float) -> Response:
-        """The kept answer, else what `ask` brings, which is kept; raises what it raises.
+        """Return the cached answer, else call `ask` and cache its response. Passes on exceptions of `ask`.
 
-        Who wants what somebody is asking for at this moment waits for that; raises TimedOut after `wait_s`.
+        If another thread is already requesting the same, wait for its response. Raises TimedOut after `wait_s`.
         """
         with self._lock:
             if (found := self._find(key, wish)) is not None:
@@ -93,12 +93,12 @@ class Answers:
                 mine = self._under_way[key] = threading.Event()
         if under_way is not None:
             if not under_way.wait(wait_s):
-                self._end(key, under_way)  # whoever began it may have been ended at any step
+                self._end(key, under_way)  # the thread that began it may have been ended at any step
                 raise TimedOut("The site did not answer in time.")
             with self._lock:
                 if (found := self._find(key, wish)) is not None:
                     return found
-            response = ask()  # it failed for the other one, or brought too little
+            response = ask()  # the other thread failed, or read too little
             self.keep(key, response)
             return response
         try:
@@ -115,7 +115,7 @@ class Answers:
         asking.set()
 
     def keep(self, key: Key, response: Response) -> None:
-        """For who asks for the same."""
+        """Keep a final answer for later requests with the same key."""
         is_final = response.status < 400 or response.status in FINAL_ERRORS
         if not is_final or len(response.body) > min(LONGEST_BYTES, self._limit_bytes - HEAD_BYTES):
             return
@@ -128,7 +128,7 @@ class Answers:
                 self._drop(next(iter(self._kept)))
 
     def keep_beginning(self, key: Key, response: Response) -> None:
-        """As `keep`, for who only wants to know what is there."""
+        """Keep the beginning of an answer, for requests that only test what is there."""
         if len(response.body) > BEGINNING_BYTES:
             response = replace(response, body=response.body[:BEGINNING_BYTES], truncated=True)
         self.keep(key, response)
@@ -156,5 +156,5 @@ class Answers:
 
 
 def _is_trusted(response: Response) -> bool:
-    """Whether who insists on a trusted certificate and current TLS would have got it, too."""
+    """Return True if the answer was received with a trusted certificate and current TLS, or without TLS."""
     return response.tls is None or (response.tls.trust_error is None and response.tls.version in CURRENT_TLS)

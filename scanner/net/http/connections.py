@@ -1,4 +1,4 @@
-"""How `requests` opens connections: only through the guard, with name, SNI and certificate check intact."""
+"""Adapter for `requests` that opens connections through the guard only; name, SNI and certificate check stay intact."""
 
 from __future__ import annotations
 
@@ -22,32 +22,33 @@ from scanner.net.deadline import GuardedSocket, GuardedTlsSocket, before_handsha
 from scanner.net.errors import TimedOut, TlsFailed, Untrusted
 from scanner.net.http.messages import LenientResponse
 
-# Hosts of one page with a connection kept open, and connections kept open to each: more than the probes of a scan,
-# which run at once, open to the page's own host. What is over would be thrown away, with a warning for each.
+# Number of hosts with connections kept alive, and of connections kept alive to each. The latter is more than the probes
+# of a scan, which run concurrently, open to the page's own host: urllib3 discards the rest, with a warning for each.
 POOLS = 50
 CONNECTIONS_PER_HOST = 32
 
-# It would write down every address, with whatever a site has put into it.
+# It would log every URL, with everything that a site has put into it.
 logging.getLogger("urllib3.connectionpool").setLevel(logging.INFO)
 
-# ssl names it from Python 3.12 on.
+# Python's ssl module has this constant since 3.12.
 OP_LEGACY_SERVER_CONNECT = 0x4
 
 
 class Trust(enum.Enum):
-    """What is asked of a server's TLS.
+    """Requirements for a server's TLS.
 
-    A scan has to see a site with outdated TLS or a bad certificate to report it. Without trust it sends no secret.
+    A scan must be able to load a site with outdated TLS or a bad certificate, to report it. Without trust it sends no
+    secrets.
     """
 
-    STRICT = enum.auto()  # as OpenSSL has it
-    LENIENT = enum.auto()  # outdated versions and ciphers too, but a trusted certificate
+    STRICT = enum.auto()  # OpenSSL's defaults
+    LENIENT = enum.auto()  # also outdated versions and ciphers, but only a trusted certificate
     NONE = enum.auto()  # any certificate
 
 
 @functools.lru_cache(maxsize=24)
 def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
-    """A client's TLS settings; trusted are the system's, certifi's and the operator's certificates."""
+    """Return a client's TLS settings. Trusts the certificates of the system, of certifi and of the operator."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
     context.sslsocket_class = GuardedTlsSocket
     if trust is not Trust.STRICT:
@@ -58,7 +59,7 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
         context.check_hostname = False
         context.verify_mode = ssl.CERT_NONE
     else:
-        context.hostname_checks_common_name = False  # nor do browsers (RFC 9525, section 6.1)
+        context.hostname_checks_common_name = False  # as in browsers (RFC 9525, section 6.1)
         context.load_default_certs()
         context.load_verify_locations(certifi.where())
         if ca_bundle is not None:
@@ -67,37 +68,37 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
 
 
 class Opener(Protocol):
-    """What the connections need of their network."""
+    """Protocol of the network as the connections use it."""
 
     def open_for(self, exchange: Exchange, host: str, port: int) -> tuple[GuardedSocket, str]:
-        """A connection to the host, and the address it leads to; raises a NetError."""
+        """Open a connection to the host. Returns it with the address it leads to; raises a NetError."""
 
     def register(self, connection: GuardedTlsSocket) -> None:
         """Remember a connection that replaces the one from `open_for`."""
 
 
 class CurrentExchange(threading.local):
-    """The exchange that this thread is busy with: an exchange never leaves its thread.
+    """The current exchange of this thread: an exchange never changes its thread.
 
-    It is every pooled connection's guard, as connections outlive the exchange that they were opened for.
+    It is the guard of every pooled connection, because connections outlive the exchange that they were opened for.
     """
 
     value: Exchange
 
     def timeout_s(self) -> float:
-        """The current exchange's time; see `Guard`."""
+        """Return the time left for the current exchange; see `Guard`."""
         return self.value.timeout_s()
 
     def received(self, count: int) -> None:
-        """The current exchange's bytes; see `Guard`."""
+        """Count received bytes for the current exchange; see `Guard`."""
         self.value.received(count)
 
 
 class GuardedAdapter(HTTPAdapter):
     """A `requests` adapter that connects through `opener` only, and keeps connections alive.
 
-    It is used without a `requests.Session`: that would read proxies and credentials from the environment,
-    keep cookies, and read the body of a redirect without a limit.
+    It is used without a `requests.Session`, which would read proxies and credentials from the environment, keep
+    cookies, and read the body of a redirect without a limit.
     """
 
     def __init__(self, opener: Opener, current: CurrentExchange, limits: Limits, context: ssl.SSLContext) -> None:
@@ -112,16 +113,16 @@ class GuardedAdapter(HTTPAdapter):
     def build_connection_pool_key_attributes(
         self, request: requests.PreparedRequest, verify: Any, cert: Any = None
     ) -> tuple[Any, Any]:
-        # Host and port as our parser found them; trust is settled by the context.
+        # Host and port are those of our own parser; the context decides on trust.
         assert isinstance(request, TargetedRequest)
         return {"scheme": request.scheme, "host": request.host, "port": request.port}, {}
 
     def cert_verify(self, conn: Any, url: str, verify: Any, cert: Any) -> None:
-        """Nothing to prepare: requests would load certifi's file anew for every connection."""
+        """Do nothing: requests would load certifi's file again for every connection."""
 
 
 class TargetedRequest(requests.PreparedRequest):
-    """A request that carries its target parsed, so that no second parser decides where it goes."""
+    """A request with its parsed target, so that no second parser decides on its host."""
 
     scheme: str
     host: str
@@ -129,7 +130,7 @@ class TargetedRequest(requests.PreparedRequest):
 
 
 def _pool_classes(opener: Opener, current: CurrentExchange, limits: Limits) -> dict[str, type[HTTPConnectionPool]]:
-    """urllib3's pools with connections that are bound to one network."""
+    """Return urllib3's pool classes with connections that are bound to one network."""
 
     class BoundResponse(LenientResponse):
         header_limit_bytes = limits.header_bytes
@@ -160,7 +161,7 @@ def _pool_classes(opener: Opener, current: CurrentExchange, limits: Limits) -> d
             with _Handshake(opener, current):
                 super().connect()
             assert isinstance(self.sock, GuardedTlsSocket)
-            self.sock.settimeout(None)  # what was left for the handshake; from here on the guard decides
+            self.sock.settimeout(None)  # remove the handshake's time-out; from here on the guard decides
             current.value.connect_s = time.monotonic() - begin
 
         def request(self, method: str, url: str, *args: Any, **kwargs: Any) -> None:
@@ -179,7 +180,8 @@ def _pool_classes(opener: Opener, current: CurrentExchange, limits: Limits) -> d
         ConnectionCls = Tls
 
         def _validate_conn(self, conn: Any) -> None:
-            # urllib3 connects here, and warns of connections without trust: ours say so in the response.
+            # urllib3 connects here and warns about unverified connections; this client records that in the response
+            # instead.
             if conn.is_closed:
                 conn.connect()
 
@@ -205,7 +207,7 @@ def _begin(connection: HTTPConnection, exchange: Exchange) -> None:
 
 
 class _Handshake:
-    """Guards the TLS socket from its first byte on, and names what goes wrong in the handshake."""
+    """Guard the TLS socket from its first byte on, and translate errors of the handshake."""
 
     def __init__(self, opener: Opener, current: CurrentExchange) -> None:
         self._opener = opener

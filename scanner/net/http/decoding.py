@@ -1,4 +1,4 @@
-"""Content codings, undone within a limit: a bomb ends at the limit, not in the memory."""
+"""Decoding of content codings (gzip, deflate, br, zstd), limited so that a decompression bomb can't fill the memory."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ import zstandard
 from scanner.net.errors import BadResponse
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
-# More stacked codings are an attack, not a web site.
+# A response with more stacked codings is an attack, not a web site.
 MAX_STACKED = 3
-# Every member of a gzip file costs a decoder and a copy of what is left; web servers send one.
+# Each member of a gzip file costs a decoder and a copy of the remaining data; web servers send one.
 MAX_GZIP_MEMBERS = 64
-# RFC 8878, section 3.1.1.1.2 recommends to support windows up to 8 MiB, and browsers refuse larger ones.
+# RFC 8878, section 3.1.1.1.2 recommends supporting windows of up to 8 MiB, and browsers refuse larger ones.
 ZSTD_MAX_WINDOW_BYTES = 8 * 1024 * 1024
 
 
 def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
-    """The body without its content codings, at most `limit_bytes`, and whether there was, or should be, more.
+    """Decode a body, to at most `limit_bytes`. Also returns whether there was, or should have been, more.
 
-    A body that was cut off gives what can be decoded of it. One whose outermost coding is unknown is left as
-    it is, as browsers do. Raises BadResponse when the body is not what its coding says.
+    A body that was cut off is decoded as far as possible. If the outermost coding is unknown, the body stays as it is,
+    as in browsers. Raises BadResponse if the body does not have the coding that its header names.
     """
     codings = [name for each in (content_encoding or "").split(",") if (name := each.strip().lower())]
     if len(codings) > MAX_STACKED:
@@ -54,12 +54,12 @@ def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
             return b"".join(output), not decoder.eof
         data = decoder.unused_data.lstrip(b"\0")
         if data[:2] != b"\x1f\x8b":
-            return b"".join(output), False  # rubbish after the end, which browsers ignore
+            return b"".join(output), False  # garbage after the end; browsers ignore it
     return b"".join(output), True
 
 
 def _deflate(data: bytes, limit: int) -> tuple[bytes, bool]:
-    # RFC 9110 means zlib's format; some servers send the bare stream, which browsers take too.
+    # RFC 9110 requires zlib's format; some servers send a raw deflate stream, which browsers accept, too.
     for window_bits in (zlib.MAX_WBITS, -zlib.MAX_WBITS):
         decoder = zlib.decompressobj(window_bits)
         try:
@@ -84,7 +84,7 @@ def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
         output = reader.read(limit)
         if len(output) == limit:
             return output, bool(reader.read(1))
-        # The library does not tell that a frame is cut off; most frames say how long they are.
+        # The library does not report that a frame is cut off, but most frames contain their length.
         promised = zstandard.get_frame_parameters(data).content_size
         return output, promised != zstandard.CONTENTSIZE_UNKNOWN and len(output) < promised
 

@@ -1,6 +1,6 @@
-"""HTTP/1 responses as browsers read them: heads with a limit, framing, bodies that may end too early.
+"""Parser of HTTP/1 responses that reads them as browsers do: size limits, framing, bodies that end too early.
 
-Python's own parser refuses more than 100 headers, loses the order of repeated ones and everything behind a
+Python's own parser refuses more than 100 headers, and loses the order of repeated headers and everything after a
 malformed line. This one follows RFC 9112, and browsers where they are more lenient.
 """
 
@@ -16,20 +16,20 @@ from scanner.net.http.response import Headers
 
 READ_BYTES = 64 * 1024
 CHUNK_LINE_BYTES = 4 * 1024
-# Chunk sizes and trailers that may come beside a body, on top of as many bytes as the body itself.
+# Limit for chunk sizes and trailers, in addition to as many bytes as the body may have.
 FRAMING_BYTES = 64 * 1024
 # RFC 9112, section 2.2: a few empty lines before the status line are skipped.
 MAX_EMPTY_LINES = 4
 
 _STATUS_LINE = re.compile(rb"HTTP/(\d)(?:\.(\d))?[ \t]+(\d{3})(?:[ \t]+(.*))?", re.IGNORECASE | re.DOTALL)
-# int() refuses numbers of thousands of digits; no body is longer than what these can say.
+# 18 digits: int() refuses numbers of thousands of digits, and no body is that long.
 _LENGTH = re.compile(r"[0-9]{1,18}")
 _CHUNK_SIZE = re.compile(rb"[ \t]*([0-9A-Fa-f]{1,16})[ \t]*(?:;.*)?", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """Status line and headers. `size_bytes` counts them as they came, line ends included."""
+    """Status line and headers. `size_bytes` is their size as received, line ends included."""
 
     status: int
     reason: str
@@ -39,14 +39,14 @@ class Head:
 
     @property
     def keeps_alive(self) -> bool:
-        """Whether the connection may carry another request (RFC 9112, section 9.3)."""
+        """Return True if the connection may carry another request (RFC 9112, section 9.3)."""
         tokens = _tokens(self.headers.get("Connection"))
         return "close" not in tokens and (self.version > "1.0" or "keep-alive" in tokens)
 
 
 @dataclass(frozen=True, slots=True)
 class Framing:
-    """Where the body ends: `length` bytes; by its chunks; or, without either, with the connection."""
+    """Framing of a body: `length` bytes, chunked, or, without either, until the connection ends."""
 
     length: int | None = None
     chunked: bool = False
@@ -54,7 +54,7 @@ class Framing:
 
 @dataclass(frozen=True, slots=True)
 class Body:
-    """`is_cut`: there was, or should have been, more. `is_read`: the connection stands behind the message."""
+    """A body. `is_cut`: there was, or should have been, more. `is_read`: the message was read to its end."""
 
     content: bytes
     is_cut: bool
@@ -62,10 +62,10 @@ class Body:
 
 
 def read_head(stream: BinaryIO, limit_bytes: int) -> Head:
-    """The head of the next final response; 1xx responses before it are skipped, except 101.
+    """Read the head of the next final response. Skips 1xx responses before it, except 101.
 
-    Raises RemoteDisconnected when nothing comes at all, BadResponse for what is not HTTP or is longer than
-    `limit_bytes` in all.
+    Raises RemoteDisconnected if nothing comes at all, BadResponse if it is not HTTP or longer than `limit_bytes` in
+    total.
     """
     used = 0
     while True:
@@ -103,12 +103,12 @@ def _read_one_head(stream: BinaryIO, used_bytes: int, limit_bytes: int) -> Head:
         if b"\0" in field:
             raise BadResponse("The response's headers contain a NUL character.")
         if field[:1] in b" \t":
-            if fields:  # RFC 9112, section 5.2: a folded line goes on in the next
+            if fields:  # RFC 9112, section 5.2: a folded line continues the field before
                 name, value = fields[-1]
                 fields[-1] = (name, value + b" " + field.strip(b" \t"))
             continue
         name, colon, value = field.partition(b":")
-        if colon and (name := name.strip(b" \t")):  # lines without a name are passed over, as browsers do
+        if colon and (name := name.strip(b" \t")):  # skip lines without a name, as browsers do
             fields.append((name, value.strip(b" \t")))
     return Head(
         status=int(status),
@@ -120,9 +120,9 @@ def _read_one_head(stream: BinaryIO, used_bytes: int, limit_bytes: int) -> Head:
 
 
 def framing(head: Head, method: str) -> Framing:
-    """How long the body is (RFC 9112, section 6.3).
+    """Return the framing of a body (RFC 9112, section 6.3).
 
-    A Content-Length that is no number is ignored as browsers do; several different ones raise BadResponse.
+    A Content-Length that is not a number is ignored, as in browsers; several different ones raise BadResponse.
     """
     if method == "HEAD" or head.status < 200 or head.status in (204, 304):
         return Framing(length=0)
@@ -138,9 +138,9 @@ def framing(head: Head, method: str) -> Framing:
 
 
 def read_body(stream: BinaryIO, frame: Framing, limit_bytes: int) -> Body:
-    """The body, at most `limit_bytes`. One that ends too early is kept as far as it came, as browsers do.
+    """Read the body, at most `limit_bytes`. A body that ends too early is kept as far as it came, as in browsers.
 
-    Raises BadResponse for chunks that can't be understood, and TimeoutError.
+    Raises BadResponse for malformed chunks, and TimeoutError.
     """
     if frame.chunked:
         return _read_chunks(stream, limit_bytes)
@@ -197,7 +197,7 @@ def _read_chunks(stream: BinaryIO, limit_bytes: int) -> Body:
 
 
 def _read_some(stream: BinaryIO, most: int) -> bytes:
-    # Buffered readers have read1; with read, what came before an early end would be lost.
+    # Buffered readers have read1. With read, data received before an early end would be lost.
     read: bytes = stream.read1(min(most, READ_BYTES))  # type: ignore[attr-defined]  # not in BinaryIO
     return read
 
@@ -207,9 +207,9 @@ def _tokens(value: str | None) -> set[str]:
 
 
 class LenientResponse(http.client.HTTPResponse):
-    """What `http.client` builds on a connection: the head by the rules above, the body left to `read_body`.
+    """The response class for `http.client`: reads the head by the rules above; `read_body` reads the body.
 
-    The libraries in between only see the framing, so they have nothing to disagree about.
+    The libraries in between see the framing only, so they can't interpret the message differently.
     """
 
     header_limit_bytes: ClassVar[int]

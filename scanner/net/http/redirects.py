@@ -1,4 +1,4 @@
-"""Redirects, hop by hop: what the next request is, and what it may carry."""
+"""Redirects, hop by hop: compute the next request, and the headers and cookies that it may carry."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from scanner.net.http.response import Response
 from scanner.net.targets import InvalidUrl, Target
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
-# What another origin must not see when a redirect leads there.
+# Headers that must not be sent to another origin after a redirect.
 CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
-# They describe a body that is no longer sent.
+# Headers that describe a body. They are dropped with the body.
 OF_THE_BODY = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
 
 
 @dataclass(frozen=True, slots=True)
 class Hop:
-    """One request of a chain, without its cookies."""
+    """One request in a chain of redirects, without its cookies."""
 
     target: Target
     method: str
@@ -26,11 +26,11 @@ class Hop:
     data: bytes | None
 
     def next(self, response: Response) -> Hop | None:
-        """The request that follows this response, None when it is final.
+        """Return the request that follows this response; None if the response is final.
 
-        Raises BadResponse for a location that can't be used, Blocked for one that may not.
+        Raises BadResponse for an invalid location, Blocked for a forbidden one.
         """
-        # To browsers an empty location is none.
+        # Browsers ignore an empty location.
         location = next(filter(None, response.headers.all("Location")), None)
         if response.status not in REDIRECTS or location is None:
             return None
@@ -46,7 +46,7 @@ class Hop:
 
 def _target(page: Target, location: str) -> Target:
     try:
-        # Header text is latin-1 to Python; browsers take its bytes for UTF-8.
+        # Python decodes headers as latin-1; browsers decode them as UTF-8.
         location = location.encode("latin-1").decode("utf-8")
     except UnicodeError:
         pass
@@ -61,9 +61,9 @@ def _without(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str
 
 
 def with_referrer(headers: Mapping[str, str], target: Target) -> Mapping[str, str]:
-    """The headers of a request to that target, whose Referer tells another origin no more than the origin.
+    """Return the headers of a request to that target. For another origin, the Referer is reduced to the origin.
 
-    As browsers do by default (Referrer Policy, `strict-origin-when-cross-origin`): an address may hold secrets.
+    Browsers do so by default (Referrer Policy, `strict-origin-when-cross-origin`), because a URL may contain secrets.
     """
     page = next((value for name, value in headers.items() if name.lower() == "referer"), None)
     if page is None or page.startswith(f"{target.origin}/"):
@@ -76,17 +76,17 @@ def with_referrer(headers: Mapping[str, str], target: Target) -> Mapping[str, st
 
 @dataclass(slots=True)
 class Trail:
-    """Where a chain of redirects has been, and the cookies it was given on the way.
+    """History of a chain of redirects: requests made so far, and cookies received.
 
-    Some sites redirect to themselves until their cookie comes back. Cookies stay with the host that set them,
-    those that are Secure with https, and are forgotten with the chain.
+    Some sites redirect to themselves until their cookie comes back. Cookies are sent only to the host that set them,
+    Secure ones only over https, and are dropped with the chain.
     """
 
     _cookies: dict[str, dict[str, tuple[str, bool]]] = field(default_factory=dict)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
     def headers_for(self, hop: Hop) -> Mapping[str, str]:
-        """The hop's headers with its cookies; raises TooManyRedirects when the chain is back where it was."""
+        """Return the hop's headers with its cookies. Raises TooManyRedirects if the same request was made before."""
         target = hop.target
         kept = self._cookies.get(target.host, {})
         cookies = "; ".join(
@@ -102,7 +102,7 @@ class Trail:
         return _without(hop.headers, frozenset({"cookie"})) | {"Cookie": "; ".join([*own, cookies])}
 
     def keep_cookies(self, hop: Hop, response: Response) -> None:
-        """Remember what a hop sets, forget what it deletes (RFC 6265, as far as a chain needs it)."""
+        """Store the cookies that a hop sets, drop those it deletes (RFC 6265, as far as a chain needs it)."""
         jar = self._cookies.setdefault(hop.target.host, {})
         for line in response.headers.all("Set-Cookie"):
             pair, *attributes = (part.strip() for part in line.split(";"))

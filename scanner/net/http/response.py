@@ -1,4 +1,4 @@
-"""What the client brings back: one HTTP response, as it was on the wire."""
+"""One HTTP response of the client, as it was on the wire."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from functools import cached_property
 
 @dataclass(frozen=True)
 class Headers:
-    """Response headers in the order received. Names compare without case; values are latin-1 text."""
+    """Response headers in the order received. Names are compared without case; values are latin-1 text."""
 
     items: tuple[tuple[str, str], ...] = ()
 
@@ -21,11 +21,11 @@ class Headers:
         return {name: tuple(values) for name, values in grouped.items()}
 
     def all(self, name: str) -> tuple[str, ...]:
-        """Every field line of that name, in order; repeated headers stay apart."""
+        """Return every field line of that name, in order; repeated headers stay separate."""
         return self._by_name.get(name.lower(), ())
 
     def get(self, name: str) -> str | None:
-        """The field's value with repeated lines joined by commas (RFC 9110, section 5.3), or None."""
+        """Return the field's value with repeated lines joined by commas (RFC 9110, section 5.3), or None."""
         values = self.all(name)
         return ", ".join(values) if values else None
 
@@ -38,7 +38,7 @@ class Headers:
 
 @dataclass(frozen=True, slots=True)
 class TlsSession:
-    """The TLS connection a response came over. `trust_error` says why the certificate was not trusted."""
+    """The TLS connection of a response. `trust_error` says why the certificate was not trusted."""
 
     version: str  # "TLSv1.3", as OpenSSL names it
     cipher: str
@@ -56,9 +56,9 @@ class Response:
     reason: str = ""
     http_version: str = "1.1"
     method: str = "GET"
-    truncated: bool = False  # `body` is only the beginning: of more than the cap, or of what broke off
+    truncated: bool = False  # `body` is incomplete: more than the limit, or broken off
     header_bytes: int = 0
-    body_wire_bytes: int = 0  # as it was sent, compressed
+    body_wire_bytes: int = 0  # as sent, compressed
     address: str = ""
     connect_s: float = 0.0  # 0.0 when the connection was reused
     ttfb_s: float = 0.0  # from sending the request to the end of the response's headers

@@ -1,4 +1,4 @@
-"""Certificates as plain values, and whether one names a host."""
+"""X.509 certificates as plain values, and matching of host names."""
 
 from __future__ import annotations
 
@@ -17,18 +17,18 @@ from scanner.net.errors import TlsFailed
 # RFC 9325, section 4.5.
 LEAST_KEY_BITS = {"RSA": 2048, "DSA": 2048, "EC": 256}
 
-# Signature algorithms of which the library may refuse to name the hash.
+# Signature algorithms whose hash the library may refuse to name.
 BROKEN_HASHES = {
     SignatureAlgorithmOID.RSA_WITH_MD5: "md5",
     SignatureAlgorithmOID.RSA_WITH_SHA1: "sha1",
     SignatureAlgorithmOID.DSA_WITH_SHA1: "sha1",
     SignatureAlgorithmOID.ECDSA_WITH_SHA1: "sha1",
     x509.ObjectIdentifier("1.2.840.113549.1.1.2"): "md2",
-    x509.ObjectIdentifier("1.3.14.3.2.29"): "sha1",  # sha1WithRSASignature of the OIW
+    x509.ObjectIdentifier("1.3.14.3.2.29"): "sha1",  # OIW's sha1WithRSASignature
 }
 
 
-# The library has an error of its own for a version that there is not.
+# The library raises its own error for an unknown version.
 UNREADABLE = (ValueError, x509.InvalidVersion)
 
 
@@ -38,7 +38,7 @@ class BadCertificate(TlsFailed):
 
 @dataclass(frozen=True, slots=True)
 class Certificate:
-    """What the checks need to know of a certificate. Names are RFC 4514 strings, times aware and UTC."""
+    """The fields of a certificate that the checks need. Names are RFC 4514 strings, times aware and UTC."""
 
     subject: str
     issuer: str
@@ -55,12 +55,12 @@ class Certificate:
 
     @property
     def self_issued(self) -> bool:
-        """Whether subject and issuer are the same name, as in every root."""
+        """Return True if subject and issuer are the same name, as in every root."""
         return self.subject == self.issuer
 
     @property
     def weak_point(self) -> str | None:
-        """What makes key or signature too weak, None for nothing. A root's signature does not count."""
+        """Return why the key or signature is too weak; None if neither is. A root's signature does not count."""
         least = LEAST_KEY_BITS.get(self.key_type, 0)
         if self.key_bits < least:
             return f"a key of {self.key_bits} bits ({self.key_type}, {least} needed)"
@@ -69,10 +69,10 @@ class Certificate:
         return None
 
     def matches(self, host: str) -> bool:
-        """Whether a subjectAltName names `host`, an A-label name or an address (RFC 9525, section 6).
+        """Return True if a subjectAltName matches `host`, an A-label name or an address (RFC 9525, section 6).
 
-        The common name does not count. A wildcard is a whole leftmost label, stands for exactly one label,
-        and needs two more labels after it.
+        The common name does not count. A wildcard must be the whole leftmost label, matches exactly one label, and must
+        be followed by at least two labels.
         """
         try:
             address = ipaddress.ip_address(host.strip("[]"))
@@ -92,7 +92,7 @@ def _name_matches(pattern: str, name: str) -> bool:
 
 
 def read_certificate(der: bytes) -> Certificate:
-    """The certificate in `der`. Raises `BadCertificate`."""
+    """Parse the certificate in `der`. Raises `BadCertificate`."""
     try:
         certificate = x509.load_der_x509_certificate(der)
         key_type, key_bits = _key(certificate)
@@ -117,7 +117,7 @@ def read_certificate(der: bytes) -> Certificate:
 
 
 def read_issuers(body: bytes) -> list[bytes]:
-    """Certificates (DER) in what a caIssuers address sent: DER, PEM, PKCS #7 (RFC 5280, 4.2.2.1)."""
+    """Return the certificates (DER) from a caIssuers response: DER, PEM or PKCS #7 (RFC 5280, 4.2.2.1)."""
     for load in (_load_der, x509.load_pem_x509_certificates, pkcs7.load_der_pkcs7_certificates):
         try:
             return [certificate.public_bytes(Encoding.DER) for certificate in load(body)]

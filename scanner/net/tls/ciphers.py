@@ -1,4 +1,4 @@
-"""Cipher suites by their code points in IANA's "TLS Cipher Suites", and what is wrong with them."""
+"""Cipher suites by their code points in IANA's "TLS Cipher Suites", and their weaknesses."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class TlsVersion(IntEnum):
 
     @property
     def label(self) -> str:
-        """The name people use: "TLS 1.2"."""
+        """Return the name people use: "TLS 1.2"."""
         return self.name.replace("_", ".").replace("TLS", "TLS ").replace("SSL", "SSL ")
 
 
 class Weakness(StrEnum):
-    """Why a cipher suite must not be accepted; the value is the name for the report."""
+    """Reason why a cipher suite must not be accepted; the value is the name in the report."""
 
     NULL = "NULL (no encryption)"
     ANONYMOUS = "anonymous (no authentication)"
@@ -39,7 +39,7 @@ TLS13 = {
     0x1305: "TLS_AES_128_CCM_8_SHA256",
 }
 
-# Sound suites with forward secrecy first: in this order they are offered, as browsers do.
+# Sound suites with forward secrecy, in the order in which they are offered, which is that of browsers.
 FORWARD_SECRET = {
     0xC02B: "TLS_ECDHE_ECDSA_WITH_AES_128_GCM_SHA256",
     0xC02F: "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
@@ -140,13 +140,13 @@ WEAK = {
 
 NAMES = TLS13 | FORWARD_SECRET | STATIC | WEAK
 
-# What old versions are offered. Without EXPORT, NULL and anonymous suites, and below 64 suites: some old
-# servers look no further.
+# Suites offered with old versions: without EXPORT, NULL and anonymous suites, and fewer than 64 in all, because some
+# old servers read no further.
 SOUND_OR_OLD = (*FORWARD_SECRET, *STATIC, *list(WEAK)[:13])
 
 
 def weakness(name: str) -> Weakness | None:
-    """What is wrong with a cipher suite of that IANA name, the worst first; None for a sound one."""
+    """Return the worst weakness of a cipher suite with that IANA name; None for a sound one."""
     signs = (
         ("_NULL_", Weakness.NULL),
         ("_anon_", Weakness.ANONYMOUS),
@@ -159,8 +159,8 @@ def weakness(name: str) -> Weakness | None:
 
 
 def is_forward_secret(name: str) -> bool:
-    """Whether a leaked server key leaves recorded traffic unreadable: an ephemeral key exchange.
+    """Return True if a cipher suite has forward secrecy: a leaked server key does not decrypt recorded traffic.
 
-    `name` is IANA's or OpenSSL's.
+    `name` is IANA's or OpenSSL's. Forward secrecy requires an ephemeral key exchange.
     """
     return name in TLS13.values() or name.startswith(("TLS_ECDHE_", "TLS_DHE_", "ECDHE-", "DHE-"))

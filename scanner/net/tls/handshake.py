@@ -1,6 +1,6 @@
-"""TLS over the guarded connection: what a server answers to an offer, and a real handshake with its chain.
+"""TLS over the guarded connection: send an offer and read the answer, or complete a handshake and verify the chain.
 
-Both only ever connect through `Network.connect`, so a target's TLS is as guarded as its pages.
+Both connect only through `Network.connect`, so the guard applies to a target's TLS as to its pages.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ VERIFY_TEXTS = {
     79: "an issuer's certificate does not belong to a certificate authority",
 }
 
-# The handshake must also show old servers; strong suites stay first, so that a modern server is seen as a
-# browser sees it.
+# The handshake must also work with old servers. Strong suites come first, so that a modern server chooses the same as
+# for a browser.
 CIPHERS = b"DEFAULT:@SECLEVEL=0"
 LEGACY_SERVER_CONNECT = 0x4  # SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746
 
 
 class Distrust(StrEnum):
-    """Why a chain leads to no trusted root."""
+    """Reason why a chain does not lead to a trusted root."""
 
     INCOMPLETE_CHAIN = "incomplete chain"
     SELF_SIGNED = "self-signed"
@@ -71,10 +71,10 @@ class Distrust(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Trust:
-    """The verdict on a chain. `distrust` None: it leads to a trusted root.
+    """The verdict on a chain. `distrust` is None if it leads to a trusted root.
 
-    The leaf's own dates and names are not part of it. `code` and `text` are OpenSSL's; `proven` says that
-    the chain was completed with certificates from the issuers' addresses.
+    The leaf's own dates and names are not judged. `code` and `text` are OpenSSL's; `proven` says that the chain was
+    completed with certificates from the issuers' addresses.
     """
 
     distrust: Distrust | None = None
@@ -86,7 +86,7 @@ class Trust:
 
 @dataclass(frozen=True, slots=True)
 class Handshake:
-    """A completed handshake. `chain` is as the server sent it, leaf first; `path` as it was verified."""
+    """A completed handshake. `chain` is the chain that the server sent, leaf first; `path` the verified one."""
 
     version: TlsVersion
     cipher: str  # OpenSSL's name
@@ -97,12 +97,12 @@ class Handshake:
 
     @property
     def leaf(self) -> Certificate:
-        """The server's own certificate."""
+        """Return the server's own certificate."""
         return self.chain[0]
 
 
 def server_name(host: str) -> str | None:
-    """The name for SNI: None for an address (RFC 6066, section 3)."""
+    """Return the name for SNI; None for an address (RFC 6066, section 3)."""
     try:
         ipaddress.ip_address(host.strip("[]"))
     except ValueError:
@@ -119,7 +119,7 @@ def offer(
     *,
     timeout_s: float = OFFER_TIMEOUT_S,
 ) -> ServerHello | Alert | None:
-    """Send one ClientHello and read the answer, then hang up. None: the server hung up without an answer.
+    """Send one ClientHello, read the answer, and hang up. Returns None if the server hung up without an answer.
 
     Raises `NotReachable`, `TimedOut`, `Blocked` or another `NetError` of the connection, `NotTls`.
     """
@@ -138,15 +138,15 @@ def offer(
         except TimeoutError as error:
             raise TimedOut(f"{host}:{port} did not answer the TLS hello in {timeout_s:g} s.") from error
         except OSError:
-            return None  # a reset is how many servers refuse an offer
+            return None  # many servers refuse an offer by a reset
         return answer
 
 
 def handshake(network: Network, host: str, port: int, *, timeout_s: float = HANDSHAKE_TIMEOUT_S) -> Handshake:
-    """Complete a handshake whatever the certificate, and verify its chain.
+    """Complete a handshake with any certificate, and verify its chain.
 
-    The trusted roots are the system's, certifi's and the policy's `ca_bundle`. Raises `TlsFailed` (also
-    `NotTls`, `BadCertificate`), `TimedOut`, and what `Network.connect` raises.
+    The trusted roots are those of the system, of certifi and of the policy's `ca_bundle`. Raises `TlsFailed` (also
+    `NotTls`, `BadCertificate`), `TimedOut`, and the errors of `Network.connect`.
     """
     ca_bundle = network.policy.ca_bundle
     context = _context(str(ca_bundle) if ca_bundle else None)
@@ -195,7 +195,7 @@ def _context(ca_bundle: str | None) -> SSL.Context:
 
 
 def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
-    """OpenSSL asks this about each certificate and each error. Everything is accepted, errors are noted."""
+    """Accept everything, but record errors. OpenSSL calls this for each certificate and each error."""
     if not ok:
         errors: list[tuple[int, int]] = tls.get_app_data()
         errors.append((code, depth))
@@ -270,7 +270,7 @@ def _der(certificate: crypto.X509) -> bytes:
 
 
 def _readable(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
-    """The leaf must be readable; others that are not are left out."""
+    """Parse the certificates. The leaf must be readable; other unreadable certificates are left out."""
     chain = [read_certificate(ders[0])]
     for der in ders[1:]:
         try:
@@ -281,7 +281,7 @@ def _readable(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
 
 
 def _judge(errors: Sequence[tuple[int, int]]) -> Trust:
-    """The verdict from all that OpenSSL noted. The leaf's own dates are another check's matter."""
+    """Return the verdict from OpenSSL's errors. The leaf's own dates are left to another check."""
     codes = [(code, depth) for code, depth in errors if depth or code not in (NOT_YET_VALID, HAS_EXPIRED)]
     if not codes:
         return Trust()
@@ -309,10 +309,10 @@ def _look_for_issuer(
     chain: Sequence[Certificate],
     trust: Trust,
 ) -> Trust:
-    """Tell a chain that lacks an intermediate from one whose issuer nobody knows.
+    """Distinguish a chain that lacks an intermediate from one with an unknown issuer.
 
-    Proof is that the certificates at the caIssuers addresses (RFC 5280, section 4.2.2.1) complete it. Without
-    an address that answers, a leaf sent alone counts as incomplete: authorities issue from intermediates.
+    The chain is proven incomplete if certificates from the caIssuers addresses (RFC 5280, section 4.2.2.1) complete it.
+    If no such address answers, a leaf sent alone counts as incomplete, because authorities issue from intermediates.
     """
     known = list(presented)
     top = chain[-1]
@@ -338,7 +338,7 @@ def _look_for_issuer(
 
 def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
     for url in certificate.ca_issuers[:2]:
-        if not url.startswith("http://"):  # the fetch must not need the trust that it is to establish
+        if not url.startswith("http://"):  # the fetch must not depend on the trust that it is to establish
             continue
         try:
             response = network.fetch(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES)
@@ -357,6 +357,6 @@ def _completes(context: SSL.Context, ders: Sequence[bytes]) -> bool:
     try:
         crypto.X509StoreContext(store, certificates[0], certificates[1:]).verify_certificate()
     except crypto.X509StoreContextError as error:
-        # Dates are looked at once the chain stands.
+        # Dates are checked only once the chain is complete.
         return error.errors[0] in (NOT_YET_VALID, HAS_EXPIRED)
     return True

@@ -1,7 +1,7 @@
-"""A hand-made ClientHello, and a bounded reader of the server's answer to it. Pure: bytes in, bytes out.
+"""A hand-made ClientHello, and a bounded parser of the server's answer to it. Pure: bytes in, bytes out.
 
-It never completes a handshake, so it can offer what no current TLS library speaks any more.
-Formats: RFC 8446, sections 4.1 and 5.1; RFC 5246, sections 6.2 and 7.4; RFC 6101 for SSL 3.0.
+It never completes a handshake, so it can offer versions and suites that no current TLS library supports. Formats: RFC
+8446, sections 4.1 and 5.1; RFC 5246, sections 6.2 and 7.4; RFC 6101 for SSL 3.0.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from scanner.net.errors import TlsFailed
 from scanner.net.tls.ciphers import TlsVersion
 
-MAX_FLIGHT_BYTES = 16 * 1024  # a ServerHello takes some hundred bytes
+MAX_FLIGHT_BYTES = 16 * 1024  # a ServerHello has a few hundred bytes
 MAX_RECORD_BYTES = 2**14 + 2048
 WARNING_LEVEL = 1
 
@@ -26,7 +26,7 @@ RETRY_RANDOM = hashlib.sha256(b"HelloRetryRequest").digest()  # RFC 8446, sectio
 
 # x25519, secp256r1, secp384r1, secp521r1, x448, ffdhe2048, ffdhe3072, ffdhe4096
 GROUPS = (0x001D, 0x0017, 0x0018, 0x0019, 0x001E, 0x0100, 0x0101, 0x0102)
-# ECDSA, RSA-PSS, Ed25519, PKCS #1 from SHA-256 on, then SHA-1 and DSA for the sake of old servers
+# ECDSA, RSA-PSS, Ed25519, PKCS #1 from SHA-256 on, then SHA-1 and DSA for old servers
 SIGNATURES = (
     0x0403, 0x0503, 0x0603, 0x0804, 0x0805, 0x0806, 0x0807, 0x0808,
     0x0809, 0x080A, 0x080B, 0x0401, 0x0501, 0x0601, 0x0203, 0x0201, 0x0202,
@@ -58,16 +58,16 @@ ALERT_NAMES = {
 
 
 class NotTls(TlsFailed):
-    """What came back is not a TLS record, or one that breaks the format."""
+    """The answer is not a TLS record, or breaks the format."""
 
 
 @dataclass(frozen=True, slots=True)
 class ServerHello:
-    """The server took the offer. `version` and `cipher` are numbers on the wire, maybe unknown ones."""
+    """The server accepted the offer. `version` and `cipher` are numbers on the wire, possibly unknown ones."""
 
     version: int
     cipher: int
-    retry: bool = False  # a HelloRetryRequest: taken, but with another key share
+    retry: bool = False  # a HelloRetryRequest: accepted, but with another key share
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,12 +78,12 @@ class Alert:
 
     @property
     def name(self) -> str:
-        """The alert's name in the IANA registry "TLS Alerts"."""
+        """Return the alert's name in the IANA registry "TLS Alerts"."""
         return ALERT_NAMES.get(self.description, f"alert {self.description}")
 
 
 def client_hello(version: TlsVersion, ciphers: Sequence[int], server_name: str | None) -> bytes:
-    """One record with a ClientHello that offers exactly `version` at most, and TLS 1.3 alone when it is that.
+    """Return one record with a ClientHello that offers at most `version`; TLS 1.3 is offered alone.
 
     `server_name` is an A-label host name, or None for an address (RFC 6066, section 3).
     """
@@ -140,9 +140,9 @@ def _numbers(values: Sequence[int]) -> bytes:
 
 
 def read_answer(flight: bytes) -> ServerHello | Alert | None:
-    """The server's answer from the bytes it has sent so far; None while more are needed.
+    """Return the server's answer from the bytes received so far; None while more are needed.
 
-    Raises `NotTls` when they can't become one. Warnings before the hello are skipped, as clients do.
+    Raises `NotTls` if they can't become one. Skips warnings before the hello, as clients do.
     """
     handshake = b""
     position = 0

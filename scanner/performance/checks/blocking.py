@@ -1,4 +1,4 @@
-"""Render blocking: what browsers wait for before they show anything."""
+"""Checks of render blocking: scripts and style sheets that the first paint waits for."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CATEGORY = Category("Render blocking", weight=10, html=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
 SHEETS_GOOD, SHEETS_POOR = 1, 3
-# What ten packets carry, all that a server may send before it has an answer (RFC 6928).
+# Content of ten packets: as much as a server may send before the first acknowledgement (RFC 6928).
 SHEET_BYTES = 14_500
 HOSTS_GOOD, HOSTS_POOR = 0, 1
 WRITES_GOOD, WRITES_POOR = 0, 2
-# Of all scripts together that mention document.write.
+# Limit for all scripts together that contain document.write.
 READ_CHARACTERS = 1024 * KIB
 
 
@@ -140,7 +140,7 @@ def document_write(document: Document, resources: Resources) -> Finding:
     left = READ_CHARACTERS
     for url, source in synchronous_scripts(document):
         if url in seen or left <= 0:
-            continue  # of a script that runs twice the faults are the same
+            continue  # a script that runs twice has the same faults
         if url:
             seen.add(url)
         script = bodies.get(url, b"")[:left].decode("latin-1") if url else source[:left]

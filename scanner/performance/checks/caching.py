@@ -1,6 +1,6 @@
-"""Caching: what visitors load again on their next page or visit.
+"""Checks of caching: files that visitors load again on their next page or visit.
 
-Files of other sites are named, never judged: their lifetimes are not the owner's to set.
+Files of other sites are named, but not judged, because the owner does not set their lifetimes.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ CATEGORY = Category("Caching", weight=5, html=True)
 NO_FILES = NotApplicable("The page loads no static file of its own site.")
 MISSING_GOOD, MISSING_POOR = 0, 5
 WASTE_GOOD, WASTE_POOR = 20 * KIB, 128 * KIB
-# What a build names by its content; names of images are more often numbers of a database.
+# Kinds that builds name by their content; image names are more often numbers from a database.
 BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FONT})
 
 
@@ -65,9 +65,9 @@ def cache_missing(files: StaticFiles) -> Finding:
     references=("Lighthouse: uses-long-cache-ttl", "RFC 9111, section 4.2.1"),
 )
 def cache_short(files: StaticFiles) -> Finding:
-    """Only files with a lifetime: `cache-missing` judges those without one, and with 0 s somebody has decided so.
+    """Judge only files with a lifetime: `cache-missing` judges those without one, and 0 s is a deliberate choice.
 
-    Lighthouse passes over those with deliberate directives: they are meant to be asked for again.
+    Like Lighthouse, skip files with deliberate directives: they are meant to be requested again.
     """
     own, foreign = (
         [each for each in found if each.policy.lifetime_s and not each.policy.deliberate & DELIBERATE]

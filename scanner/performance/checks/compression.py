@@ -1,4 +1,4 @@
-"""Compression and minification: bytes that are sent although nothing depends on them."""
+"""Checks of compression and minification: needless bytes on the wire."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ from scanner.performance.evidence import Resource, Resources
 CATEGORY = Category("Compression and minification", weight=8, html=True)
 
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
-# What fits into one packet takes as long without.
+# A file that fits into one packet is not faster when compressed.
 PACKET_BYTES = 1_400
-# gzip is tried on so much of all files together, and of each of them.
+# Limits for trying gzip: of all files together, and of each.
 TRIED_BYTES, TRIED_OF_EACH = 4 * 1024 * KIB, 1024 * KIB
 LEAST_WASTE_BYTES = 2 * KIB
-SCANNED_BYTES = 3 * 1024 * KIB  # for waste, of all files of a kind together
+SCANNED_BYTES = 3 * 1024 * KIB  # limit for measuring waste, of all files of a kind together
 CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
-UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # of one file
-# An encoding that makes an image this much smaller is not needless: the image itself is compressed badly.
+UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # per file
+# A content coding that saves at least this much of an image is not needless: the image itself is compressed badly.
 WORTHWHILE_PERCENT = 5
 TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
 COMPRESSED_FONTS = (b"wOF2", b"wOFF")
@@ -42,7 +42,7 @@ COMPRESSED_FONTS = (b"wOF2", b"wOFF")
 
 @dataclass(frozen=True, slots=True)
 class _Text:
-    """Text as it was sent."""
+    """A text file as it was sent."""
 
     url: str
     host: str
@@ -53,7 +53,7 @@ class _Text:
 
 @dataclass(frozen=True, slots=True)
 class _Unused:
-    """A script or style sheet, what it weighs, and how much of that was not used."""
+    """A script or style sheet, its size, and the size of its unused part."""
 
     url: str
     wire_bytes: int
@@ -61,7 +61,7 @@ class _Unused:
 
     @property
     def share(self) -> float:
-        """The unused part, 0 to 1."""
+        """Return the unused part, 0 to 1."""
         return self.unused_bytes / self.wire_bytes
 
 
@@ -77,7 +77,7 @@ class _Unused:
     references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
 )
 def text_compressed(page: Page, resources: Resources) -> Finding:
-    """The saving is what gzip makes of the bytes that came, tried and not estimated."""
+    """Judge by the bytes that gzip saves, measured by compressing, not estimated."""
     left = TRIED_BYTES
     savings: list[tuple[int, _Text]] = []
     for text in _texts(page, resources):
@@ -114,7 +114,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     references=("RFC 7932", "RFC 8878"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Finding:
-    """Browsers ask for more than gzip over https only. Other sites' servers are theirs to set up."""
+    """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
     own = [
         text
         for text in _texts(page, resources)
@@ -225,7 +225,7 @@ def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
 
 
 def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
-    """Warns only: what other pages, or what visitors do on this one, may use all of it."""
+    """Warn at most: other pages, or actions of visitors on this one, may use everything."""
     files = _unused_files(coverage, load.first.requests, kind)
     if not files:
         return NotApplicable(f"The page loads no external {noun}.")
@@ -252,9 +252,9 @@ def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, 
 
 
 def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_Unused]:
-    """The files of a kind that came over the network, the one with the largest waste first.
+    """Return the files of a kind that came over the network, largest waste first.
 
-    What stands in documents is no file: its address is that of a request of another kind.
+    Inline code is not a file: its URL is that of a request of another kind.
     """
     sizes: dict[str, int] = {}
     for each in requests:
@@ -271,7 +271,7 @@ def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: R
 def _minified(
     resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
 ) -> Finding:
-    """The waste is scaled to the bytes on the wire: what is left out would have been compressed, too."""
+    """Judge the waste, scaled to the bytes on the wire, because the removed text would have been compressed as well."""
     files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
     if not files:
         return NotApplicable(f"The page loads no {noun}.")
@@ -300,7 +300,7 @@ def _minified(
 
 
 def _texts(page: Page, resources: Resources) -> Iterator[_Text]:
-    """The document and the text that is loaded with it."""
+    """Yield the document and the text files that are loaded with it."""
     body = page.response.body
     wire_bytes = page.response.body_wire_bytes
     yield _Text(page.target.url, page.target.host, body, wire_bytes, codings(page.headers))

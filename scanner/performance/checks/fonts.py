@@ -1,7 +1,7 @@
-"""Fonts: text that waits for its font, and font files.
+"""Checks of web fonts: text that waits for its font, and font files.
 
-Judged are the fonts that the page is sure to need (`scanner.performance.probes.fonts`); of others only a browser
-knows.
+Only fonts that the page is sure to need are judged (`scanner.performance.probes.fonts`); only a browser knows about the
+others.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ CATEGORY = Category("Fonts", weight=3, html=True)
 NO_FONTS = NotApplicable("No font file is certain to be loaded.")
 SHOWN_AT_ONCE = frozenset({"swap", "optional", "fallback"})
 COUNT_GOOD, COUNT_POOR = 2, 5
-# To see letters in place of pictures is worse than to see nothing: for them block is right.
+# Icon fonts: wrong letters in place of icons are worse than nothing, so `block` is right for them.
 ICONS = re.compile(r"icon|awesome|glyph|symbol|^fa[bsrl]?$|fa-|emoji")
 SIGNATURES = (
     (b"wOF2", "WOFF2"),

@@ -1,4 +1,4 @@
-"""Images: layouts that jump while they load, and formats that are larger than they need be."""
+"""Checks of images: layout shifts while they load, and files that are larger than necessary."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 SMALL_BYTES = 4 * KIB
 OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
 OFFSCREEN_GOOD, OFFSCREEN_POOR = 1, 12
-MAX_NAMES = 500  # combinations of them that are looked up in the rules
-# What AVIF needs for most pictures (Lighthouse, modern-image-formats): two bits for three pixels.
+MAX_NAMES = 500  # combinations of names that are looked up in the rules
+# Size of most images in AVIF (Lighthouse, modern-image-formats): two bits for three pixels.
 BYTES_A_PIXEL = 1 / 6
 GIF_BYTES = 100 * KIB
 OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
-# HTML, "rules for parsing dimension values": a number; with % it is a share of a width that is not known yet.
+# HTML, "rules for parsing dimension values": a number. With % it is a share of a width that is not known yet.
 LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 
 
@@ -47,7 +47,7 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
     references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
 )
 def image_dimensions(document: Document, styles: Styles) -> Finding:
-    """An image counts only if no rule could give it a height: without laying the page out, others may have one."""
+    """Count images that no CSS rule can give a height. Without layout, any other image may have one."""
     images = [node for node in live(document, "img") if _is_loaded(node)]
     if not images:
         return NO_IMAGES
@@ -77,7 +77,7 @@ def image_dimensions(document: Document, styles: Styles) -> Finding:
     references=("Lighthouse: modern-image-formats",),
 )
 def image_format(resources: Resources) -> Finding:
-    """An estimate: what the file weighs beyond 1/6 byte for each of its own pixels."""
+    """Estimate the saving: the file's size beyond 1/6 byte for each of its pixels."""
     images = _images(resources)
     if not images:
         return NO_IMAGES
@@ -119,7 +119,7 @@ def image_format(resources: Resources) -> Finding:
     references=("Lighthouse: uses-responsive-images",),
 )
 def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
-    """The file's pixels against those of its box on a phone with several device pixels for each of the page's."""
+    """Compare the file's pixels with its box on a phone with several device pixels per CSS pixel."""
     if not any(each.is_visible for each in layout.images):
         return NO_RENDERED_IMAGES
     found = oversized(layout, load.first.requests, resources.items)
@@ -225,7 +225,7 @@ def _pixels(pixels: tuple[int, int]) -> str:
 
 
 def _images(resources: Resources) -> list[Resource]:
-    """The images that came and are loaded with the page."""
+    """Return the images that were loaded successfully with the page."""
     return [each for each in resources.items if each.kind is ResourceKind.IMAGE and each.eager and each.status == 200]
 
 
@@ -237,7 +237,7 @@ def _saving(resource: Resource) -> float:
 
 
 def _is_loaded(node: LexborNode) -> bool:
-    """Whether the image comes over the network by the markup alone; what scripts fill in later is not known."""
+    """Return True if the markup alone loads the image over the network. Sources that scripts set later are unknown."""
     source = (attribute(node, "src") or "").strip()
     has_set = bool((attribute(node, "srcset") or "").strip())
     return (bool(source) or has_set) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
@@ -248,14 +248,14 @@ def _has_size(node: LexborNode) -> bool:
 
 
 class _Sizes:
-    """Which images a rule may size. An image is told by its names, and in doubt it is sized."""
+    """Index of CSS rules that may size images, matched by tag, ID and class. In doubt, an image counts as sized."""
 
     def __init__(self, styles: Styles) -> None:
         self._compounds = [each for each in styles.sized if each.tag in ("", "img")]
         self._known: dict[tuple[str, frozenset[str]], bool] = {}
 
     def may_hold(self, node: LexborNode) -> bool:
-        """Whether its style attribute or a rule may set its height."""
+        """Return True if the style attribute or a rule may set the image's height."""
         if any(is_sizing(name, value) for name, value in declarations(attribute(node, "style") or "")):
             return True
         names = (attribute(node, "id") or "", frozenset((attribute(node, "class") or "").split()))

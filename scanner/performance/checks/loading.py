@@ -1,7 +1,7 @@
-"""Loading: how long until visitors see and can use the page.
+"""Checks of loading: the time until visitors see and can use the page.
 
-With a browser it is measured, and counted for a phone on a slow link (`vitals` tells how). Without one there is a
-single check, a model of the load (`estimate`).
+With a browser it is measured, and converted to a phone on a slow link (see `vitals`). Without a browser there is a
+single check, which models the load (`estimate`).
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ from scanner.performance.vitals import LONG_S, Measured, Vitals, curve
 CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
-# Good, and the median of the web: Lighthouse's control points for phones.
+# Values for good, and for the median of the web: Lighthouse's control points for phones.
 FCP_S, LCP_S, TBT_S, CLS = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25)
 SCRIPT_S, MAIN_THREAD_S = (1.282, 3.5), (2.017, 4.0)
 LONG_TASKS = 5
-# For the fixed piece of work; machines of our time take a third of it.
+# For the fixed piece of work; current machines need a third of it.
 SLOW_HOST_MS = 60.0
 SHOWN = 5
 LEAST_SHIFT = 0.001
@@ -55,7 +55,7 @@ PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
 
 @dataclass(frozen=True, slots=True)
 class _Estimate:
-    """Seconds in all and for the document alone; bytes on the wire, and requests, that they are for."""
+    """Estimated seconds in total and for the document alone, with the wire bytes and requests they are based on."""
 
     seconds: float
     document_s: float
@@ -228,7 +228,7 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     measured=True,
 )
 def long_tasks(load: BrowserLoad) -> Finding:
-    # The load with fewest: what another program's work made long is not the page's.
+    # Use the load with the fewest long tasks: other programs may have made tasks longer in the others.
     traced = [each.main_thread.tasks for each in load.loads if each.main_thread.tasks] or [()]
     tasks = min(([task for task in each if task.processor_s >= LONG_S] for each in traced), key=len)
     evidence: list[EvidenceItem] = [
@@ -304,13 +304,13 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
 
 
 def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> _Estimate:
-    """How long the page takes on a slow phone link, with `ttfb_s` until the answer begins: modelled, not measured.
+    """Model the load time on a slow phone link; `ttfb_s` is the time to first byte. Nothing is measured.
 
-    The link is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document
-    costs DNS, TCP and, with https, TLS (one round trip each), then a request, for itself and each redirect before
-    it; a redirect to the same origin saves the set-up. Then what it refers to is loaded, then what its style sheets
-    refer to: for each of both, set-up where a new origin comes in (all at once), one round trip for every six requests
-    to the busiest origin, and the bytes at the link's speed. What is lazy, and what scripts load later, is left out.
+    The link is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document costs
+    DNS, TCP and, with https, TLS (one round trip each), then a request, for itself and each redirect before it; a
+    redirect to the same origin saves the set-up. Then its references are loaded, then those of its style sheets. Each
+    of these two steps costs the set-up of new origins (all at once), one round trip for every six requests to the
+    busiest origin, and the bytes at the link's speed. Lazy resources, and those that scripts load later, are left out.
     """
     origins: set[str] = set()
     document_s = ttfb_s
@@ -332,12 +332,12 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> _Estim
 
 
 def _set_up_s(origins: set[str]) -> float:
-    """Connections to several origins are opened at once."""
+    """Return the time to connect to several origins, all at once."""
     return max(map(set_up_s, origins), default=0.0)
 
 
 def _unpainted(vitals: Vitals) -> Finding:
-    """An empty page has nothing to judge. Raises `BrowserFailed` for one that may only have been too slow."""
+    """Return the finding for an empty page. Raises `BrowserFailed` if the page may only have been too slow."""
     if not vitals.is_complete:
         raise BrowserFailed("The browser had painted nothing when the time ran out.")
     return NO_PAINT
@@ -346,7 +346,7 @@ def _unpainted(vitals: Vitals) -> Finding:
 def _on_curve(
     value: float, points: tuple[float, float], message: str, unit: str, note: str, *evidence: EvidenceItem
 ) -> Finding:
-    """Pass, warn or fail by the two points; what it earns lies on the curve between."""
+    """Return pass, warn or fail by the two points, with the credit from the curve."""
     good, poor = points
     credit = curve(value, good, poor)
     if value <= good:
@@ -374,7 +374,7 @@ def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceI
 
 
 def _note(load: BrowserLoad, vitals: Vitals) -> str:
-    """What makes the figure less certain."""
+    """Return the reasons why the figure is less certain."""
     note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
     if load.host_ms is not None and load.host_ms > SLOW_HOST_MS:
         slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"

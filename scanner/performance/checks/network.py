@@ -1,4 +1,4 @@
-"""Network: how well the connections to the page's servers are used."""
+"""Checks of connections to the page's servers: HTTP versions, keep-alive, headers, preconnects."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanner.performance.evidence import Protocols, Resources
 
 CATEGORY = Category("Network", weight=4, html=True)
 
-# From so many files of one origin on, browsers with HTTP/1.1 wait for one of their six connections.
+# From this number of files of one origin on, browsers with HTTP/1.1 wait for one of their six connections.
 MANY_REQUESTS = 6
 CLOSED_GOOD, CLOSED_POOR = 0, 4
 HEADER_BYTES = 20 * KB
@@ -35,7 +35,7 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
 def http_version(protocols: Protocols) -> Finding:
-    """Origins with six static files or more; over plain HTTP browsers never speak anything newer."""
+    """Judge origins with six static files or more; over plain HTTP browsers use no newer version."""
     busy = [each for each in protocols.origins if each.static_requests >= MANY_REQUESTS and (each.alpn or each.h3)]
     if not busy:
         return NotApplicable(f"No https origin serves {MANY_REQUESTS} static files or more of the page.")
@@ -73,7 +73,7 @@ def http_version(protocols: Protocols) -> Finding:
     references=("RFC 9112, section 9.3", "YellowLabTools: closedConnections"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
-    """Origins with HTTP/2 are left out: browsers do not speak the version with them that we do."""
+    """Judge origins without HTTP/2 only: with others, browsers speak another version than the scanner."""
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     asked = {each.origin: each for each in protocols.origins}

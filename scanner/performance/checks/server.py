@@ -1,4 +1,4 @@
-"""Server and document: how soon the document comes, and how heavy it is to work with."""
+"""Checks of server and document: time to first byte, redirects, failed resources, DOM size."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ CATEGORY = Category("Server and document", weight=7, html=True)
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
 ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
 DEPTH_GOOD, DEPTH_POOR = 15, 25
-# Statuses by which servers turn robots away from what they give to visitors.
+# Statuses with which servers refuse bots files that visitors get.
 REFUSALS = frozenset({401, 403, 429, 451, 999})
-# An unload handler in a script of the page: a property, or an event's name. beforeunload is another event.
+# An unload handler in a script: a property, or an event name. beforeunload is a different event.
 UNLOAD = re.compile(
     r"""(?<![\w$])onunload\s*=(?!=)|addEventListener\(\s*["'`]unload["'`]|\.(?:on|bind)\(\s*["'`]unload["'`]"""
 )
@@ -163,7 +163,7 @@ def dom_depth(size: DomSize) -> Finding:
 def bfcache_blocked(page: Page, document: Document) -> Finding:
     reasons = []
     directives = {each.split("=")[0].strip().lower() for each in (page.headers.get("Cache-Control") or "").split(",")}
-    # For who is logged in, a page that no browser keeps is as it should be.
+    # no-store is right for a page of a logged-in user.
     if "no-store" in directives and not page.is_keyed:
         reasons.append("Cache-Control: no-store")
     body = document.tree.body

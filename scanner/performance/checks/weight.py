@@ -1,8 +1,8 @@
-"""Page weight: how much visitors have to load, in bytes, files and hosts.
+"""Checks of page weight: bytes, files and hosts that visitors have to load.
 
-Counted is what a browser was seen to load, without one what the markup and its style sheets load with the page. What
-is lazy or comes by script is not known then; of fonts, of which browsers load those that the text needs, only what is
-certain (`web_fonts`).
+With a browser, its requests are counted; without one, the files that the markup and its style sheets load with the
+page. Lazy files and those of scripts are unknown then. Of fonts, which browsers load only if the text needs them, only
+the certain ones count (`scanner.performance.probes.fonts`).
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scanner.performance.evidence import Fonts, Resource, Resources
 
 CATEGORY = Category("Page weight", weight=10, html=True)
 
-# Smaller files, such as counting pixels, are alike without being the same thing twice.
+# Smaller files, such as tracking pixels, may be equal without being duplicates.
 LEAST_DUPLICATE_BYTES = 500
-# On a page of hardly any files a counter and a font are already half of them.
+# If a page has very few files, a counter and a font are already half of them.
 SHARE_PERCENT, FEW_REQUESTS = (10, 50), 5
-# Good, and from where on it is too much.
+# Pairs of limits: up to the first is good, above the second is too much.
 TOTAL_BYTES, JS_BYTES, CSS_BYTES = (1_500 * KB, 4_000 * KB), (150 * KB, 600 * KB), (80 * KB, 120 * KB)
 IMAGE_BYTES, FONT_BYTES = (700 * KB, 1_500 * KB), (130 * KB, 300 * KB)
 REQUESTS, DOMAINS = (80, 240), (12, 30)
@@ -239,7 +239,7 @@ def _kind_weighed(resources: Resources, kind: ResourceKind, noun: str, good: int
 def _weighed(
     what: str, loaded: list[Resource], resources: Resources, good: int, poor: int, own_bytes: int = 0
 ) -> Finding:
-    """Judge the bytes of what is loaded; `what` begins the sentence, as in "3 scripts weigh"."""
+    """Judge the bytes of the loaded resources; `what` begins the sentence, as in "3 scripts weigh"."""
     total = own_bytes + sum(each.wire_bytes for each in loaded)
     heaviest = sorted(loaded, key=lambda each: -each.wire_bytes)
     evidence: list[EvidenceItem] = [

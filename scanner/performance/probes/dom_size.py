@@ -8,7 +8,7 @@ from scanner.performance.evidence import DomSize
 
 @probe()
 def dom_size(document: Document) -> DomSize:
-    """Count the elements of the tree, without the content of templates."""
+    """Count the elements of the tree, without the content of templates, and find the deepest one."""
     body = document.tree.body
     elements = sum(1 for _ in select(document.tree, "*"))
     node, depth = body, 0

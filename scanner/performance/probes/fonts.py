@@ -1,4 +1,4 @@
-"""Which font files a page is sure to load, as far as that can be told without laying it out."""
+"""Probe of the font files that a page is sure to load, as far as that is known without layout."""
 
 from __future__ import annotations
 
@@ -9,15 +9,16 @@ from scanner.performance.evidence import Fonts, Resource, Resources, Styles
 
 @probe()
 def fonts(resources: Resources, styles: Styles) -> Fonts:
-    """In use are faces with Latin letters of the families that the document's own elements ask for first.
+    """Find the web fonts in use: faces with Latin letters whose family is first in a rule for the document's elements.
 
-    Others may never be loaded, nor those for which the machine may have a font. Sure to be loaded is what is preloaded,
-    and of each other family in use the lightest file: how many of its weights are needed only a browser knows.
+    Other faces may never be loaded, nor those that the machine may have as a local font. Files that are sure to be
+    loaded are preloaded ones and, of each other family in use, the lightest: only a browser knows how many weights are
+    needed.
     """
     faces = tuple(
         each for each in styles.faces if each.family in styles.families and each.is_latin and not each.is_local
     )
-    # Those of frames, which are not fetched, are not the page's.
+    # Fonts of frames are not fetched: they do not belong to the page.
     files = (each for each in resources.items if each.kind is ResourceKind.FONT and each.is_fetched)
     came = {each.url: each for each in files if each.status == 200}
     found = {each.url: each for each in came.values() if each.eager}

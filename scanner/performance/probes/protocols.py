@@ -1,4 +1,4 @@
-"""Which HTTP versions the page's origins speak: what they choose in a TLS handshake (ALPN, RFC 7301)."""
+"""Probe of the HTTP versions of the page's origins, as negotiated in the TLS handshake (ALPN, RFC 7301)."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ OFFERS_H3 = re.compile(r"""(?:^|[,\s])h3(?:-\d{2})?\s{0,9}=\s{0,9}["']""")
 
 @probe()
 def protocols(page: Page, resources: Resources, network: Network) -> Protocols:
-    """Handshakes with the https origins that it matters for: at most eight, those with the most requests first.
+    """Complete handshakes with the relevant https origins: at most eight, those with the most requests first.
 
-    It matters with six static files or more (Lighthouse, uses-http2), and where connections are closed. An
-    origin that fails is evidence; where all fail, the last error is raised.
+    Relevant are origins with six static files or more (Lighthouse, uses-http2), and those that close connections. An
+    origin that fails is evidence; if all fail, the last error is raised.
     """
     static = Counter(
         origin_of(each.final_url)
@@ -60,9 +60,9 @@ def protocols(page: Page, resources: Resources, network: Network) -> Protocols:
 def _ask(network: Network, origin: str) -> str | NetError | InvalidUrl:
     parts = urlsplit(origin)
     try:
-        # A server that answers without a choice speaks what there was before ALPN.
+        # A server that does not choose a protocol speaks HTTP/1.1, as before ALPN.
         return handshake(network, parts.hostname or "", parts.port or 443, timeout_s=TIMEOUT_S).alpn or "http/1.1"
     except (Blocked, BudgetExceeded):
-        raise  # this is about the scanner, and says nothing of the site
+        raise  # a limit of the scanner, which says nothing about the site
     except (NetError, InvalidUrl) as error:
         return error

@@ -1,6 +1,6 @@
-"""What the page loads beside its document: what a browser was seen to ask for, else what the markup refers to.
+"""Probe of the page's sub-resources: those that a browser requested, else those that the markup references.
 
-Each address is asked for once, for its headers and its body, which the checks read.
+Each URL is requested once, for its headers and body, which the checks read.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ from scanner.performance.evidence import Resource, Resources, Timing
 MAX_RESOURCES = 150
 AT_ONCE = 8
 MAX_BYTES = 3 * 1024 * 1024
-MEDIA_BYTES = 64 * 1024  # of films and sounds: that they are there is all that is asked
-KEPT_BYTES = 64 * 1024  # of bodies that are not text
-HELD_BYTES = 32 * 1024 * 1024  # of all bodies together, decoded: a few hundred bytes can become megabytes
-READING_S = 1.0  # of the processor, for the style sheets; what is beyond is not loaded
+MEDIA_BYTES = 64 * 1024  # of media: enough to know that they exist
+KEPT_BYTES = 64 * 1024  # for bodies that are not text
+HELD_BYTES = 32 * 1024 * 1024  # for all decoded bodies together: a few hundred bytes can become megabytes
+READING_S = 1.0  # processor time for the style sheets; references in the rest are not loaded
 TIME_LIMIT_S = 25.0
-SHARE = 0.6  # of the time that is left
+SHARE = 0.6  # share of the remaining time
 TIMEOUT_S = 10.0
 ACCEPT = {
     ResourceKind.IMAGE: "image/avif,image/webp,image/*,*/*;q=0.8",
@@ -48,11 +48,11 @@ PICTURES = frozenset({ResourceKind.IMAGE, ResourceKind.ICON})
 def resources(
     page: Page, references: References, timing: Timing, network: Network, load: BrowserLoad | None = None
 ) -> Resources:
-    """The sub-resources that the browser loaded; without one those that the markup asks for, and those of the
-    style sheets among them, one level.
+    """Load the sub-resources that the browser loaded; without a browser, those of the markup and its style sheets.
 
-    At most 150 in at most 25 s, eight at once. The rest is counted as left out, or known from the browser alone.
-    One that fails is evidence, not an error. It waits for `timing`, which must not be disturbed.
+    Style sheets are followed one level. At most 150 resources in at most 25 s, eight at a time. The rest is counted as
+    left out, or known only from the browser. A resource that fails is evidence, not an error. The probe waits for
+    `timing`, which must not be disturbed.
     """
     loader = _Loader(page, network)
     if load is not None and load.first.requests:
@@ -67,7 +67,7 @@ def resources(
 
 
 def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
-    """Its log with what our own requests for the page's files add to it."""
+    """Return the browser's log, completed with the scanner's own requests for the page's files."""
     logged = from_log(page, load.first)
     wanted = dict.fromkeys(
         Reference(each.url, each.kind, eager=True)
@@ -75,25 +75,25 @@ def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:
         if is_worth_fetching(request)
     )
     fetched = {each.url: each for each in loader.load(list(wanted)[:MAX_RESOURCES], depth=1)}
-    # Of two requests for the same address one has the body, so that no check judges it twice.
+    # Only one of two requests for the same URL gets the body, so that no check judges it twice.
     items = [merged(each, fetched.pop(each.url)) if each.url in fetched else each for each in logged]
     return Resources(tuple(items), load.first.left_out)
 
 
 class _Loader:
-    """Loads for one page, until its time is up."""
+    """Loader of resources for one page, until its time is up."""
 
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
         self._network = network
-        # What comes after a slow load in the browser must not cost the whole scan.
+        # After a slow load in the browser, this probe must not use up the whole scan's time.
         self._ends = time.monotonic() + min(TIME_LIMIT_S, SHARE * network.remaining_s)
         self._spent = threading.Event()
         self._lock = threading.Lock()
         self._unheld = HELD_BYTES
 
     def load(self, wanted: Sequence[Reference], depth: int) -> list[Resource]:
-        """What came of each, in order, without those that there was no time or budget for."""
+        """Load the resources and return the results in order, without those beyond the time or budget."""
         if not wanted:
             return []
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "resource") as pool:
@@ -117,7 +117,7 @@ class _Loader:
                 },
                 max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
                 timeout_s=timeout_s,
-                # Whoever got to the page, be it past a bad certificate, loads the same host's files, too.
+                # A visitor who accepted a bad certificate for the page loads files of the same host with it, too.
                 verify=not own,
                 with_credentials=True,
                 reuse=Reuse.ALLOWED,
@@ -127,7 +127,7 @@ class _Loader:
             return None
         except (NetError, InvalidUrl) as error:
             if isinstance(error, TimedOut) and (timeout_s < TIMEOUT_S or self._network.remaining_s <= 0):
-                return None  # it is our own time that ran out
+                return None  # the scanner's own time ran out
             return replace(empty, error=str(error))
         last = hops[-1]
         picture = read_image_header(last.body) if wanted.kind in PICTURES else None
@@ -160,7 +160,7 @@ def _is_text(kind: ResourceKind, picture: ImageHeader | None) -> bool:
 
 
 def _of_style_sheets(items: Sequence[Resource]) -> list[Reference]:
-    """What the loaded style sheets refer to; backgrounds and fonts are loaded only where they are used."""
+    """Return the references of the loaded style sheets. Backgrounds and fonts are not eager: they load only if used."""
     found: dict[str, Reference] = {}
     ends_s = time.thread_time() + READING_S
     allowance = Allowance()

@@ -16,7 +16,7 @@ STATIC = frozenset(
 
 @probe()
 def static_files(page: Page, resources: Resources, clock: Clock) -> StaticFiles:
-    """What came with headers that say how long it may be kept, or should."""
+    """Return the static files that were fetched, with their cache policies."""
     own: list[StaticFile] = []
     foreign: list[StaticFile] = []
     for each in resources.items:

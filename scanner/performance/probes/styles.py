@@ -1,4 +1,4 @@
-"""What the page's style sheets say, read once for all checks. Nothing is fetched here."""
+"""Probe that parses the page's style sheets once for all checks. It fetches nothing."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from scanner.page.markup import live
 from scanner.page.references import Reference, ResourceKind, keep
 from scanner.performance.evidence import FontFace, Resources, StyleImport, Styles
 
-# Of all style sheets together: reading them is bounded like loading them.
+# Limits for all style sheets together: parsing them is bounded like loading them.
 MAX_CHARACTERS = 2 * 1024 * 1024
 MAX_FACES = 500
 MAX_IMPORTS = 500
@@ -31,7 +31,7 @@ MAX_SIZED = 1000
 LEADING = re.compile(r"@(?:charset|layer|import)\b", re.IGNORECASE)
 NOT_ON_SCREENS = re.compile(r"\s*+(?:print|speech)\s*+\Z", re.IGNORECASE)
 FAMILY = re.compile(r"""["']([^"']{1,200})["']|([^,;!"'()/]{1,200})""")
-# In `font` the family stands behind the size, and behind the line's height if there is one.
+# In `font` the family comes after the size, and after the line height if there is one.
 BEHIND_SIZE = re.compile(
     r"(?:^|\s)(?:[\d.]{1,9}(?:[a-z]{1,5}|%)|(?:xx?-)?(?:small|large)|medium|smaller|larger)"
     r"(?:\s?/\s?[\w.%]{1,12})?\s(.*)",
@@ -43,7 +43,7 @@ A_LETTER = ord("a")
 
 @probe()
 def styles(document: Document, resources: Resources) -> Styles:
-    """The rules of the style elements and of the style sheets that came, as far as checks ask for them."""
+    """Parse the style elements and the loaded style sheets, as far as the checks need."""
     reader = _Reader(document)
     for sheet, css in _sheets(document, resources):
         reader.read(sheet, css)
@@ -51,7 +51,7 @@ def styles(document: Document, resources: Resources) -> Styles:
 
 
 def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
-    """Address and text of each; what is beyond the limit is left out."""
+    """Yield URL and text of each style sheet, up to the limit."""
     left = MAX_CHARACTERS
     for node in live(document, "style"):
         css = (node.text() or "")[:left]
@@ -65,7 +65,7 @@ def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str
 
 
 class _Reader:
-    """Gathers from one style sheet after the other."""
+    """Collector of facts from one style sheet after the other."""
 
     def __init__(self, document: Document) -> None:
         self.faces: list[FontFace] = []
@@ -76,11 +76,11 @@ class _Reader:
         self._allowance = Allowance()
 
     def read(self, sheet: str, css: str) -> None:
-        """Take in one style sheet."""
+        """Parse a style sheet and collect its facts."""
         is_leading = True
         for rule in rules(css, self._allowance):
             if rule.declarations is None:
-                # CSS Cascade 4, section 2: an @import behind any other rule is ignored.
+                # CSS Cascade 4, section 2: an @import after any other rule is ignored.
                 is_leading = is_leading and LEADING.match(rule.prelude) is not None
                 if is_leading and len(self.imports) < MAX_IMPORTS:
                     self._import(sheet, rule.prelude)
@@ -92,7 +92,7 @@ class _Reader:
             elif not rule.prelude.startswith("@"):
                 self._style(rule)
         if self._allowance.is_spent:
-            self.sized = {Compound()}  # which everything matches: nobody knows what else has a size
+            self.sized = {Compound()}  # matches every element, because the rest of the rules is unknown
 
     def _import(self, sheet: str, statement: str) -> None:
         found = imported(statement)
@@ -107,7 +107,7 @@ class _Reader:
             return
         compounds = list(last_compounds(rule.prelude, self._allowance))
         if sizes:
-            # Beyond the limit one that everything matches says that it is not known.
+            # Beyond the limit, a compound that matches every element stands for the unknown ones.
             kept = {each for each in compounds if self._elements.may_match(each)}
             self.sized |= kept if len(self.sized) + len(kept) <= MAX_SIZED else {Compound()}
         if families and any(self._elements.may_match(each) for each in compounds):
@@ -115,14 +115,14 @@ class _Reader:
 
 
 class _Elements:
-    """The names that the document's elements have."""
+    """Index of the tags, IDs and classes of the document's elements."""
 
     def __init__(self, document: Document) -> None:
         self._document = document
         self._names: tuple[set[str], set[str], set[str]] | None = None
 
     def may_match(self, compound: Compound) -> bool:
-        """Whether there are elements with each of the compound's names, if not one that has them all."""
+        """Return True if each of the compound's names occurs in the document, possibly on different elements."""
         if self._names is None:
             self._names = self._gather()
         tags, ids, classes = self._names
@@ -145,7 +145,7 @@ class _Elements:
 
 
 def _face(sheet: str, rule: Rule) -> FontFace | None:
-    """None where it has no file of its own that a browser would load."""
+    """Return the font face of a rule; None if it has no file that a browser would load."""
     values = dict(rule.declarations or ())
     sources = values.get("src", "")
     chosen = font_source(sources)
@@ -163,7 +163,7 @@ def _face(sheet: str, rule: Rule) -> FontFace | None:
 
 
 def _first_family(name: str, value: str) -> str | None:
-    """The family that comes first; custom properties count, as families are often kept in them."""
+    """Return the first font family of a declaration; custom properties count, as they often contain families."""
     if name == "font":
         found = BEHIND_SIZE.search(value[:500])
         if found is None:

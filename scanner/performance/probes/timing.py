@@ -1,4 +1,4 @@
-"""How long the server takes to begin its answer."""
+"""Probe of the time to first byte (TTFB)."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scanner.page.fetch import ACCEPT
 from scanner.performance.evidence import Timing
 
 TRIES = 3
-MAX_BYTES = 16 * 1024  # the beginning is what is measured
+MAX_BYTES = 16 * 1024  # only the beginning is measured
 TIMEOUT_S = 10.0
 
 
 @probe(measures=True)
 def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
-    """The final document asked for three times in all, one after the other, the page's own load being one.
+    """Measure the TTFB of the final document three times in sequence; the page's own load is one of them.
 
-    Connecting is not counted. A try that fails or answers otherwise than the page ends the series. The browser's
-    load is only waited for: neither must disturb the other.
+    The time to connect does not count. The series ends if a request fails or has another status than the page. The
+    probe waits for the browser's load, so that neither disturbs the other; it does not read it.
     """
     seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):

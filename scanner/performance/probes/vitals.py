@@ -9,16 +9,16 @@ from scanner.catalogue import probe
 from scanner.performance.evidence import Styles
 from scanner.performance.vitals import Markup, Vitals, vitals
 
-# Text in other fonts is shown at once, or almost (CSS Fonts, "font-display"); `auto` is what browsers do with `block`.
+# With other values text is shown at once, or almost (CSS Fonts, "font-display"); browsers treat `auto` as `block`.
 HOLDING = frozenset({"", "auto", "block"})
 BODY = re.compile(r"<body[\s>]", re.IGNORECASE)
-# Less text than this is a "please wait".
+# A page with less text than this shows only a "please wait".
 SHELL_LETTERS = 40
 
 
 @probe()
 def measure(document: AccessibleDocument, load: BrowserLoad, styles: Styles | None = None) -> Vitals:
-    """The figures of all loads."""
+    """Compute the vitals of all loads."""
     text = document.document.text
     body = BODY.search(text)
     markup = Markup(
@@ -32,7 +32,7 @@ def measure(document: AccessibleDocument, load: BrowserLoad, styles: Styles | No
 
 
 def _is_shell(document: AccessibleDocument) -> bool:
-    """Whether the markup shows nothing by itself: scripts have to build the page."""
+    """Return True if the markup shows nothing by itself: scripts have to build the page."""
     body = document.document.tree.body
     if body is None or next(document.exposed("img, picture, video, svg, canvas"), None) is not None:
         return False
