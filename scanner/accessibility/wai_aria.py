@@ -1,4 +1,4 @@
-"""Roles and attributes of WAI-ARIA 1.2, DPUB-ARIA 1.1 and Graphics-ARIA 1.0, with the exceptions of axe-core 4.12.1.
+"""Roles and attributes of WAI-ARIA 1.2, DPUB-ARIA 1.1 and Graphics-ARIA 1.0, as axe-core 4.12.1 enforces them.
 
 Beyond WAI-ARIA 1.2, the tables have some of the drafts of 1.3 (the roles comment, mark and suggestion, the braille
 attributes, and aria-description) and the role text. The role generic is missing, as in axe-core: authors should not

@@ -28,7 +28,7 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """The server's end of a TLS handshake. `handshake` is None if it failed; then `error` says why.
+    """The host and port of a TLS handshake. `handshake` is None if nothing answers over TLS; then `error` says why.
 
     `is_silent`: nothing came before the timeout, so another attempt would only cost more time.
     """

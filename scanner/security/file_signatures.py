@@ -300,7 +300,7 @@ def source_map(body: bytes) -> str | None:
 
 
 def is_html(body: bytes) -> bool:
-    """Return True if the body looks like an HTML page, whatever its media type. Other XML does not."""
+    """Return True if the body looks like an HTML page, regardless of its media type. Other XML does not."""
     start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     while start.startswith(b"<!--") and b"-->" in start:
         start = start.partition(b"-->")[2].lstrip()

@@ -46,7 +46,7 @@ class Alternates:
 
     @property
     def by_url(self) -> Mapping[str, Alternate]:
-        """The versions with an http(s) URL, by URL. The last with a URL counts."""
+        """The versions with an http(s) URL, by URL. If several have the same URL, the last counts."""
         return {each.url: each for each in self.links if each.url is not None}
 
 

@@ -26,7 +26,7 @@ from tests.targets.zoo_cage import Animal, End
 from tests.targets.zoo_scan import Order, Outcome, run
 from tests.world import Member, make_scan
 
-# Animals that only wait get a short limit. The others rarely need theirs, but may on a busy machine.
+# Animals that only wait get a short limit. The others do not need more, either, but may on a busy machine.
 SLOW_LIMIT_S, LIMIT_S = 3.0, 20.0
 GRACE_S = 5.0
 MAX_PEAK_MIB = 500

@@ -18,10 +18,10 @@ PATIENCE_S = 60.0
 
 
 def stress(seconds: float) -> Counter[str]:
-    """Run the stress test and return counts.
+    """Run the stress test and return counts by outcome.
 
-    They are of blocks that `ended` in time, of blocks that were `rung`, of threads without a limit that were hit
-    (`strays`), of exceptions after a block (`behind`), and of threads that never ended (`hangs`).
+    Blocks that `ended` in time, blocks that were `rung`, threads without a limit that were hit (`strays`), exceptions
+    after a block (`behind`), and threads that never ended (`hangs`).
 
     Every thread is short, so that its ident is soon reused. Half of them have limits that end about when their block
     does; the others have none and must not be hit.

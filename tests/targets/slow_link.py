@@ -1,13 +1,13 @@
-"""A simulated slow link: a relay in front of sites on loopback that delays bytes as a phone's link would.
+"""A slow link in real time: a relay in front of sites on loopback that delays bytes as a phone's link would.
 
     with Site(routes) as site, SlowLink([site.port]) as link:
         link.slow_down()
         ...  # load http://127.0.0.1:{link.ports[0]}/
 
 Before `slow_down()` everything passes at once, so that a page has the same addresses with and without the link.
-The model has a round trip for the name of each site, one for each connection, the delay of every byte in both
-directions, one downlink that all connections share fairly, and TCP's slow start. It has no lost packets and no limit
-of the uplink.
+It models a round trip for the name of each site, one for each connection, the delay of every byte in both
+directions, one downlink that all connections share fairly, and TCP's slow start. It does not model lost packets or
+the width of the uplink.
 """
 
 from __future__ import annotations

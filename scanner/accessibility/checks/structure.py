@@ -1,7 +1,6 @@
 """Structure and table checks: the markup of lists, headings, landmarks and tables.
 
-Each check is the axe-core rule of the same ID. Faults that depend on rendered styles or on scripts only warn.
-"""
+Each check is the axe-core rule of the same ID. Faults that depend on rendered styles or on scripts only warn."""
 
 from __future__ import annotations
 

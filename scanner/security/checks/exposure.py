@@ -34,7 +34,7 @@ NO_DOT_FILES = {
 
 
 class Unanswered(NetError):
-    """Some of a family's paths got no response and none is exposed, so that the family can't be judged."""
+    """Raised if some of a family's paths got no response and none is exposed, so that the family can't be judged."""
 
     code = "URL_NOT_REACHABLE"
 

@@ -22,7 +22,7 @@ NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
 class SitemapsUnread(NetError):
-    """The responses for the sitemaps chosen from an index prove nothing about any of them."""
+    """Raised if the responses for the sitemaps chosen from an index prove nothing about any of them."""
 
     code = "TIMEOUT"
 

@@ -100,7 +100,7 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
 
 
 def test_a_page_that_needs_a_key_is_shown_it(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A key is given by itself, by a variable, or by a file. The page repeats it, and the output does not."""
+    """Credentials are given directly, by a variable, or by a file. The page repeats them, the output does not."""
     site.routes["/keyed"] = lambda asked: Answer(PAGE.format(asked.header("X-One")))
     site.requests.clear()
     cookies = tmp_path / "cookies"

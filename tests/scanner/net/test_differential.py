@@ -127,7 +127,7 @@ class Record:
 
 
 class Nowhere(Elsewhere):
-    """A socket with a fixed address of its own."""
+    """A socket that reports a fixed address as its own, because it has none."""
 
     def getsockname(self) -> tuple[str, int]:
         return ("192.0.2.1", 1)
