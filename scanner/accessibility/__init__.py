@@ -1,1 +1,1 @@
-"""How markup reaches assistive technology: what is hidden, which role an element has, and what its name is."""
+"""Accessibility of a page's markup: which elements are hidden, and which role and accessible name each has."""

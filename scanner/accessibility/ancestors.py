@@ -1,4 +1,4 @@
-"""What elements take from those around them, such as being hidden."""
+"""Properties that elements inherit from their ancestors, such as being hidden."""
 
 from __future__ import annotations
 
@@ -11,16 +11,19 @@ T = TypeVar("T")
 
 
 class Inherited(Generic[T]):
-    """Worked out once for each element of one document, from the outermost inwards, however deep it is."""
+    """Cache of one inherited value per element of a document.
+
+    It works from the outermost element inwards without recursion, so the tree may be of any depth.
+    """
 
     def __init__(self, at_root: T, step: Callable[[LexborNode, T], T]) -> None:
-        """`step`: an element's own, from that of its parent."""
+        """`at_root`: the value above the root. `step(node, value of the parent)` returns an element's own value."""
         self._at_root = at_root
         self._step = step
         self._known: dict[int, T] = {}
 
     def of(self, node: LexborNode | None) -> T:
-        """The node's own; `at_root` for None."""
+        """Return the node's value, or `at_root` for None."""
         unknown: list[LexborNode] = []
         while node is not None and node.mem_id not in self._known:
             unknown.append(node)

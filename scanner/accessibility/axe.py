@@ -1,4 +1,4 @@
-"""axe-core's verdict on the rendered page as a finding: it decides wherever there is one."""
+"""Findings from axe-core's results on the rendered page. Where axe-core has a result, it decides."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": L
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
 CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
-# Incomplete where axe-core found no style sheet to read, so that there is nothing to review.
+# axe-core reports these as incomplete when it found no style sheet to read: there is nothing to review.
 NEVER_REVIEWED = frozenset({"css-orientation-lock"})
-# Experimental in axe-core, and wrong on pages of the W3C's own tests (ACT 2ee8b8): icon fonts, abbreviations.
+# Experimental in axe-core, and wrong on pages of the W3C's own tests (ACT 2ee8b8), such as icon fonts, abbreviations.
 NEVER_CERTAIN = frozenset({"label-content-name-mismatch"})
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 
 def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
-    """What axe-core found for the rule of the check's ID; None where it knows no such rule, or has it off."""
+    """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         return (Warn if check.id in NEVER_CERTAIN else Fail)(
             f"{_elements(rule)} this check: {_places(rule)}.",
@@ -47,7 +47,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
         return Warn(
             f"{counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
             f"by hand: {_places(rule)}.",
-            # Not a finding yet, so it costs nothing.
+            # Not a finding yet, so it costs no points.
             severity=LOW,
             evidence=_evidence(rule),
             weighs=False,

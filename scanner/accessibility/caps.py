@@ -1,4 +1,4 @@
-"""Accessibility checks: static rules, and axe-core's verdicts on the rendered page, which decide where they are."""
+"""Score caps of accessibility. Checks are static rules, and axe-core's results decide where there are any."""
 
 from scanner.accessibility.axe import axe_verdict
 from scanner.findings import CRITICAL

@@ -1,4 +1,4 @@
-"""The document as assistive technology meets it: the one thing that accessibility checks read."""
+"""The document as assistive technology sees it: the input of all accessibility checks."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scanner.accessibility.visibility import Visibility
 from scanner.page.evidence import Document
 from scanner.page.markup import attribute, enclosing, live
 
-MAX_NAME_STEPS = 100_000  # a second or two; an ordinary page takes some thousand
-MAX_LABELS = 20  # of one control
+MAX_NAME_STEPS = 100_000  # steps for all names of a page: a second or two; an ordinary page takes some thousand
+MAX_LABELS = 20  # per control
 SECTIONING = frozenset({"article", "aside", "nav", "section"})
 SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
 
 
 class AccessibleDocument:
-    """A document with its hidden elements and its IDs worked out.
+    """A document with its hidden elements and its IDs resolved.
 
-    Nothing of it can be set. What it remembers only saves time, so any number of checks may share it.
+    Checks can't change it. Its caches only save time, so any number of checks may share it.
     """
 
     def __init__(self, document: Document) -> None:
@@ -30,7 +30,7 @@ class AccessibleDocument:
         self._visibility = Visibility(Cascade(document.tree, page_rules(document)))
         self._by_id: dict[str, LexborNode] = {}
         for node in live(document, "[id]"):
-            self._by_id.setdefault(attribute(node, "id") or "", node)  # the first of each ID counts
+            self._by_id.setdefault(attribute(node, "id") or "", node)  # the first element with an ID counts
         self._labels: dict[str, list[LexborNode]] = {}
         for node in live(document, "label[for]"):
             of_control = self._labels.setdefault(attribute(node, "for") or "", [])
@@ -50,20 +50,20 @@ class AccessibleDocument:
         return self._visibility
 
     def exposed(self, selector: str) -> Iterator[LexborNode]:
-        """The elements that match and that assistive technology meets, in document order."""
+        """Yield the elements that match and are exposed to assistive technology, in document order."""
         for node in live(self.document, selector):
             if not self.visibility.is_hidden_from_at(node):
                 yield node
 
     def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
-        """The elements that an attribute names by their IDs; IDs that do not exist are left out."""
+        """Return the elements whose IDs an attribute lists. IDs that do not exist are left out."""
         ids = (attribute(node, name) or "").split()
         return [self._by_id[each] for each in ids if each in self._by_id]
 
     def labels(self, node: LexborNode) -> list[LexborNode]:
-        """The label elements of a form control: those that name its ID, and the nearest one around it.
+        """Return the label elements of a form control: those whose `for` is its ID, and the nearest label around it.
 
-        As axe-core has it, the one around counts even if it names the ID of another control.
+        As in axe-core, the label around it counts even if its `for` is the ID of another control.
         """
         found = self.explicit_labels(node)
         around = enclosing(node, "label")
@@ -72,29 +72,32 @@ class AccessibleDocument:
         return found
 
     def explicit_labels(self, node: LexborNode) -> list[LexborNode]:
-        """The label elements that name a control's ID, in document order."""
+        """Return the label elements whose `for` is the control's ID, in document order."""
         own_id = attribute(node, "id")
         return list(self._labels.get(own_id, [])) if own_id else []
 
     def is_in_section(self, node: LexborNode | None, *, or_main: bool = False) -> bool:
-        """Whether the node is or stands in an article, aside, nav or section, by element or role."""
+        """Return True if the node is or is inside an article, aside, nav or section, by element or role.
+
+        With `or_main`, a main counts, too.
+        """
         return self._in_sections.of(node) or (or_main and self._in_main.of(node))
 
     def native_role(
         self, node: LexborNode, work_out: Callable[[AccessibleDocument, LexborNode], str | None]
     ) -> str | None:
-        """What `work_out` finds for the node, once."""
+        """Return `work_out(self, node)`, called once per node and cached."""
         if node.mem_id not in self._roles:
             self._roles[node.mem_id] = work_out(self, node)
         return self._roles[node.mem_id]
 
     @property
     def has_name_steps(self) -> bool:
-        """Whether names may be read on; only pages that are made to be slow use up what all names together may take."""
+        """True while the page's budget for computing names lasts. Only pages that are made to be slow use it up."""
         return self._name_steps_left > 0
 
     def take_name_step(self) -> bool:
-        """Whether there was one more step to take."""
+        """Take one step from the budget. Return False if it was used up."""
         self._name_steps_left -= 1
         return self._name_steps_left >= 0
 

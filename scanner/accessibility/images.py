@@ -1,4 +1,4 @@
-"""What an image is in place of its picture: judged for people who can't see it, and for search engines alike."""
+"""Text alternatives of images, which accessibility and SEO checks both judge."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from scanner.page.markup import attribute
 
 
 def judge_image_alternatives(document: AccessibleDocument) -> Finding:
-    """Whether every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
+    """Judge that every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
     images = (each for each in document.exposed("img") if is_judged_as_image(each))
     return judge(
         Faults.find(document, images, lambda each: not _has_alternative(document, each)),
@@ -27,18 +27,18 @@ def judge_image_alternatives(document: AccessibleDocument) -> Finding:
 
 
 def is_judged_as_image(node: LexborNode) -> bool:
-    """Not where it has another role, that needs no name."""
+    """Return False if the element has another role, one that needs no accessible name."""
     role = explicit_role(node)
     return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
 
 
 def is_named(document: AccessibleDocument, node: LexborNode, *attributes: str) -> bool:
-    """By ARIA, a title, or one of these attributes."""
+    """Return True if ARIA, a title or one of these attributes names the element."""
     return has_author_name(document, node) or any((attribute(node, name) or "").strip() for name in attributes)
 
 
 def _has_alternative(document: AccessibleDocument, image: LexborNode) -> bool:
     alternative = attribute(image, "alt")
     if alternative is not None:
-        return alternative == "" or bool(alternative.strip())  # a blank is neither text nor decoration
+        return alternative == "" or bool(alternative.strip())  # a blank alt is neither text nor a mark of decoration
     return is_named(document, image) or is_presentational(image)

@@ -1,4 +1,4 @@
-"""Which language a tag names: the primary subtags of the IANA registry (RFC 5646, section 3.1)."""
+"""Language tags: validity of primary subtags by the IANA registry (RFC 5646, section 3.1)."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ from scanner.accessibility.roles import explicit_role
 from scanner.page.markup import attribute
 
 PRIMARY = re.compile(r"[a-z]{2,3}")
-# `qaa..qtz` in the registry; axe-core knows the first only.
+# `qaa..qtz` in the registry. axe-core knows only the first of them as a private code.
 PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
-# Codes of ISO 639-2 and -3 stand in the registry only if the language has none of two letters. The package replaces
-# the others by those of two letters; so it does with these two, which are registered,
+# The registry has a three-letter code of ISO 639-2 or -3 only if the language has no two-letter code. `langcodes`
+# replaces the other three-letter codes by two-letter ones. It also replaces these two, which are registered,
 REGISTERED_THOUGH_REPLACED = frozenset({"adp", "drh"})
-# and not with these, which are not.
+# and does not replace these two, which are not registered.
 NEVER_REGISTERED = frozenset({"hbs", "tgl"})
-# Registered since the package's copy of the registry was made.
+# Registered after the package's copy of the registry was made.
 REGISTERED_SINCE = frozenset(
     {"ajs", "bpc", "cls", "cnq", "cxh", "dsk", "dsz", "dyr", "egm", "eud", "gov", "hnm", "ikh", "imt", "isv", "izm"}
     | {"lgo", "lgs", "lqr", "lsc", "lsw", "luh", "lvl", "nww", "nzr", "oak", "oie", "phj", "pze", "pzh", "rib", "rnb"}
     | {"rrm", "rsk", "rsn", "rsw", "sjc", "tok", "tvi", "ugh", "uly", "uon", "vjk", "vsn", "wdt", "wtb", "wyn", "xdq"}
     | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
 )
-# Elements and roles that may be named without text in them, as axe-core has them.
+# Elements and roles that can have an accessible name without text inside, as in axe-core.
 VISUAL = frozenset(
     {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
     | {"textarea", "video"}
@@ -37,17 +37,17 @@ VISUAL_ROLES = frozenset(
     {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
 )
 WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
-MAX_NODES = 2_000  # of one part
+MAX_NODES = 2_000  # per element with a lang attribute
 LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
 
 
 def primary_subtag(tag: str) -> str:
-    """What stands before the first hyphen, lower case; empty for a blank tag."""
+    """Return the part of a tag before the first hyphen, in lower case. Empty for a blank tag."""
     return tag.strip().partition("-")[0].lower()
 
 
 def is_registered(subtag: str) -> bool:
-    """Whether a primary subtag (lower case) names a language. Codes for private use do not, as for axe-core."""
+    """Return True if a primary subtag (lower case) is registered. Private-use codes are not, as in axe-core."""
     if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
         return False
     if subtag in REGISTERED_THOUGH_REPLACED | REGISTERED_SINCE:
@@ -57,13 +57,16 @@ def is_registered(subtag: str) -> bool:
 
 
 def invalid_languages(node: LexborNode) -> list[str]:
-    """The attributes whose language is blank or not registered, as written."""
+    """Return the lang attributes whose value is blank or not registered, as `name=“value”`."""
     written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
     return [f"{name}=“{value[:100]}”" for name, value in written if value and not is_registered(primary_subtag(value))]
 
 
 def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether anything is read aloud in an element's language: text or names, not in a part with its own language."""
+    """Return True if a screen reader reads anything in the element's language.
+
+    That is text or an accessible name, outside descendants with a lang of their own.
+    """
     pending = [node]
     for _ in range(MAX_NODES):
         if not pending:

@@ -1,8 +1,8 @@
 """The accessible name of an element (W3C Accessible Name and Description Computation 1.2), from markup alone.
 
-Where it differs, it does as axe-core: a hidden label does not name, a label around a control names it whatever its
-`for` says, the content of what is embedded (svg, video …) is not read, and what a style sheet adds by ::before or
-::after is not known.
+Where it departs from the specification, it follows axe-core: a hidden label does not name; a label around a control
+names it, whichever ID its `for` has; embedded content (svg, video …) is not read; text that a style sheet adds by
+::before or ::after is not known.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ from scanner.accessibility.roles import explicit_role, is_presentational, overri
 from scanner.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
 from scanner.page.markup import attribute, select
 
-MAX_NODES = 2_000  # of one name
-MAX_DEPTH = 100  # of one name; each level takes a few of Python's frames
-TOO_DEEP = 0  # among the nodes that were visited: there were deeper ones than that
-MAX_TEXTS = 50_000  # of a whole page
-# Elements in a line of text: what is in them runs on into what stands beside them.
+MAX_NODES = 2_000  # per name
+MAX_DEPTH = 100  # per name; each level takes a few of Python's stack frames
+TOO_DEEP = 0  # marker in `_Walk.seen`: some nodes were deeper than MAX_DEPTH and were not read
+MAX_TEXTS = 50_000  # per page
+# Inline elements: their text joins the text beside them without a space.
 INLINE = frozenset(
     {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label"}
     | {"mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
@@ -32,14 +32,14 @@ NATIVELY_NAMED_BY_CONTENT = frozenset(
     ("a", "button", "summary", "h1", "h2", "h3", "h4", "h5", "h6", "th", "td", "option", "legend", "caption", "output")
 )
 BUTTONS = frozenset({"button", "submit", "reset"})
-# Buttons that have a text of their own.
+# Input types whose buttons have a text of their own.
 DEFAULT_VALUES = {"submit": "Submit", "reset": "Reset", "image": "Submit"}
 LABELLED = frozenset({"input", "select", "textarea", "meter", "progress", "output", "button"})
-# Where a child element of this kind names its parent.
+# Elements that a child element of this kind names.
 CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption"}
-# What is in them is shown only where they can't be, or is no HTML.
+# The content of these is a fallback for browsers that can't show them, or is no HTML.
 EMBEDDED = frozenset({"audio", "canvas", "embed", "iframe", "img", "math", "object", "svg", "video"})
-# What is in them is their value. (A textbox's is its text.)
+# The content of these widgets is their value, not a name. (The value of a textbox is its text.)
 SILENT_WIDGETS = HOLDING_A_VALUE - {"textbox"}
 VALUED = frozenset({"select", "textarea"})
 TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
@@ -47,23 +47,23 @@ TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password"
 
 @dataclass(frozen=True)
 class _Walk:
-    """One name's way through the tree: what it has visited, and where it is."""
+    """State of the computation of one name: the nodes it has visited, and where it is."""
 
     seen: set[int] = field(default_factory=set)
-    start: int = 0  # the element that is named (`mem_id`), whose own value names it nowhere
+    start: int = 0  # the element to name (`mem_id`); its own value is never part of its name
     depth: int = 0
-    in_reference: bool = False  # below an element that aria-labelledby names, which names no further
-    in_label: bool = False  # below a label, where a control is its value
-    shows_hidden: bool = False  # that element is hidden, and is read all the same
+    in_reference: bool = False  # inside a target of aria-labelledby, whose own aria-labelledby is ignored
+    in_label: bool = False  # inside a label, where a control counts as its value
+    shows_hidden: bool = False  # the target of aria-labelledby is hidden, and is read all the same
 
 
 def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
-    """The name with its whitespace collapsed; empty where assistive technology finds none."""
+    """Return the accessible name with whitespace collapsed. Empty if there is none."""
     return _collapsed(_name(document, node, _Walk(start=node.mem_id)))
 
 
 def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether what is in an element names it; yes, too, where there was too much of it to read."""
+    """Return True if the element's content names it. Also True if there was too much content to read."""
     role = explicit_role(node)
     if node.tag in EMBEDDED or role in HOLDING_A_VALUE:
         return False
@@ -73,19 +73,22 @@ def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether there is text in an element, or something with a name, whatever the element's role."""
+    """Return True if the element has text or a named element inside, regardless of its own role.
+
+    Also True if there was too much content to read.
+    """
     walk = _Walk({node.mem_id})
     text = _content(document, node, walk)
     return bool(text.strip()) or _is_cut(walk) or not document.has_name_steps
 
 
 def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
-    """A label as a name of a control: its text, and the values of other controls in it."""
+    """Return the name that a label gives a control: its text and the values of other controls inside it."""
     return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
 
 
 def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
-    """By a label, for which axe-core also takes one that is named to the control, but hidden."""
+    """Return True if a label names the control. A hidden label whose `for` is its ID counts, too, as in axe-core."""
     return any(
         label_text(document, each, control) or (document.visibility.is_hidden(each) and attribute(each, "for"))
         for each in document.labels(control)
@@ -93,14 +96,14 @@ def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
 
 
 def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
-    """The text in an element that is not hidden, without names of images and controls."""
+    """Return the text inside an element that assistive technology reads, without names of images and controls."""
     return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
 
 
 def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | None = None) -> str:
-    """The text in an element that people see, whether or not it is hidden from assistive technology.
+    """Return the text inside an element that people see, even if it is hidden from assistive technology.
 
-    With `enough`, no more is read once there are so many characters.
+    With `enough`, reading stops after that many characters.
     """
     pieces = []
     characters = 0
@@ -113,19 +116,19 @@ def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | Non
 
 
 def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether aria-label or aria-labelledby gives a name."""
+    """Return True if aria-label or aria-labelledby gives a name."""
     if (attribute(node, "aria-label") or "").strip():
         return True
     return bool(_labelledby(document, node, _Walk(start=node.mem_id)).strip())
 
 
 def has_title(node: LexborNode) -> bool:
-    """Whether the title attribute has text."""
+    """Return True if the title attribute has text."""
     return bool((attribute(node, "title") or "").strip())
 
 
 def has_author_name(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether ARIA or a title names it."""
+    """Return True if ARIA or a title names the element."""
     return has_aria_name(document, node) or has_title(node)
 
 
@@ -147,7 +150,7 @@ def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> 
 
 
 def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool = False) -> str:
-    """Steps 2A to 2I. `in_content`: it is read as a part of another element's name."""
+    """Steps 2A to 2I of the specification. `in_content`: the node is read as part of another element's name."""
     if walk.depth > MAX_DEPTH:
         walk.seen.add(TOO_DEEP)
     if node.mem_id in walk.seen or _is_cut(walk) or not document.take_name_step():
@@ -188,7 +191,7 @@ def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_c
             if (text := " ".join(parts)).strip():
                 return text
         if in_content and kind not in BUTTONS:
-            # A control inside a label adds its value to that label's text, unless it is the one that is labelled.
+            # A control inside a label adds its value to the label's text, unless the label is for that control.
             is_silent = node.mem_id == walk.start or explicit_role(node) in SILENT_WIDGETS
             return "" if is_silent else _value(node) or _default(kind)
     if kind in BUTTONS:
@@ -212,7 +215,7 @@ def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: s
 
 
 def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
-    """The first title in the drawing, however deep, but not that of a drawing in it; as axe-core."""
+    """Return the text of the first title in the drawing, at any depth, but not of a nested drawing; as axe-core."""
     inside = (each for each in select(node, "title, svg") if each.mem_id != node.mem_id)
     first = next(inside, None)
     return _content(document, first, walk) if first is not None and first.tag == "title" else ""
@@ -241,7 +244,7 @@ def _children(node: LexborNode) -> Iterator[LexborNode]:
 
 
 def _is_decoration(node: LexborNode) -> bool:
-    """An image with an empty alt has no name, not even by its title."""
+    """Return True for an image with an empty alt: it has no name, not even by its title."""
     return node.tag == "img" and attribute(node, "alt") == "" and not overrides_none(node)
 
 
@@ -271,7 +274,7 @@ def _last_resort(node: LexborNode) -> str:
 
 
 def _texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int) -> Iterator[str]:
-    """The pieces of text that are not hidden, with a space where an element is no part of a line."""
+    """Yield the pieces of text that are not hidden, with a space before each element that is not inline."""
     pending = [node]
     while pending and limit > 0:
         each = pending.pop()

@@ -1,4 +1,4 @@
-"""The document as assistive technology meets it, and whether it shows anything at all."""
+"""Probes of the document as assistive technology sees it, and of whether the page is blank before scripts run."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from scanner.page.css import declarations
 from scanner.page.evidence import Document, Page, ServedContent
 from scanner.page.markup import attribute, elements, live
 
-# Elements that show something without any text in them.
+# Elements that show something even without text inside.
 SHOWING = (
     "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
     "select, svg, textarea, video, [role=img], [role=button], [role=link]"
 )
-# What an app says in the place of its content; nothing else is on such a page but an image that turns.
+# Texts that an app shows until its content is there. Such a page has nothing else but a spinner.
 PLACEHOLDER = re.compile(
     r"(?:(?:(?:page|site|app|application|content) )?(?:is )?loading"
     r"|loading (?:the )?(?:page|site|app|application|content)"
@@ -32,20 +32,20 @@ PLACEHOLDER = re.compile(
 )
 TURNING = frozenset({"svg", "img", "canvas", "progress"})
 DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
-ENOUGH_CHARACTERS = 40_000  # the spaces between elements among them
+ENOUGH_CHARACTERS = 40_000  # including the spaces between elements
 MAX_PLACEHOLDER = 60
 NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
 
 
 @probe()
 def accessible_document(document: Document) -> AccessibleDocument:
-    """The parsed page with its hidden elements and its IDs worked out."""
+    """Resolve the hidden elements and the IDs of the parsed page."""
     return AccessibleDocument(document)
 
 
 @probe()
 def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
-    """Whether the markup shows people text, or an element that shows something by itself; "Loading…" is neither."""
+    """Find out if the markup shows text, or an element that shows something by itself. "Loading…" counts as neither."""
     if not page.is_html:
         return ServedContent(is_blank=False, has_scripts=False)
     has_scripts = next(live(document.document, "script"), None) is not None
@@ -65,7 +65,7 @@ def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
 
 
 def _text(document: AccessibleDocument) -> str:
-    """What there is to read of the beginning, without characters that nobody sees, such as zero-width spaces."""
+    """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
     body = document.document.tree.body
     text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
     return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf")).strip()
@@ -80,4 +80,4 @@ def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
         return False  # symbols for later use
     style = dict(declarations(attribute(node, "style") or ""))
     lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))
-    return not any(NO_LENGTH.fullmatch(each) for each in lengths)  # of no more than a pixel: it counts visits
+    return not any(NO_LENGTH.fullmatch(each) for each in lengths)  # an image of one pixel or less is a tracking pixel

@@ -1,4 +1,4 @@
-"""Which role the role attribute asks for, and what keeps role none from holding."""
+"""Roles of the role attribute, and the conditions under which role none is ignored."""
 
 from __future__ import annotations
 
@@ -10,14 +10,15 @@ from scanner.accessibility.wai_aria import DPUB, GLOBAL_ATTRIBUTES, ROLES
 from scanner.page.markup import MAX_DEPTH, attribute, select
 
 PRESENTATIONAL = frozenset({"none", "presentation"})
-# Elements that `disabled` takes out of use.
+# Elements that the `disabled` attribute disables.
 DISABLEABLE = frozenset({"button", "fieldset", "input", "optgroup", "option", "select", "textarea"})
-# Elements that are focusable by themselves. For axe-core, frames, players with controls and editable texts are not.
+# Elements that are focusable without a tabindex. In axe-core, frames, media players with controls and editable texts
+# are not.
 CONTROLS = frozenset({"button", "select", "summary", "textarea"})
 
 
 def explicit_role(node: LexborNode) -> str | None:
-    """The first valid token of the role attribute, `presentation` written as `none`."""
+    """Return the first valid token of the role attribute. `presentation` becomes `none`."""
     for token in (attribute(node, "role") or "").lower().split():
         if token in ROLES:
             return "none" if token in PRESENTATIONAL else token
@@ -25,9 +26,9 @@ def explicit_role(node: LexborNode) -> str | None:
 
 
 def sole_role(node: LexborNode) -> str | None:
-    """The role attribute where it is one role, and none of DPUB-ARIA; `presentation` written as `none`.
+    """Return the role attribute if it is a single valid role, not one of DPUB-ARIA. `presentation` becomes `none`.
 
-    So axe-core reads it, unless a rule asks for the other roles, too.
+    axe-core reads roles this way, unless a rule asks for the other roles, too.
     """
     token = (attribute(node, "role") or "").strip().lower()
     if token not in ROLES or token in DPUB:
@@ -36,7 +37,7 @@ def sole_role(node: LexborNode) -> str | None:
 
 
 def first_role(node: LexborNode) -> str | None:
-    """As `explicit_role`, but without those of DPUB-ARIA, which some of axe-core's rules do not know."""
+    """Return the first valid token of the role attribute, without DPUB-ARIA, which some axe-core rules do not know."""
     for token in (attribute(node, "role") or "").lower().split():
         if token in ROLES and token not in DPUB:
             return "none" if token in PRESENTATIONAL else token
@@ -44,28 +45,28 @@ def first_role(node: LexborNode) -> str | None:
 
 
 def is_presentational(node: LexborNode) -> bool:
-    """Whether role none holds: it is ignored where the element is focusable or has a global ARIA attribute."""
+    """Return True if role none applies. It does not on elements that are focusable or have a global ARIA attribute."""
     return explicit_role(node) == "none" and not overrides_none(node)
 
 
 def overrides_none(node: LexborNode) -> bool:
-    """Whether an element keeps its role in spite of role none (WAI-ARIA 1.2, section 7)."""
+    """Return True if an element keeps its role in spite of role none (WAI-ARIA 1.2, section 7)."""
     return is_focusable(node) or has_global_attribute(node)
 
 
 def is_focusable(node: LexborNode) -> bool:
-    """By itself or by a tabindex, whether or not it is visible; as axe-core."""
+    """Return True if the element is focusable, by itself or by a tabindex, visible or not; as axe-core."""
     return (tab_index(node) is not None or _is_control(node)) and not _is_switched_off(node)
 
 
 def is_tabbable(node: LexborNode) -> bool:
-    """Whether the Tab key leads to the element, if it is visible."""
+    """Return True if the Tab key reaches the element, provided it is visible."""
     index = tab_index(node)
     return (index is None or index >= 0) and is_focusable(node)
 
 
 def tab_index(node: LexborNode) -> int | None:
-    """The tabindex; None when it is no number. Of one with many digits, only the sign is right."""
+    """Return the tabindex, or None if it is not a number. Of a number with many digits, only the sign is right."""
     found = re.match(r"\s*([+-]?[0-9]{1,9})", attribute(node, "tabindex") or "")
     return int(found[1]) if found else None
 
@@ -75,7 +76,7 @@ def has_negative_tabindex(node: LexborNode) -> bool:
 
 
 def has_global_attribute(node: LexborNode) -> bool:
-    """Whether it has an ARIA attribute that every element may have, even an empty one; as axe-core."""
+    """Return True if the element has a global ARIA attribute, even an empty one; as axe-core."""
     return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)
 
 
@@ -91,7 +92,7 @@ def _is_control(node: LexborNode) -> bool:
 
 
 def _is_switched_off(node: LexborNode) -> bool:
-    """Disabled by itself or by a fieldset around it (not from within a legend), or inert."""
+    """Return True if the element is disabled, itself or by a fieldset (unless inside its legend), or inert."""
     if node.tag in DISABLEABLE and attribute(node, "disabled") is not None:
         return True
     current: LexborNode | None = node

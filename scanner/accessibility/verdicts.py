@@ -1,4 +1,4 @@
-"""From faulty elements to a finding: how many there are, the first of them, and where they stand."""
+"""Findings from faulty elements: the message counts them and shows the first, the evidence has their selectors."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from scanner.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pa
 from scanner.messages import excerpt, some
 from scanner.page.markup import attribute, live, select
 
-SHOWN = 3  # in the message
-MOST_SHOWN = 20  # as many as a report takes: to say where an element is, its siblings have to be counted
-SELECTOR_LEVELS = 100  # of real pages; a selector must not be as long as a page is made deep
+SHOWN = 3  # elements in the message
+MOST_SHOWN = 20  # elements in the evidence, the most a report takes; a selector needs the element's siblings counted
+SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 MAY_CHANGE = "Scripts or style sheets may still change this."
 LOOK = "This needs a manual check."
-# What scripts put on the page is not in the page as served, so nothing can be missed there.
+# The content that scripts add is not in the page as served, so nothing can be said to be missing.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 
 Test = Callable[[LexborNode], object]
@@ -29,9 +29,10 @@ Test = Callable[[LexborNode], object]
 
 @dataclass(frozen=True, slots=True)
 class Faults:
-    """Elements in document order: those that were judged, and those of them that are faulty.
+    """Elements in document order: those judged, and the faulty ones among them.
 
-    `uncertain`: unless a script changes them; `review`: somebody has to look. `words` names what is wrong in one.
+    `certain`: faulty. `uncertain`: faulty unless a script changes them. `review`: a person has to look.
+    `words(element)` returns the names of its faults.
     """
 
     document: AccessibleDocument
@@ -52,7 +53,7 @@ class Faults:
         needs_review: Test = lambda _: False,
         words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
     ) -> Faults:
-        """Ask each element; of the faulty ones, whether it needs a review, then whether it may change."""
+        """Judge each element. A faulty one goes to `review` if it needs one, else to `uncertain` if it may change."""
         found = list(judged)
         certain: list[LexborNode] = []
         uncertain: list[LexborNode] = []
@@ -66,12 +67,14 @@ class Faults:
 def judge(
     found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str | None = None
 ) -> Finding:
-    """Not applicable without `what` ("images"); else what all of them do (`passed`: "have alternative text"), or the
-    first that are `failed` ("without alternative text").
+    """Turn faults into a finding about `what` ("images"). Not applicable if the page has none.
 
-    A warning where all of those are uncertain, or may be hidden by a style sheet that is not in the page. What
-    somebody has to look at is not a finding yet, so it is low and does not weigh, as in the browser. `caveat` says
-    instead of the usual sentence what is uncertain in both.
+    The message says what all elements do (`passed`: "have alternative text"), or shows the first of those that are
+    `failed` ("without alternative text").
+
+    The finding is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements.
+    Elements for review are not a finding yet, so such a finding has severity low and does not weigh, as in the browser.
+    `caveat` replaces the usual sentence that says what is uncertain.
     """
     if not found.judged:
         return NotApplicable(f"The page has no {what}.")
@@ -106,7 +109,7 @@ def judge(
 def warn_at_most(
     found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = ""
 ) -> Finding:
-    """As `judge` of what is certain, but never a fail; what a style sheet may hide passes."""
+    """Judge only the certain faults, and warn at most. Elements that a style sheet may hide pass."""
     visible = _visible(found.document, found.certain)
     if found.certain or found.uncertain:
         passed = f"{passed}, or may be hidden or changed"
@@ -115,9 +118,10 @@ def warn_at_most(
 
 
 def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:
-    """A warning that the page lacks something; not if it may come by script, nor below a dialog, as axe-core.
+    """Warn that the page lacks something. Pass if the page shows a dialog; not applicable if it shows no text yet.
 
-    A dialog that a style sheet may hide is taken to be shown if `selector` leads to what it hides by aria-hidden.
+    As in axe-core, a shown dialog stands for the whole page. A dialog that a style sheet may hide counts as shown if
+    aria-hidden is all that hides an element that matches `selector`.
     """
     visibility = document.visibility
     dialogs = live(document.document, "dialog, [role=dialog], [aria-modal=true]")
@@ -129,19 +133,19 @@ def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Fin
 
 
 def shows_text(document: AccessibleDocument) -> bool:
-    """Whether people see any text on the page before its scripts have run."""
+    """Return True if people see text on the page before its scripts have run."""
     body = document.document.tree.body
     return body is not None and bool(shown_text(document, body))
 
 
 def places(shown: Iterable[tuple[str, str]], count: int) -> str:
-    """The first of `count` elements, each a start tag and a selector."""
+    """Format the first of `count` elements, each given as start tag and selector."""
     first = [f"{excerpt(tag, 120)} at {excerpt(selector, 120)}" for tag, selector in shown][:SHOWN]
     return "; ".join(first) + (f" and {count - SHOWN} more" if count > SHOWN else "")
 
 
 def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
-    """Where an element is, its start tag, and the criterion that it fails."""
+    """Return the evidence for an element: its selector, its start tag, and the criterion that it fails."""
     return {
         "selector": selector(node),
         "snippet": excerpt(start_tag(node)),
@@ -151,7 +155,7 @@ def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
 
 
 def selector(node: LexborNode) -> str:
-    """A CSS selector that leads to the element and to no other: from the nearest ID that is unique, else the root."""
+    """Return a CSS selector that matches this element only. It starts at the nearest unique ID, else at the root."""
     steps: list[str] = []
     current: LexborNode | None = node
     while current is not None and current.is_element_node and len(steps) < SELECTOR_LEVELS:
@@ -164,7 +168,7 @@ def selector(node: LexborNode) -> str:
 
 
 def start_tag(node: LexborNode) -> str:
-    """The element's start tag, written anew; long values are cut."""
+    """Return the element's start tag, rebuilt from its attributes. Long values are cut."""
     attributes = "".join(
         f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}" for name, value in node.attributes.items()
     )
@@ -180,18 +184,18 @@ def _is_unique(node: LexborNode, own_id: str) -> bool:
 
 
 def _step(node: LexborNode) -> str:
-    """The element among its siblings: its tag, and its number where it has siblings of its kind."""
+    """Return the element's simple selector: its tag, with its position if it has siblings with the same tag."""
     tag = node.tag or ""
     if tag in ("html", "head", "body"):
         return tag
-    if not IDENTIFIER.fullmatch(tag):  # such as `svg:a`
+    if not IDENTIFIER.fullmatch(tag):  # for example `svg:a`
         return f":nth-child({_count(node, 'prev', None) + 1})"
     before = _count(node, "prev", tag)
     return f"{tag}:nth-of-type({before + 1})" if before or _count(node, "next", tag) else tag
 
 
 def _count(node: LexborNode, direction: str, tag: str | None) -> int:
-    """The sibling elements in a direction, of a tag or of any."""
+    """Count the sibling elements in a direction (`prev` or `next`) with a tag, or all if the tag is None."""
     count = 0
     current = getattr(node, direction)
     while current is not None:

@@ -1,4 +1,5 @@
-"""Which elements are hidden: from everybody, from assistive technology, or perhaps, by a style sheet elsewhere."""
+"""Visibility of elements: hidden from everybody, hidden from assistive technology, or perhaps hidden by a style sheet
+that is not in the page."""
 
 from __future__ import annotations
 
@@ -13,72 +14,75 @@ from scanner.accessibility.styles.cascade import Cascade
 from scanner.accessibility.styles.rules import inline_style
 from scanner.page.markup import attribute, enclosing
 
-# HTML Standard, section 15.3.1; but an area is where its image is.
+# HTML Standard, section 15.3.1. It lists `area`, too, which is left out: an area is where its image is.
 NEVER_SHOWN = frozenset(
     {"base", "basefont", "datalist", "head", "link", "meta", "noembed", "noframes", "noscript", "param", "rp", "script"}
     | {"style", "template"}
 )
-# HTML Standard, section 15.3.9: a form that stands directly in one of these is never shown.
+# HTML Standard, section 15.3.9: a form that is a direct child of one of these is never shown.
 PARTS_OF_TABLES = frozenset({"table", "tbody", "tfoot", "thead", "tr"})
 # Elements of HTML that `hidden` does not hide, because browsers give them a box by themselves.
 NEVER_HIDDEN = frozenset({"embed", "marquee"})
 FOREIGN = frozenset({"svg", "math"})
-# Elements of these in which there is HTML again (HTML Standard, section 13.2.6).
+# Children of SVG and MathML whose content is HTML again (HTML Standard, section 13.2.6).
 INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi", "mn", "mo", "ms", "mtext", "title"})
 
-# Class names tell of style sheets that are not in the page; this stands between their words.
+# Class names hint at style sheets that are not in the page. This separates their words.
 WORD_SEPARATOR = re.compile(r"[:_-]")
-# What says by itself that it hides; `md:hidden` and `d-lg-none` at some widths only.
+# Class names that say by themselves that they hide. `md:hidden` and `d-lg-none` hide at some widths only.
 HIDING = tuple(frozenset(each.split()) for each in ("hidden", "hide", "invisible", "d none"))
-# What scripts show later, or style sheets show at some widths only.
+# Classes of elements that scripts show later, or that style sheets show at some widths only.
 PUT_AWAY = frozenset(
     {"collapse", "modal", "popup", "dialog", "offcanvas", "drawer", "dropdown", "submenu", "lightbox", "overlay"}
     | {"tooltip", "mobile", "desktop"}
 )
 PUT_AWAY_BY_TWO = (frozenset({"sub", "menu"}), frozenset({"tab", "pane"}))
 LISTS = frozenset({"ul", "ol"})
-# A class on one of these tells in which state the whole page is.
+# A class on one of these describes the state of the whole page.
 WHOLE_PAGE = frozenset({"html", "body"})
-# With one of these a name speaks of something else: of texts for screen readers, of what opens a dialog or holds one,
-# of how borders are drawn, of what is not printed.
+# A class name with one of these words is about something else: text for screen readers, a button that opens a dialog
+# or an element that contains one, how borders are drawn, what is not printed.
 NEITHER = frozenset(
     {"overflow", "visually", "backface", "sr", "has", "with", "not", "border", "print", "noprint", "toggle", "toggler"}
     | {"trigger", "button", "btn", "link", "open", "opened", "opener", "friendly", "ready", "scrollbar"}
 )
 ON_PAPER = frozenset({"print", "print-only", "only-print", "visible-print", "d-print-block", "d-print-inline"})
-# A dialog, tab or menu that has a name which ends so is shown.
+# A dialog, tab or menu with a class name that ends so is shown.
 SHOWING = frozenset({"show", "shown", "active", "open", "opened", "visible", "expanded"})
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How an element and what is around it are shown."""
+    """Display state of an element, its ancestors taken into account."""
 
-    undisplayed: bool = False  # it or an ancestor has no box
+    undisplayed: bool = False  # the element or an ancestor has no box
     invisible: bool = False  # visibility: hidden, which a descendant may undo
-    unexposed: bool = False  # aria-hidden or inert, itself or above
+    unexposed: bool = False  # aria-hidden or inert, on itself or an ancestor
     uncertain: bool = False  # a style sheet may hide it
-    holds_foreign: bool = False  # what is in it is SVG or MathML
+    holds_foreign: bool = False  # its content is SVG or MathML
 
 
 class Visibility:
-    """Answers for the elements of one document; remembers what it found out about their ancestors."""
+    """Visibility of the elements of one document, with a cache of the states of their ancestors."""
 
     def __init__(self, cascade: Cascade) -> None:
         self._cascade = cascade
         self._states = Inherited(State(), self._next)
 
     def is_hidden(self, node: LexborNode) -> bool:
-        """Whether nobody sees it, unless a style sheet elsewhere shows it."""
+        """Return True if nobody sees the element, unless an external style sheet shows it."""
         state = self._states.of(node)
         return state.undisplayed or state.invisible
 
     def is_hidden_from_at(self, node: LexborNode) -> bool:
-        """Whether assistive technology does not meet it."""
+        """Return True if the element is hidden from assistive technology (AT)."""
         return self.is_hidden(node) or self._states.of(node).unexposed
 
     def may_be_hidden(self, node: LexborNode) -> bool:
-        """Whether a rule that may not hold, or a class of its own or of an ancestor, suggests that it is hidden."""
+        """Return True if the element may be hidden.
+
+        Signs are a CSS rule that may not apply, or a class of the element or of an ancestor.
+        """
         return self._states.of(node).uncertain
 
     def _next(self, node: LexborNode, above: State) -> State:
@@ -103,7 +107,7 @@ def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
     if tag == "form" and node.parent is not None and node.parent.tag in PARTS_OF_TABLES:
         return True
     if display:
-        return display == "none"  # an author's display also undoes the hidden attribute
+        return display == "none"  # an author's display value also overrides the hidden attribute
     if tag in NEVER_SHOWN or (is_html and _is_put_away(node)):
         return True
     if tag == "dialog":
@@ -111,24 +115,24 @@ def _has_no_box(node: LexborNode, display: str, *, is_html: bool) -> bool:
     if tag == "audio":
         return attribute(node, "controls") is None
     if tag == "title":
-        return enclosing(node, "svg") is None  # in a drawing it is the drawing's name
+        return enclosing(node, "svg") is None  # in an svg, title is the drawing's name
     return tag == "input" and (attribute(node, "type") or "").lower() == "hidden"
 
 
 def _is_put_away(node: LexborNode) -> bool:
-    """By `hidden` or `popover`, which drawings and formulas do not know."""
+    """Return True if `hidden` or `popover` hides the element. SVG and MathML do not know these attributes."""
     if attribute(node, "popover") is not None:
         return True
     return attribute(node, "hidden") is not None and not _is_until_found(node) and node.tag not in NEVER_HIDDEN
 
 
 def _is_until_found(node: LexborNode) -> bool:
-    """Whether the element keeps its box while what is in it is hidden."""
+    """Return True for hidden=until-found: the element keeps its box while its content is hidden."""
     return (attribute(node, "hidden") or "").lower() == "until-found"
 
 
 def _is_skipped(node: LexborNode) -> bool:
-    """In a closed details, or in a box whose content-visibility is hidden."""
+    """Return True if the parent hides its content: a closed details, or content-visibility: hidden."""
     parent = node.parent
     if parent is None or not parent.is_element_node:
         return False
@@ -145,7 +149,7 @@ def _is_skipped(node: LexborNode) -> bool:
 
 
 def _may_hide(tag: str, names: Collection[str]) -> bool:
-    """Whether one of an element's class names is one by which style sheets hide elements."""
+    """Return True if a class name is one that style sheets commonly use to hide elements."""
     if tag in WHOLE_PAGE:
         return False
     is_put_away = False
@@ -154,13 +158,13 @@ def _may_hide(tag: str, names: Collection[str]) -> bool:
         if name in ON_PAPER:
             return True
         words = WORD_SEPARATOR.split(name)
-        is_shown = is_shown or words[-1] in SHOWING or name == "in"  # of Bootstrap 3
+        is_shown = is_shown or words[-1] in SHOWING or name == "in"  # Bootstrap 3
         if not NEITHER.isdisjoint(words):
             continue
         if any(each.issubset(words) for each in HIDING):
             return True
         if name == "dropdown" and tag not in LISTS:
-            continue  # what is around such a menu, and shown
+            continue  # the element around such a menu, which is shown
         is_put_away = is_put_away or not PUT_AWAY.isdisjoint(words)
         is_put_away = is_put_away or any(each.issubset(words) for each in PUT_AWAY_BY_TWO)
     return is_put_away and not is_shown

@@ -1,9 +1,9 @@
-"""Roles and attributes: WAI-ARIA 1.2, DPUB-ARIA 1.1 and Graphics-ARIA 1.0, as axe-core 4.12.1 holds pages to them.
+"""Roles and attributes of WAI-ARIA 1.2, DPUB-ARIA 1.1 and Graphics-ARIA 1.0, as axe-core 4.12.1 enforces them.
 
-Beyond WAI-ARIA 1.2 there are some of the drafts of 1.3 (the roles comment, mark and suggestion, what is said for
-braille, and aria-description) and the role text. Not a role for axe-core is generic, which authors should not write.
-What 1.1 allowed (aria-expanded nearly everywhere, some global attributes, none and presentation for a directory's
-list) is tolerated.
+Beyond WAI-ARIA 1.2, the tables have some of the drafts of 1.3 (the roles comment, mark and suggestion, the braille
+attributes, and aria-description) and the role text. The role generic is missing, as in axe-core: authors should not
+write it. The tables tolerate what 1.1 allowed: aria-expanded nearly everywhere, some global attributes, none and
+presentation for a directory's list.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ def _by_key(table: dict[str, str]) -> dict[str, frozenset[str]]:
     return {key: _words(text) for key, text in table.items()}
 
 
-# WAI-ARIA 1.2, section 5.3.1: they order the others, and markup may not use them.
+# WAI-ARIA 1.2, section 5.3.1. Abstract roles are superclasses of the others; markup may not use them.
 ABSTRACT = _words("""
     command composite input landmark range roletype section sectionhead select structure widget window
 """)
@@ -47,13 +47,13 @@ GRAPHICS = _words("graphics-document graphics-object graphics-symbol")
 ROLES = WAI_ARIA | DPUB | GRAPHICS
 DEPRECATED = _words("directory doc-biblioentry doc-endnote")
 
-# "Accessible Name Required: True" in the characteristics of WAI-ARIA 1.2, in so far as axe-core asks for it.
+# "Accessible Name Required: True" in the characteristics of WAI-ARIA 1.2, as far as axe-core enforces it.
 NAME_REQUIRED = _words("""
     alertdialog application button checkbox combobox dialog graphics-document graphics-symbol img link listbox
     menuitem menuitemcheckbox menuitemradio meter option progressbar radio searchbox slider spinbutton switch
     textbox toolbar treeitem
 """)
-# "Name From: prohibited": neither aria-label nor aria-labelledby names them.
+# "Name From: prohibited": neither aria-label nor aria-labelledby may name these roles.
 NAME_PROHIBITED = _words("""
     caption code deletion emphasis insertion mark none paragraph presentation strong subscript suggestion
     superscript
@@ -65,9 +65,9 @@ NAMED_BY_CONTENT = _words("""
     graphics-object gridcell heading link listitem menuitem menuitemcheckbox menuitemradio option radio row
     rowgroup rowheader switch tab table term text tooltip treeitem
 """)
-# Widgets that hold a value: what is in them is that value, and not their name.
+# Widgets that hold a value: their content is the value, not their name.
 HOLDING_A_VALUE = _words("combobox listbox progressbar scrollbar slider spinbutton textbox")
-# WAI-ARIA 1.2, section 5.3.2, those that are no composites.
+# WAI-ARIA 1.2, section 5.3.2, without composite widgets.
 WIDGETS = _words("""
     button checkbox combobox gridcell link listbox menuitem menuitemcheckbox menuitemradio option progressbar
     radio scrollbar searchbox slider spinbutton switch tab textbox treeitem
@@ -175,7 +175,7 @@ USED_IN_ROLES = _by_key(
         "aria-valuetext": "meter progressbar scrollbar separator slider spinbutton",
     }
 )
-# Global in WAI-ARIA 1.1, and still tolerated but in these.
+# aria-expanded was global in WAI-ARIA 1.1. It is still tolerated, except on these roles.
 USED_IN_ROLES["aria-expanded"] = ROLES - _words("""
     blockquote caption code comment deletion doc-pullquote emphasis graphics-document graphics-object
     graphics-symbol insertion mark meter none option paragraph presentation radio rowgroup scrollbar searchbox
@@ -184,7 +184,7 @@ USED_IN_ROLES["aria-expanded"] = ROLES - _words("""
 
 
 class Type(Enum):
-    """Of which form an attribute's value is, section 6.2."""
+    """Value type of an attribute, section 6.2."""
 
     BOOLEAN = auto()
     TOKEN = auto()
@@ -198,7 +198,10 @@ class Type(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Attribute:
-    """What an attribute's value may be. `least`: of an integer; `may_be_empty`: which then has no effect."""
+    """Allowed values of an attribute.
+
+    `least`: the smallest integer allowed. `may_be_empty`: an empty value is allowed and has no effect.
+    """
 
     type: Type
     tokens: frozenset[str] = frozenset()

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Criterion:
-    """A success criterion; all fields are empty for a best practice. As a string, it is a check's reference."""
+    """A success criterion. All fields are empty for a best practice. `str()` gives the reference that a check cites."""
 
     number: str = ""
     name: str = ""

@@ -1,11 +1,11 @@
-"""Security checks."""
+"""Score caps of security."""
 
 from scanner.findings import CRITICAL, HIGH
 from scanner.scoring import Cap
 
 CAPS = (
     Cap(49, "A critical check failed.", severity=CRITICAL),
-    # One grade for each gap of weight.
+    # A page loses one more grade for each further failed high-severity check.
     Cap(59, "Four or more high-severity checks failed.", severity=HIGH, count=4),
     Cap(69, "Three high-severity checks failed.", severity=HIGH, count=3),
     Cap(79, "Two high-severity checks failed.", severity=HIGH, count=2),

@@ -1,4 +1,4 @@
-"""A server's certificate in words: its facts, why browsers do not trust it, and how servers send what they do."""
+"""Certificates of servers: facts for evidence, sentences about distrust, and server settings for the fixes."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ FULL_CHAIN = {
     Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
 }
 SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
-# What each server is told to speak.
+# Server settings that allow TLS 1.2 and 1.3 only.
 TODAYS_TLS = {
     Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
     Server.APACHE: "SSLProtocol -all +TLSv1.2 +TLSv1.3",
@@ -42,7 +42,7 @@ def facts(certificate: Certificate) -> EvidenceItem:
 
 
 def distrust(handshake: Handshake) -> str | None:
-    """Why browsers do not trust the chain, as a sentence; None where they do."""
+    """Return why browsers do not trust the chain, as a sentence. None if they trust it."""
     trust, issuer = handshake.trust, excerpt(handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
@@ -66,6 +66,6 @@ def distrust(handshake: Handshake) -> str | None:
 
 
 def is_due_for_renewal(certificate: Certificate, now: datetime) -> bool:
-    """Whether less than two weeks are left, of a short-lived one less than a third of its lifetime."""
+    """Return True if less than two weeks are left, or less than a third of a shorter lifetime."""
     lifetime = certificate.not_after - certificate.not_before
     return certificate.not_after - now < min(RENEWAL, lifetime / 3)

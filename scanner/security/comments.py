@@ -1,4 +1,4 @@
-"""Comments in markup, and what in them looks like credentials or like security work left undone."""
+"""Comments in markup: detection of credentials in them, and of notes about unfinished security work."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ LOGIN = re.compile(
     re.IGNORECASE,
 )
 KEY_LENGTH = 12
-# What is written in place of a value: words, templates, types.
+# Text that is no real value: words, template placeholders, types.
 ORDINARY = re.compile(
     r"[{$<%\[(#].*|.*[)({}].*|required|optional|fields?|labels?|inputs?|forms?|reset|none|null|true|false|string|text|hidden"
     r"|type|value|name|here|must|should|missing|invalid|wrong|see|ask|the|your.*|enter.*|change|forgot.*|new|old|current"
@@ -33,7 +33,8 @@ ORDINARY = re.compile(
     re.IGNORECASE,
 )
 HEXADECIMAL = re.compile(r"[0-9a-f]+")
-# Work on a page's words and looks is none of security, nor are a part of a page and a field that are called after it.
+# Notes about a page's words and looks are not about security. Neither are notes about a part of a page or a field that
+# is named after it, such as a password field.
 EDITORIAL = r"(?:translat|locali[sz]|styl|restyl|redesign|align|cent(?:er|re)|reword|proofread|typo)\w*"
 PART_OF_A_PAGE = (
     r"(?:pages?|sections?|tabs?|links?|texts?|icons?|menus?|headings?|headlines?|titles?|labels?|copy|badges?|banners?"
@@ -50,7 +51,7 @@ UNDONE = re.compile(
 
 
 def comments(document: Document) -> Iterator[str]:
-    """The text of the markup's comments in document order, each cut; those in scripts are none."""
+    """Yield the text of the markup's comments in document order, each cut. Comments in scripts are not included."""
     root = document.tree.root
     if root is None:
         return
@@ -64,10 +65,10 @@ def comments(document: Document) -> Iterator[str]:
 
 
 def places(found: Sequence[str], source: str) -> list[int | None]:
-    """In which line of the page's source each of these comments begins, counted from 1; None where it isn't found.
+    """Return the line in the page's source on which each comment begins, counted from 1. None if it isn't found.
 
-    They come in document order; those beyond the first 20 are not looked for. Their first words decide, as the
-    parser writes ends of lines anew.
+    `found` is in document order. Only the first 20 comments are looked for, by their first words, because the parser
+    changes line endings.
     """
     lines: list[int | None] = []
     end = 0
@@ -80,15 +81,15 @@ def places(found: Sequence[str], source: str) -> list[int | None]:
 
 
 def has_credentials(comment: str) -> bool:
-    """Whether it holds what looks like a password, a key or a token, and not only the word."""
-    # A long hexadecimal number by itself is rather that of a build.
+    """Return True if the comment holds a password, key or token, and not only the word for it."""
+    # A long hexadecimal number alone is more likely the number of a build.
     if any(not HEXADECIMAL.fullmatch(found[0]) for found in SHAPED.finditer(comment)) or USERINFO.search(comment):
         return True
     return any(map(_is_secret, SECRET.finditer(comment))) or any(map(_is_login, LOGIN.finditer(comment)))
 
 
 def is_undone(comment: str) -> bool:
-    """Whether it speaks of security work that is still to be done."""
+    """Return True if the comment mentions security work that is still to be done."""
     return UNDONE.search(comment) is not None
 
 
@@ -100,7 +101,7 @@ def _is_secret(found: re.Match[str]) -> bool:
         return len(value) >= KEY_LENGTH and re.search(r"\d", value) is not None
     if re.search(r"[\d!@$%^&*_+~-]", value):
         return True
-    # A plain word: a value after an equals sign, or where nothing follows; otherwise a sentence.
+    # A plain word is a password after an equals sign or at the end of a line. Otherwise it is part of a sentence.
     behind = found.string[found.end() : found.end() + 40].partition("\n")[0].strip()
     return "=" in found["sign"] or not behind
 

@@ -1,4 +1,4 @@
-"""Set-Cookie as browsers read it (RFC 6265bis, sections 5.4 to 5.7), and what a cookie's name shows."""
+"""Set-Cookie as browsers parse it (RFC 6265bis, sections 5.4 to 5.7), and the purpose that a cookie's name shows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MAX_COOKIES = 300
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
 _MAX_AGE = re.compile(r"-?[0-9]{1,15}")
-# camelCase and ALLCAPSWord come apart, so that a word is found with its boundaries on both sides.
+# Splits camelCase and ALLCAPSWord, so that a word is matched with its boundaries on both sides.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SESSION_WORDS = frozenset(
     {
@@ -27,9 +27,9 @@ _SESSION_WORDS = frozenset(
         *("aspxauth", "cftoken", "authtoken", "accesstoken", "authorization", "sessiontoken", "sso", "login"),
     }
 )
-# A number that whoever wants to get in can't guess is longer than what says yes, a theme or a language.
+# Minimum length of a session ID. One that can't be guessed is longer than the value of a flag, a theme or a language.
 _MIN_VALUE = 8
-# Names of sessions and nothing else, whatever their value: of PHP, Java, ASP, ASP.NET, Drupal, WordPress, TYPO3, ….
+# Names that only sessions have, no matter the value: of PHP, Java, ASP, ASP.NET, Drupal, WordPress, TYPO3, ….
 _SESSION_NAMES = re.compile(
     r"(?:__(?:host|secure)-)?(?:sid|sess|session|jwt|connect\.sid)|(?:\w*_|j)?sess(?:ion)?[._-]?(?:id|hash)"
     r"|[a-z]{2,4}sess(?:id|ionhash)"
@@ -38,12 +38,12 @@ _SESSION_NAMES = re.compile(
     r"|oscsid|(?:fe|be)_typo_user|remember_web_[0-9a-f]{40}",
     re.IGNORECASE,
 )
-# Of load balancers and of those who count visitors: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
+# Cookies of load balancers and analytics: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
 _TRACKERS = re.compile(
     r"_?(?:ai|ga|gd|rl|mtc|utm|amplitude|intercom|crisp|optimizely|nrba)[_.-]|_hj|__stripe_|s_sess\Z",
     re.IGNORECASE,
 )
-# With one of these the cookie says something of a session or a log-in, and is not it.
+# A cookie with one of these words is about a session or a log-in, but is not the session itself.
 _OTHER_WORDS = frozenset(
     {
         *("affinity", "sticky", "route", "routing", "balancer", "analytics", "tracking", "stats", "visit", "visits"),
@@ -54,7 +54,7 @@ _OTHER_WORDS = frozenset(
         *("experiment", "variant", "bucket", "error", "message", "attempts", "preferences", "currency"),
     }
 )
-# Nothing else has these in its name, so they need no boundaries; the last two are ASP.NET's.
+# No other name contains these words, so they need no boundaries. The last two are ASP.NET's.
 _CSRF = re.compile(r"csrf|xsrf|antiforgery|requestverificationtoken", re.IGNORECASE)
 
 
@@ -63,7 +63,7 @@ class Cookie:
     """A cookie as a server sent it. `same_site` is None when absent, "" when it is not a known value."""
 
     name: str
-    host: str  # whose answer set it
+    host: str  # the host whose response set it
     over_https: bool
     value_length: int  # the value itself is not kept
     domain: str | None = None
@@ -71,16 +71,16 @@ class Cookie:
     secure: bool = False
     http_only: bool = False
     same_site: str | None = None
-    expires: datetime | None = None  # from Max-Age or Expires; None: with the browser's session
+    expires: datetime | None = None  # from Max-Age or Expires; None: expires with the browser's session
 
     @property
     def is_csrf_token(self) -> bool:
-        """Whether the name is that of a token that scripts send back (double submit)."""
+        """True if the name is that of a CSRF token that scripts send back (double submit)."""
         return _CSRF.search(self.name) is not None
 
     @property
     def is_session_like(self) -> bool:
-        """Whether whoever has the cookie is probably taken for the user, by its name and the length of its value."""
+        """True if the cookie probably authenticates the user, by its name and the length of its value."""
         words = _words(self.name)
         is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _OTHER_WORDS.isdisjoint(words)
         if is_other or self.value_length == 0:
@@ -91,7 +91,7 @@ class Cookie:
 
     @property
     def broken_prefix(self) -> str | None:
-        """The rule of the name's prefix that is broken, as a clause; None where all is well (section 4.1.3)."""
+        """The rule of the name's prefix that the cookie breaks, as a clause. None if it breaks none (section 4.1.3)."""
         name = self.name.lower()
         if name.startswith("__host-"):
             if self.domain is not None:
@@ -105,20 +105,20 @@ class Cookie:
 
 @dataclass(frozen=True, slots=True)
 class Cookies:
-    """The site's own cookies after the page's answers, those that break their prefix included."""
+    """The site's own cookies after the page's responses, including those that break the rules of their prefix."""
 
     sent: tuple[Cookie, ...]
 
     @property
     def kept(self) -> list[Cookie]:
-        """Those that browsers accept."""
+        """Return the cookies that browsers accept."""
         return [each for each in self.sent if each.broken_prefix is None]
 
 
 def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[Cookie]:
-    """What a browser has of the site's own cookies after these answers, those that break their prefix included.
+    """Return the site's own cookies in a browser after these responses, including those that break their prefix.
 
-    Later ones replace earlier ones and may delete them; those of other sites on the way do not count.
+    Later cookies replace earlier ones and may delete them. Cookies of other sites on the way do not count.
     """
     jar: dict[tuple[str, str, str], Cookie] = {}
     for hop in hops:
@@ -129,7 +129,7 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
         for line in hop.headers.all("Set-Cookie")[:MAX_COOKIES]:
             cookie = parse_cookie(line, host, now, over_https=address.protocol == "https:")
             if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix is None):
-                continue  # browsers take no Secure cookie over plain HTTP
+                continue  # browsers reject a Secure cookie over plain HTTP
             key = (cookie.name, cookie.domain or host, cookie.path or address.pathname.rpartition("/")[0] or "/")
             if cookie.expires is not None and cookie.expires <= now:
                 jar.pop(key, None)
@@ -139,7 +139,7 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
 
 
 def parse_cookie(line: str, host: str, now: datetime, *, over_https: bool) -> Cookie | None:
-    """One field line; None where browsers ignore it."""
+    """Parse one field line. None if browsers ignore it."""
     pair, *parts = line.split(";")
     name, equals, value = pair.partition("=")
     if not equals:
@@ -178,7 +178,7 @@ def _attributes(parts: list[str]) -> Iterator[tuple[str, str]]:
 
 
 def _covers(domain: str, host: str) -> bool:
-    """Whether a host may set a cookie for a domain: its own or one above it, never a public suffix."""
+    """Return True if a host may set a cookie for a domain: its own or a parent, but never a public suffix."""
     if domain == host:
         return True
     return host.endswith(f".{domain}") and domain.endswith(site_of(host))
@@ -197,6 +197,6 @@ def _expiry(attributes: dict[str, str], now: datetime) -> datetime | None:
 
 
 def _words(name: str) -> set[str]:
-    """The words of a name: by punctuation, and by its capitals."""
+    """Split a name into words by punctuation and by capitals."""
     parts = re.split(r"[^0-9A-Za-z]+", name)
     return {part.lower() for part in parts} | {word.lower() for part in parts for word in _WORD.findall(part)}

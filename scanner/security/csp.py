@@ -1,4 +1,4 @@
-"""Content Security Policy as browsers read it (CSP Level 3, sections 2.2 and 2.3)."""
+"""Content Security Policy as browsers parse it (CSP Level 3, sections 2.2 and 2.3)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanner.page.markup import http_equivs, is_plaintext
 HEADER = "Content-Security-Policy"
 REPORT_ONLY = "Content-Security-Policy-Report-Only"
 ASCII_WHITESPACE = "\t\n\f\r "
-# Far above what sites send; a policy that is made to be slow ends there.
+# Far more than sites send. A policy that is made to be slow is cut there.
 MAX_CHARACTERS = 64 * 1024
 MAX_POLICIES = 50
 
@@ -32,13 +32,13 @@ SOURCE_LISTS = frozenset(
         *("base-uri", "form-action", "frame-ancestors", "navigate-to"),
     }
 )
-# With those that browsers no longer read: they are no spelling mistakes.
+# Includes directives that browsers no longer read: they are not spelling mistakes.
 DIRECTIVES = SOURCE_LISTS | {
     *("sandbox", "report-uri", "report-to", "upgrade-insecure-requests", "require-trusted-types-for"),
     *("trusted-types", "webrtc"),
     *("block-all-mixed-content", "plugin-types", "referrer", "reflected-xss", "require-sri-for"),
 }
-# Directives that a policy in `<meta>` does not have (section 3.3).
+# Directives that have no effect in a policy in `<meta>` (section 3.3).
 NOT_IN_META = frozenset({"frame-ancestors", "report-uri", "sandbox"})
 SCRIPT_DIRECTIVES = frozenset({"script-src", "script-src-elem", "script-src-attr"})
 SCRIPT_FALLBACKS = ("script-src", "default-src")
@@ -51,7 +51,7 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
     "worker-src": ("child-src", *SCRIPT_FALLBACKS),
     "frame-src": ("child-src", "default-src"),
     "fenced-frame-src": ("frame-src", "child-src", "default-src"),
-    # No fetch, so nothing to fall back to.
+    # These restrict no fetch, so they fall back to nothing.
     **dict.fromkeys(("base-uri", "form-action", "frame-ancestors", "default-src"), ()),
 }
 KEYWORDS = frozenset(
@@ -62,12 +62,12 @@ KEYWORDS = frozenset(
     }
 )
 
-# The grammar of section 2.3.1: a nonce or hash that does not match it is no source at all.
+# The grammar of section 2.3.1. A nonce or hash that does not match it is not a source at all.
 NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
-# Schemes under which an attacker has content. What is blob: or filesystem: was made by the page's own scripts.
+# Schemes under which an attacker can have content. Only the page's own scripts create blob: and filesystem: URLs.
 OPEN_SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp", "data"})
 HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
 
@@ -76,9 +76,9 @@ Sources = tuple[str, ...]
 
 @dataclass(frozen=True, slots=True)
 class Csp:
-    """One policy: values by directive name in lower case. Of a repeated directive, the first counts.
+    """One policy: values by directive name in lower case. The first of a repeated directive counts.
 
-    `unread` are the directives that browsers drop whole, for a character outside ASCII.
+    `unread`: the directives that browsers drop as a whole because of a character outside ASCII.
     """
 
     directives: Mapping[str, Sources]
@@ -90,7 +90,7 @@ class Csp:
         return self.directives.get(directive)
 
     def effective(self, directive: str) -> Sources | None:
-        """The values that hold for a kind of fetch, by the fallbacks of section 6.8.3; None: it is not restricted."""
+        """Return the values in effect for a directive, by the fallbacks of section 6.8.3. None: not restricted."""
         for name in (directive, *FALLBACKS.get(directive, ("default-src",))):
             if name in self.directives:
                 return self.directives[name]
@@ -102,9 +102,9 @@ class Csp:
 
 @dataclass(frozen=True, slots=True)
 class Policies:
-    """The policies of a page: those of its header, its `<meta>`, and those that browsers only report on.
+    """The policies of a page: from its header, from its `<meta>`, and the report-only ones.
 
-    Every enforced policy holds, so a weakness counts only where all of them leave it open (section 2.1).
+    Browsers enforce every policy, so a weakness counts only if all of them have it (section 2.1).
     """
 
     header: tuple[Csp, ...] = ()
@@ -121,7 +121,7 @@ class Policies:
 
     @property
     def restricts_scripts(self) -> bool:
-        """Whether any script is kept out: not where inline ones run and others load from any host."""
+        """False if inline scripts run and other scripts load from any host."""
         return not (
             self.leave_open("script-src-elem", lambda values: allows_inline(values, script=True))
             and self.leave_open("script-src-elem", lambda values: values is None or bool(broad_script_sources(values)))
@@ -129,23 +129,23 @@ class Policies:
 
     @property
     def nonces(self) -> set[str]:
-        """As source expressions, of all directives."""
+        """The nonces of all directives, as source expressions."""
         lists = [values for policy in self.enforced for values in policy.directives.values()]
         return {value for values in lists for value in values if is_nonce(value)}
 
     def source_lists(self, *directives: str) -> list[Sources]:
-        """The source lists that hold for the directives, of those policies that restrict them at all."""
+        """Return the source lists in effect for the directives, from the policies that restrict them."""
         found = [policy.effective(each) for policy in self.enforced for each in directives]
         return [values for values in found if values is not None]
 
     def leave_open(self, directive: str, is_open: Callable[[Sources | None], bool]) -> bool:
-        """Whether no policy closes what `is_open` sees in the values that hold for a directive."""
+        """Return True if `is_open` is true of the directive's values in every enforced policy."""
         return all(is_open(policy.effective(directive)) for policy in self.enforced)
 
     def insecure_sources(self, directive: str) -> list[str]:
-        """The http sources that hold in a directive, unless another policy closes it for them.
+        """Return the http: sources that are in effect for a directive. Empty if one policy allows none.
 
-        For scripts neither scheme nor host counts beside strict-dynamic (section 6.7.1.1).
+        For scripts, neither scheme nor host counts beside strict-dynamic (section 6.7.1.1).
         """
         if not any(directive in policy for policy in self.enforced):
             return []
@@ -163,7 +163,7 @@ def policies_of(page: Page, document: Document) -> Policies:
 
 
 def parse_policy(text: str) -> Csp:
-    """One serialized policy. Never fails: what can't be read is not there."""
+    """Parse one serialized policy. It never fails: parts that can't be parsed are skipped."""
     directives: dict[str, Sources] = {}
     repeated = []
     unread = []
@@ -180,19 +180,19 @@ def parse_policy(text: str) -> Csp:
 
 
 def parse_policies(values: Sequence[str]) -> tuple[Csp, ...]:
-    """The policies of several field lines; commas separate policies within one. Empty ones are left out."""
+    """Parse the policies of several field lines; commas separate policies within a line. Empty ones are left out."""
     texts = (text for value in values for text in value.split(",") if text.strip(ASCII_WHITESPACE))
     policies = map(parse_policy, itertools.islice(texts, MAX_POLICIES))
     return tuple(policy for policy in policies if policy.directives or policy.unread)
 
 
 def header_policies(headers: Headers) -> tuple[Csp, ...]:
-    """The enforced policies of a response. Report-only ones do not count."""
+    """Return the enforced policies of a response, without report-only ones."""
     return parse_policies(headers.all(HEADER))
 
 
 def meta_policies(document: Document) -> tuple[Csp, ...]:
-    """The policies in the document's `<meta>`, without the directives that mean nothing there."""
+    """Return the policies in the document's `<meta>`, without the directives that have no effect there."""
     found = []
     for content in http_equivs(document, HEADER)[:MAX_POLICIES]:
         policy = parse_policy(content)
@@ -220,7 +220,7 @@ def is_hash(source: str) -> bool:
 
 
 def is_broad_source(source: str) -> bool:
-    """Whether a source expression matches hosts without end: `*`, a scheme alone, or any host of a scheme."""
+    """Return True if a source expression matches any host: `*`, a scheme alone, or any host of a scheme."""
     source = source.lower()
     if source.startswith("'"):
         return False
@@ -234,23 +234,23 @@ def is_broad_source(source: str) -> bool:
 
 
 def is_insecure_source(source: str) -> bool:
-    """Whether it lets in what comes over plain HTTP from another machine."""
+    """Return True if the source allows content over plain HTTP from another machine."""
     if not source.lower().startswith("http:"):
         return False
     try:
-        # A port may be “*” there, as in http://localhost:*.
+        # The port may be “*”, as in http://localhost:*.
         return is_plaintext(ada_url.URL(source.removesuffix(":*")))
     except ValueError:
         return True
 
 
 def has_keyword(sources: Sequence[str], keyword: str) -> bool:
-    """Whether a keyword, quoted as it must be, is among the sources."""
+    """Return True if the keyword, with its quotes, is among the sources."""
     return any(source.lower() == f"'{keyword}'" for source in sources)
 
 
 def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
-    """Whether everything inline may run (section 6.7.3.2): not where a nonce or hash asks for more."""
+    """Return True if all inline code may run (section 6.7.3.2). A nonce or hash forbids that."""
     if sources is None:
         return True
     if any(is_nonce(source) or is_hash(source) for source in sources):
@@ -261,7 +261,7 @@ def allows_inline(sources: Sequence[str] | None, *, script: bool) -> bool:
 
 
 def broad_script_sources(sources: Sequence[str]) -> list[str]:
-    """Those that let scripts in from any host. With strict-dynamic, none counts (section 6.7.2.2)."""
+    """Return the sources that allow scripts from any host. Empty beside strict-dynamic (section 6.7.2.2)."""
     if has_keyword(sources, "strict-dynamic"):
         return []
     schemes = ("*", "http", "https", "data")
@@ -269,17 +269,17 @@ def broad_script_sources(sources: Sequence[str]) -> list[str]:
 
 
 def trusts_by_nonce(sources: Sequence[str]) -> bool:
-    """Whether a script is trusted for its nonce or hash, wherever its relative address leads."""
+    """Return True if a nonce or hash makes a script trusted, no matter where its relative address leads."""
     return any(map(is_nonce, sources)) or (any(map(is_hash, sources)) and has_keyword(sources, "strict-dynamic"))
 
 
-# What browsers read otherwise than it looks
+# Syntax faults: policies that browsers read differently from what they seem to say
 
 MAX_FAULTS = 8
 
 
 def syntax_faults(policy: Csp) -> list[str]:
-    """At most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
+    """Return at most eight faults, each a clause such as “unsafe-inline has no quotes in script-src”."""
     found = [f"{excerpt(name, 60)} is repeated, and only the first counts" for name in policy.repeated[:MAX_FAULTS]]
     found += [
         f"browsers drop {excerpt(name, 60)} whole for a non-ASCII character, such as a curly quote"
@@ -291,7 +291,7 @@ def syntax_faults(policy: Csp) -> list[str]:
         elif name in SOURCE_LISTS:
             found.extend(itertools.islice(_source_faults(name, values), MAX_FAULTS))
         else:
-            # Of the directives' names those with a hyphen, as groups, flags and addresses have plain words, too.
+            # Only directive names with a hyphen count here, because groups, flags and addresses have plain words, too.
             swallowed = (value for value in values if "-" in value and value.lower() in DIRECTIVES)
             found.extend(itertools.islice((_no_semicolon(name, value) for value in swallowed), MAX_FAULTS))
     governing = next((name for name in ("script-src-elem", *SCRIPT_FALLBACKS) if name in policy), None)
@@ -301,7 +301,7 @@ def syntax_faults(policy: Csp) -> list[str]:
 
 
 def _trusts_nothing(sources: Sources) -> bool:
-    """Whether scripts may only be loaded by scripts that are trusted, and none is."""
+    """Return True if only scripts loaded by trusted scripts may run, and no script is trusted."""
     is_trusting = any(is_nonce(source) or is_hash(source) for source in sources)
     return has_keyword(sources, "strict-dynamic") and not is_trusting
 
@@ -334,20 +334,20 @@ def _is_quoted_source(value: str) -> bool:
 
 # Hosts through which an allowlist is bypassed
 
-# Below these, public libraries serve every package there is, so that such a path keeps nothing out.
+# Public libraries serve all their packages below these paths, so such a path restricts nothing.
 OPEN_PATHS = frozenset({"", "/", "/npm/", "/gh/", "/combine/", "/ajax/", "/ajax/libs/"})
 
 
 @functools.cache
 def bypass_hosts() -> Mapping[str, bool]:
-    """The known hosts in alphabetical order, and whether what they answer runs as code through eval() only."""
+    """Return the known hosts in alphabetical order. The value is True if a host's code runs through eval() only."""
     found = json.loads(Path(__file__).with_name("csp_bypass_hosts.json").read_text(encoding="utf-8"))
     by_eval = found.pop("code_through_eval_only")
     return {host: host in by_eval for host in sorted({*itertools.chain(*found.values()), *by_eval})}
 
 
 def bypass_host(source: str, *, allows_eval: bool) -> str | None:
-    """The known host that a source expression lets in; None where there is none, or a path keeps it narrow."""
+    """Return a known bypass host that a source expression allows. None if there is none, or if a path restricts it."""
     matched = HOST_SOURCE.fullmatch(source)
     if matched is None or (matched["path"] or "").lower() not in OPEN_PATHS:
         return None

@@ -1,4 +1,4 @@
-"""Pages that frameworks show to their developers when something is wrong, known by marks that no article has."""
+"""Debug pages of frameworks, recognized by signatures that no article has."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from scanner.net.http.response import Response
 from scanner.page.soft_404 import media_type
 
-# What pages of a site have, and debug pages never: there the marks would be quoted.
+# Markup of a site's own articles, which debug pages never have. An article may quote the marks of a debug page.
 ARTICLE = re.compile(
     r"<article\b|<link[^>]{1,200}rel=[\"']?canonical|<meta[^>]{1,200}(?:property=[\"']?og:|name=[\"']?description)",
     re.IGNORECASE,
@@ -31,9 +31,9 @@ FRAMES = 3
 
 @dataclass(frozen=True, slots=True)
 class Signature:
-    """A framework's debug page: every mark must be there, `frames` at least three times.
+    """The signature of a framework's debug page: every mark must be found, `frames` at least three times.
 
-    One that `is_inside` stands inside of the site's own pages, with any status.
+    `is_inside`: the error is printed inside the site's own pages, with any status.
     """
 
     name: str
@@ -82,10 +82,10 @@ SIGNATURES = (
 
 
 def debug_page(response: Response, page_text: str) -> str | None:
-    """What sort of debug page it is; None for an ordinary answer, and for one that only writes about such pages.
+    """Return the name of the debug page, or None for an ordinary response or an article about such pages.
 
-    Marks that the page itself shows as well are its content. Except for PHP, whose errors stand inside of
-    pages, the status must be an error's, and the markup not that of an article.
+    Marks that the page itself shows, too, are its content. The status must be an error's and the markup not that of
+    an article, except for PHP, which prints its errors inside pages.
     """
     if media_type(response) not in PAGE_TYPES and not media_type(response).endswith("+json"):
         return None

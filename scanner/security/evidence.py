@@ -1,4 +1,4 @@
-"""What the probes of security scans bring, beside the page."""
+"""Evidence that the probes of security scans return, in addition to the page."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from scanner.security.csp import Policies
 
 @dataclass(frozen=True, slots=True)
 class PlainHttp:
-    """What the host answers over plain HTTP when asked for the page.
+    """The host's responses over plain HTTP to a request for the page.
 
-    `url` is None where no port for plain HTTP is known. No `hops` and an `error`: nothing answers there.
-    Hops and a `next_url`: nothing came from the address that the last hop leads to; `error` says why.
+    `url` is None if no port for plain HTTP is known. No `hops` and an `error`: nothing answers there. Hops and
+    a `next_url`: the last hop leads to an address that did not answer; `error` says why.
     """
 
     url: str | None
@@ -28,9 +28,9 @@ class PlainHttp:
 
 @dataclass(frozen=True, slots=True)
 class TlsPeer:
-    """Who answers over TLS. `handshake` is None where nothing does, and `error` is what came instead.
+    """The host and port of a TLS handshake. `handshake` is None if nothing answers over TLS; then `error` says why.
 
-    `is_silent`: nothing came at all in the time, so that asking again only costs more of it.
+    `is_silent`: nothing came before the timeout, so another attempt would only cost more time.
     """
 
     host: str
@@ -42,9 +42,9 @@ class TlsPeer:
 
 @dataclass(frozen=True, slots=True)
 class TlsSupport:
-    """What the server takes when it is offered: protocol versions, and the cipher suite it chose for each.
+    """Protocol versions that the server accepts, and the cipher suite that it chose for each.
 
-    `weak_ciphers` holds one suite for each kind of weakness. Names are IANA's. All is empty without TLS.
+    `weak_ciphers` has one suite for each kind of weakness. Names are IANA's. Both are empty without TLS.
     """
 
     versions: Mapping[TlsVersion, str]
@@ -53,9 +53,9 @@ class TlsSupport:
 
 @dataclass(frozen=True, slots=True)
 class HttpsAnswer:
-    """The host's response over HTTPS: the page's own, or of its twin when the page came over plain HTTP.
+    """The host's response over HTTPS: the page's own, or that of its https twin if the page came over plain HTTP.
 
-    None where nothing answers over TLS.
+    None if nothing answers over TLS.
     """
 
     response: Response | None
@@ -63,7 +63,7 @@ class HttpsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CorsAnswer:
-    """What a request with this `Origin` got: the Access-Control-Allow-… field lines, unchanged."""
+    """Response to a request with this `Origin`: its Access-Control-Allow-… field lines, unchanged."""
 
     origin: str
     allow_origin: tuple[str, ...]
@@ -72,14 +72,14 @@ class CorsAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Cors:
-    """The page asked for from foreign origins: a random one, then `null`."""
+    """CORS responses of the page to two foreign origins: a random one, then `null`."""
 
     answers: tuple[CorsAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class SecondFetch:
-    """The page asked for once more, and its policies; None where nothing on it could tell two visits apart."""
+    """A second fetch of the page, and its policies. None if nothing on it could differ between two visits."""
 
     page: Page | None = None
     policies: Policies = field(default_factory=Policies)
@@ -87,7 +87,7 @@ class SecondFetch:
 
 @dataclass(frozen=True, slots=True)
 class Script:
-    """A script that the page loads, and its beginning where it was read."""
+    """A script that the page loads. `text` is its beginning if it was read."""
 
     url: str
     text: str = ""
@@ -100,9 +100,9 @@ class LoadedScripts:
 
 @dataclass(frozen=True, slots=True)
 class CaaRecords:
-    """The CAA records that hold for the host: those of the first name from it upwards that has any.
+    """The CAA records in effect for the host: those of the first name from it upwards that has any.
 
-    `domain` is None where the name is not the owner's own; then nothing else is known either.
+    `domain` is None if the domain is not the owner's own; then the other fields are empty.
     """
 
     domain: str | None
@@ -112,7 +112,7 @@ class CaaRecords:
 
 @dataclass(frozen=True, slots=True)
 class DnssecRecords:
-    """Whether the domain is signed: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
+    """DNSSEC of the domain: validated by the resolver, or with DS at its parent and DNSKEY of its own."""
 
     domain: str | None
     is_authenticated: bool = False
@@ -132,16 +132,16 @@ class MailRecords:
 
 @dataclass(frozen=True, slots=True)
 class SecurityTxt:
-    """The file at /.well-known/security.txt of the host, else of its domain; None where none of them has one."""
+    """The file /.well-known/security.txt of the host, else of its domain. None if neither has one."""
 
     response: Response | None
 
 
 @dataclass(frozen=True, slots=True)
 class NotFoundBaseline:
-    """The site's answers for paths that cannot exist: two of random names, then one that is also malformed.
+    """The site's responses for paths that cannot exist: two random names, then one that is also malformed.
 
-    The third is left out where nothing came.
+    The third is missing if it got no response.
     """
 
     answers: tuple[Response, ...]
@@ -149,11 +149,11 @@ class NotFoundBaseline:
 
 @dataclass(frozen=True, slots=True)
 class PathAnswer:
-    """The answer of a path where a sensitive file may be; the body is not kept. No redirect was followed.
+    """The response for a path where a sensitive file may be. The body is not kept, no redirect was followed.
 
-    `is_exposed`: it came with status 200, proved by its content to be such a file, and unlike what the site
-    answers for files that do not exist. `excerpt` then names what proved it, masked, without any value.
-    `status` is None where nothing came, or nothing to compare it with, for the reason in `error`.
+    `is_exposed`: status 200, the content proves it to be such a file, and it differs from the site's responses
+    for files that do not exist. `excerpt` then names the proof, masked, without any value.
+    `status` is None if no response came, or no baseline to compare it with; `error` says why.
     """
 
     path: str
@@ -167,20 +167,20 @@ class PathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class Exposure:
-    """The paths that were asked for, by the check ID of their family."""
+    """The responses for the paths of sensitive files, by the check ID of their family."""
 
     families: Mapping[str, tuple[PathAnswer, ...]]
 
 
 @dataclass(frozen=True, slots=True)
 class SourceMaps:
-    """What lies where the maps of the page's own scripts are, or are usual."""
+    """The responses for the source maps of the page's own scripts, at the named or the usual place."""
 
     answers: tuple[PathAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class AssetDirectories:
-    """The answers of the folders that hold the page's own assets, as far as any came."""
+    """The responses of the folders that hold the page's own assets, as far as any came."""
 
     answers: tuple[Response, ...]

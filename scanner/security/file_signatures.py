@@ -1,7 +1,7 @@
-"""Signatures of files: the body in, what proves it to be such a file out, or None.
+"""Signatures of files: functions that take a body and return the proof that it is such a file, or None.
 
-A signature wants the whole form of a file, not a quotation: an article about such files holds their lines, too.
-What is returned names keys, sections and formats, and never a value.
+A signature matches the form of the whole file, not a quotation: articles about such files contain their lines, too.
+The proof names keys, sections and formats, and never a value.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ IS_SECRET = re.compile(
     r"|(?<!PUBLIC)_KEY$",
     re.IGNORECASE,
 )
-# No value, or one that is put in or read elsewhere.
+# No value, or a placeholder for one that is inserted or read from elsewhere.
 PLACEHOLDER = re.compile(r"|null|none|<.*>|\$\{.*\}|\{\{.*\}\}|(?:your|insert)[-_ ].*", re.IGNORECASE)
 
 GIT_SECTION = re.compile(r'\[([a-z][a-z0-9.-]*)(?: "[^"]*")?\]', re.IGNORECASE)
@@ -64,7 +64,7 @@ PHP_VERSION = re.compile(r"PHP Version(?:</td><td class=\"v\">|\s|</?\w+>)*(\d+\
 STATUS_TITLE = re.compile(
     r"<title>\s*(Apache Status|(?:Apache )?Server (?:Status|Information))\b[^<]{0,80}</title>", re.I
 )
-# Others have pages of such a title, and servers of games a version.
+# The title alone proves nothing: other software has pages with such a title, and game servers show a version.
 STATUS_BODY = re.compile(
     r"<h1[^>]{0,100}>\s*Apache Server (?:Status|Information)\b|Server Version:\s*(?:<[^>]{1,100}>\s*){0,4}Apache\b"
 )
@@ -90,13 +90,13 @@ LOG_STARTS = (
     r"[A-Z], \[\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d",  # Ruby
 )
 LOG_LINE = re.compile("|".join(LOG_STARTS))
-# What belongs to the entry above: stack frames, dumped values.
+# Lines that belong to the entry above: stack frames, dumped values.
 LOG_REST = re.compile(r"\s|#\d+ |\[|[\]})\"']|Stack trace:|Caused by:|--")
 
 SPEC_START = re.compile(rb'\s*\{\s*"(?:swagger|openapi)"\s*:\s*"[23]\.\d')
 MAP_START = re.compile(rb'\s*\{(?:[^{}]{0,400},)?\s*"version"\s*:\s*3\b')
 MAP_BODY = re.compile(rb'"sources"\s*:\s*\[\s*"|"mappings"\s*:\s*"[A-Za-z0-9+/,;]{20}')
-# What Spring Boot exposes by default.
+# Endpoints that Spring Boot exposes by default.
 HARMLESS_ENDPOINTS = re.compile(r"health(?:-.*)?|info")
 HEALTH_ONLY = "an index of nothing but health and info"
 
@@ -130,7 +130,7 @@ def hg_requires(body: bytes) -> str | None:
 
 
 def env_file(body: bytes) -> str | None:
-    """At least two assignments, one of them of a secret, and nearly nothing else (a value may have many lines)."""
+    """Match at least two assignments, one of a secret, and hardly anything else (a value may have many lines)."""
     lines = [line for line in _lines(body) if not line.lstrip().startswith("#")]
     pairs = [found.groups() for line in lines if (found := ASSIGNMENT.fullmatch(line.strip()))]
     secret = [name for name, value in pairs if IS_SECRET.search(name) and not _is_placeholder(value)]
@@ -173,7 +173,7 @@ def git_credentials(body: bytes) -> str | None:
 
 
 def archive(body: bytes) -> str | None:
-    """A ZIP, a tar archive, or a gzip file that is not a page compressed by mistake."""
+    """Match a ZIP, a tar archive, or a gzip file that is not a page compressed by mistake."""
     if body.startswith(b"PK\x03\x04"):
         return "the magic number of a ZIP archive"
     if body[TAR_MAGIC_AT : TAR_MAGIC_AT + 5] == b"ustar":
@@ -200,7 +200,7 @@ def sqlite(body: bytes) -> str | None:
 
 
 def php_source(body: bytes) -> str | None:
-    """PHP that was not run, with settings in it; or Vim's swap file of one."""
+    """Match PHP source with settings that was sent instead of run, or Vim's swap file of it."""
     is_swap = body.startswith(SWAP_MAGIC)
     if not is_swap and not _text(body[:200]).lstrip().startswith("<?php"):
         return None
@@ -232,7 +232,7 @@ def actuator(body: bytes) -> str | None:
     links = content.get("_links")
     if not isinstance(links, dict) or not isinstance(links.get("self"), dict):
         return None
-    # Other APIs have links, too; this one's own lead to itself.
+    # Other APIs have links, too, but only the actuator's own link ends so.
     if not str(links["self"].get("href")).rstrip("/").endswith("/actuator"):
         return None
     names = [str(name) for name in links if name != "self"]
@@ -260,7 +260,7 @@ def log_file(body: bytes) -> str | None:
         return None
     entries = sum(1 for line in lines if LOG_LINE.match(line))
     if entries + sum(1 for line in lines if LOG_REST.match(line)) < 0.6 * len(lines):
-        return None  # prose that quotes one
+        return None  # prose that quotes a log
     return f"{entries} log {'entry' if entries == 1 else 'entries'} at the beginning"
 
 
@@ -284,7 +284,7 @@ def graphql_schema(body: bytes) -> str | None:
 
 
 def source_map(body: bytes) -> str | None:
-    """A source map (ECMA-426), also its beginning only."""
+    """Match a source map (ECMA-426), even if the body has only its beginning."""
     body = body[body.find(b"\n") + 1 :] if body.startswith(b")]}'") else body
     content = _json(body)
     if content is None:
@@ -300,7 +300,7 @@ def source_map(body: bytes) -> str | None:
 
 
 def is_html(body: bytes) -> bool:
-    """Whether it looks like markup for people, whatever its type; XML of other kinds is not."""
+    """Return True if the body looks like an HTML page, regardless of its media type. Other XML does not."""
     start = body[:1024].lstrip(b"\xef\xbb\xbf \t\r\n")
     while start.startswith(b"<!--") and b"-->" in start:
         start = start.partition(b"-->")[2].lstrip()
@@ -312,14 +312,14 @@ def has_markup(body: bytes) -> bool:
 
 
 def _text(body: bytes) -> str:
-    """The text; SQL Server and editors on Windows write UTF-16."""
+    """Decode the body. SQL Server and editors on Windows write UTF-16."""
     if body.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
         return body.decode("utf-16", "replace")
     return body.removeprefix(codecs.BOM_UTF8).decode("utf-8", "replace")
 
 
 def _lines(body: bytes) -> list[str]:
-    """The first lines that are not blank, each cut; none where it is no text."""
+    """Return the first lines that are not blank, each cut. Empty if the body is not text."""
     text = _text(body)
     if "\0" in text:
         return []
@@ -327,7 +327,7 @@ def _lines(body: bytes) -> list[str]:
 
 
 def _json(body: bytes) -> object:
-    """The parsed content; None where it is no JSON, or not all of it."""
+    """Return the parsed content. None if it is not JSON, or only a part of it."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError):
@@ -335,7 +335,7 @@ def _json(body: bytes) -> object:
 
 
 def _is_ini(lines: Sequence[str]) -> bool:
-    """Whether nearly all lines are those of an INI file, the first of them a section's."""
+    """Return True if nearly all lines are those of an INI file and the first is a section."""
     fitting = sum(1 for line in lines if INI_LINE.match(line.strip()))
     first = next((line.strip() for line in lines if not line.lstrip().startswith(("#", ";"))), "")
     return GIT_SECTION.match(first) is not None and fitting >= 0.8 * len(lines)

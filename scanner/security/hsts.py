@@ -27,12 +27,12 @@ PRELOADED_SUFFIXES = frozenset(
 
 
 class BadHsts(ValueError):
-    """The field breaks its grammar, so browsers ignore all of it."""
+    """Raised for a field that breaks its grammar, so that browsers ignore all of it."""
 
 
 @dataclass(frozen=True, slots=True)
 class Hsts:
-    """A valid policy; `max_age_s` in seconds."""
+    """A valid HSTS policy; `max_age_s` in seconds."""
 
     max_age_s: int
     include_subdomains: bool = False
@@ -40,7 +40,7 @@ class Hsts:
 
 
 def parse_hsts(value: str) -> Hsts:
-    """One field line as a policy. Names know no case, values may be quoted, unknown directives are ignored.
+    """Parse one field line. Names ignore case, values may be quoted, unknown directives are ignored.
 
     Raises `BadHsts`, whose text says what is wrong.
     """
@@ -52,17 +52,17 @@ def parse_hsts(value: str) -> Hsts:
         raise BadHsts("its max-age is not a number of seconds")
     if directives.get("includesubdomains") is not None:
         raise BadHsts("includeSubDomains takes no value")
-    # Beyond 18 digits the number means forever, and Python refuses to read endless ones.
+    # A number beyond 18 digits means forever, and Python refuses to parse very long ones.
     return Hsts(int(max_age.lstrip("0")[:18] or "0"), "includesubdomains" in directives, "preload" in directives)
 
 
 def is_preloaded(host: str) -> bool:
-    """Whether browsers use https for the host because of its top-level domain."""
+    """Return True if browsers use https for the host because its top-level domain is preloaded."""
     return host.rpartition(".")[2] in PRELOADED_SUFFIXES
 
 
 def preload_faults(policy: Hsts) -> list[str]:
-    """What keeps a policy out of browsers' preload list (hstspreload.org), as clauses."""
+    """Return the reasons, as clauses, why browsers' preload list (hstspreload.org) rejects a policy."""
     faults = [] if policy.include_subdomains else ["includeSubDomains is missing"]
     if policy.max_age_s < A_YEAR_S:
         faults.append(f"max-age is {policy.max_age_s}, below a year ({A_YEAR_S} s)")
@@ -70,7 +70,7 @@ def preload_faults(policy: Hsts) -> list[str]:
 
 
 def valid_policy(headers: Headers) -> Hsts | None:
-    """The policy that browsers read from a response, None for none: of several lines, the first counts."""
+    """Return the policy that browsers read from a response, or None. The first of several lines counts."""
     values = headers.all(HEADER)
     try:
         return parse_hsts(values[0]) if values else None

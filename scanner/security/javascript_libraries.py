@@ -1,6 +1,6 @@
-"""Common JavaScript libraries: which one a script is, by its address or opening comment, and what is known of it.
+"""Common JavaScript libraries: recognition by a script's address or opening comment, and known vulnerabilities.
 
-The data (`javascript_libraries.json`) are facts from CVE records; it says when they were collected.
+The data (`javascript_libraries.json`) are facts from CVE records; the file says when they were collected.
 `manage.py refresh_libraries` brings them up to date.
 """
 
@@ -21,15 +21,16 @@ BANNER_CHARACTERS = 64 * 1024
 MAX_ADDRESS = 2048
 MAX_LIBRARIES = 10
 
-# Of what follows a hyphen, only these belong to the version: `-min`, `-dist`, `-patched` do not.
+# After a hyphen, only these suffixes belong to the version; `-min`, `-dist`, `-patched` do not.
 _VERSION = r"(\d{1,4}\.\d{1,4}\.\d{1,6}(?:-(?:wp|(?:alpha|beta|rc|pre|next|dev)[.-]?\d{0,4}))?)"
-# Opening comments, so that “needs jQuery v1.7.2” in the middle of one does not count.
+# An opening comment, so that “needs jQuery v1.7.2” in the middle of one does not match.
 _OPENING = r"(?:/\*[!*]{0,80}|//!?)[\s*!]{0,20}(?:@(?:license|preserve)[\s*]{1,10})?"
-# And so that “jQuery v1.7.2 or later” does not: a banner goes on with a licence, an address, or not at all.
+# The end of a banner, so that “jQuery v1.7.2 or later” does not match: after the version comes a licence, an address or
+# nothing.
 _CLOSING = r"(?=[ \t]{0,4}(?:[|(<*\r\n]|\Z|jquery\.com|copyright)|[ \t]{1,4}-)"
 _SUFFIXES = r"(?:[.-](?:slim|min|bundle|full|esm|umd|global|prod|core|custom|pack|dist))*"
 
-# Other names of a library's folder or file; on npm they are other packages.
+# Other names of a library's folder or file. On npm these names are other packages.
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "angular": ("angularjs", "angular.js"),
     "chart.js": ("chart",),
@@ -43,13 +44,16 @@ ALIASES: Mapping[str, tuple[str, ...]] = {
     "underscore": ("underscore.js",),
     "video.js": ("videojs", "video"),
 }
-# Words that any site's own file or folder may have; they count only in the library's folder.
+# Words that a site's own files or folders may have, too. They count only in the library's folder.
 COMMON_WORDS = frozenset({"chart", "video"})
 
 
 @dataclass(frozen=True, slots=True)
 class Vulnerability:
-    """Versions from `introduced` to before `fixed`; up to `last` where it was never fixed, without end if neither."""
+    """A vulnerability of the versions from `introduced` to before `fixed`.
+
+    If it was never fixed, `last` is the last version that has it; None means all later versions.
+    """
 
     id: str
     introduced: str
@@ -67,7 +71,7 @@ class Vulnerability:
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """A library of the data. `package` is its name on npm."""
+    """A library of the data file. `package` is its name on npm."""
 
     package: str
     name: str
@@ -93,18 +97,21 @@ class _Data:
 
 
 def as_of() -> str:
-    """The day to which the data go, such as 2025-04-30."""
+    """Return the day to which the data are up to date, such as 2025-04-30."""
     return _data().as_of
 
 
 def by_address(url: str) -> UsedLibrary | None:
-    """What an address names: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`; None for nothing."""
+    """Recognize a library by an address. None if it names none.
+
+    Examples: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`.
+    """
     try:
         parsed = ada_url.URL(url[:MAX_ADDRESS])
     except ValueError:
         return None
     data = _data()
-    # WordPress names its own copies' versions in the query; elsewhere `ver` is anything.
+    # WordPress gives the version of its own copies in the query. Elsewhere `ver` may mean anything.
     path = parsed.pathname
     if "/wp-includes/js/" in path and (ver := re.match(rf"\?ver={_VERSION}\Z", parsed.search)):
         path = re.sub(r"(?:\.min)?\.js\Z", f"-{ver[1]}.js", path)
@@ -112,7 +119,7 @@ def by_address(url: str) -> UsedLibrary | None:
         name = found["file"] or found["package"] or found["inside"]
         version = found["file_version"] or found["package_version"] or found["folder_version"]
         library = data.by_name[name]
-        # WordPress fixes its own old jQuery without a new number.
+        # WordPress fixes its own old jQuery without a new version number.
         if not version.endswith("-wp") and _is_named(found, library, path, data):
             return UsedLibrary(library, version)
     return None
@@ -129,7 +136,7 @@ def _is_named(found: re.Match[str], library: Library, path: str, data: _Data) ->
 
 
 def by_banner(text: str) -> list[UsedLibrary]:
-    """The libraries that a script's comments name; bundles have several."""
+    """Return the libraries that a script's comments name. Bundles have several."""
     found: dict[tuple[str, str], UsedLibrary] = {}
     start = text[:BANNER_CHARACTERS]
     for pattern, library in _data().banners:
@@ -140,7 +147,7 @@ def by_banner(text: str) -> list[UsedLibrary]:
 
 
 def version_key(version: str) -> tuple[int, ...]:
-    """For comparisons: three numbers, then 0 for a pre-release and 1 for the release itself."""
+    """Return a version as a sort key: three numbers, then 0 for a pre-release or 1 for a release."""
     release, hyphen, _ = version.partition("-")
     numbers = [int(part) for part in release.split(".") if part.isdecimal()][:3]
     return (*numbers, *[0] * (3 - len(numbers)), 0 if hyphen else 1)

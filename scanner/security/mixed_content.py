@@ -1,4 +1,4 @@
-"""Which requests of a page go over plain HTTP (W3C Mixed Content, section 3; HTML, "form submission")."""
+"""Mixed content: the requests of a page over plain HTTP (W3C Mixed Content, section 3; HTML, "form submission")."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scanner.page.references import Reading, candidates
 
 @dataclass(frozen=True, slots=True)
 class InsecureResource:
-    """A sub-resource over http. `passive`: browsers may upgrade it or show it; otherwise they block it."""
+    """A sub-resource over http. `passive`: browsers may upgrade or show it; they block all others."""
 
     element: str
     url: str
@@ -30,7 +30,7 @@ class InsecureForm:
     password: bool
 
 
-# (elements, attribute, passive). An image chosen from `srcset` is not upgradeable: it is blocked.
+# (elements, attribute, passive). An image chosen from `srcset` can't be upgraded: it is blocked.
 SOURCES = (
     ("script", "src", False),
     ("iframe", "src", False),
@@ -52,7 +52,7 @@ SOURCES = (
 MAX_REFERENCES = 20_000
 MAX_SOURCE_SET = 64 * 1024  # characters
 SOURCE_SETS = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
-# What a `<link>` fetches by its relation; other relations are mere links.
+# Link relations that fetch something. All other relations are mere links.
 ACTIVE_RELATIONS = frozenset({"stylesheet", "manifest", "modulepreload"})
 PASSIVE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
 PASSIVE_DESTINATIONS = frozenset({"image", "audio", "video"})
@@ -60,7 +60,7 @@ JAVASCRIPT_TYPES = ("javascript", "ecmascript", "jscript", "livescript")
 
 
 def insecure_resources(document: Document) -> list[InsecureResource]:
-    """Every sub-resource that the markup itself loads over http, active ones first."""
+    """Return every sub-resource that the markup itself loads over http, active ones first."""
     found = [
         InsecureResource(element, url, passive)
         for element, reference, passive in itertools.islice(_references(document), MAX_REFERENCES)
@@ -70,10 +70,10 @@ def insecure_resources(document: Document) -> list[InsecureResource]:
 
 
 def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
-    """Every form that sends to http, itself or by a submit button of its own.
+    """Return every form that submits to http, by its action or by a submit button's own.
 
-    `address` is the document's URL: where a form without an action sends to, and where the page itself came
-    over http, this machine's own addresses are no exception.
+    `address` is the document's URL. A form without an action submits to it. If it is http itself, http addresses of
+    this machine are no exception.
     """
     fields: dict[int | str, list[LexborNode]] = {}
     for field in live(document, "input, button"):
@@ -108,7 +108,7 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
         for node in live(document, selector):
             value = attribute(node, name)
             if value is not None and value.strip() and _is_loaded(node):
-                # A request with CORS is never upgraded (`crossorigin`).
+                # Browsers never upgrade a request with CORS (`crossorigin`).
                 yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
     for selector, name in SOURCE_SETS:
         for node in live(document, selector):
@@ -122,7 +122,7 @@ def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
 
 
 def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
-    """What `<style>` and `style` load. Images there are asked for as those of `<img>` are, so they are upgraded."""
+    """Yield the addresses that `<style>` and `style` load. Browsers upgrade their images like those of `<img>`."""
     reading = Reading()
     for node in live(document, "style"):
         inside = style_references(reading.take(node.text()), reading.allowance)
@@ -134,7 +134,7 @@ def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
 
 
 def _is_loaded(node: LexborNode) -> bool:
-    """A script of another type is data, and not fetched (HTML, "prepare the script element")."""
+    """Return False for a script of another type: it is data and not fetched (HTML, "prepare the script element")."""
     if node.tag != "script":
         return True
     kind = (attribute(node, "type") or "").strip().lower()
@@ -142,7 +142,7 @@ def _is_loaded(node: LexborNode) -> bool:
 
 
 def _link_category(node: LexborNode) -> bool | None:
-    """Whether what the link loads is passive; None when it loads nothing."""
+    """Return True if the link loads passive content, False if active, None if it loads nothing."""
     relations = frozenset((attribute(node, "rel") or "").lower().split())
     if "stylesheet" in relations and attribute(node, "disabled") is None:
         return False
@@ -157,7 +157,7 @@ def _link_category(node: LexborNode) -> bool | None:
 
 
 def _actions(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
-    """Where a form may send to: without an action to the document's address, with a dialog nowhere."""
+    """Yield the addresses that a form may submit to: without an action the document's, for method=dialog none."""
     if (attribute(form, "method") or "").strip().lower() != "dialog":
         yield (attribute(form, "action") or "").strip() or address
     for button in fields:

@@ -1,4 +1,4 @@
-"""Private IP addresses in text: RFC 1918, RFC 3927 and RFC 4193, RFC 4291; not what only looks like one."""
+"""Private IP addresses in text (RFC 1918, RFC 3927, RFC 4193, RFC 4291), told apart from version numbers."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ NETWORKS = tuple(
     ipaddress.ip_network(each)
     for each in ("10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "169.254.0.0/16", "fc00::/7", "fe80::/10")
 )
-# Defaults of routers, virtual machines, containers and clouds: pages about them disclose nothing of this network.
+# Default addresses of routers, virtual machines, containers and clouds. They disclose nothing about this network.
 WELL_KNOWN = frozenset(
     {"192.168.0.1", "192.168.1.1", "192.168.1.254", "192.168.0.254", "192.168.2.1", "192.168.100.1", "192.168.178.1"}
     | {"192.168.8.1", "192.168.10.1", "192.168.50.1", "10.0.0.1", "10.0.0.138", "10.1.1.1", "169.254.169.254"}
@@ -19,20 +19,20 @@ WELL_KNOWN = frozenset(
     | {"192.168.88.1", "192.168.56.1", "192.168.99.100", "192.168.122.1", "172.17.0.1", "10.0.1.1", "10.0.2.2"}
 )
 OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-# Not a piece of a longer number or name, nor a range (10.0.0.0/8).
+# An address must not be part of a longer number or name, nor a range (10.0.0.0/8).
 V4 = rf"(?<![\w.-])(?:10|172|192|169)(?:\.{OCTET}){{3}}(?![\w-]|\.\d|/\d{{1,2}}(?!\w))"
 V6 = r"(?<![\w:.])f(?:[cd][0-9a-f]{2}|e[89ab][0-9a-f]):[0-9a-f:]{2,40}(?![\w:]|/\d)"
 ADDRESS = re.compile(rf"{V4}|{V6}", re.IGNORECASE)
 IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})", re.IGNORECASE)
 QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]", re.IGNORECASE)
 BEFORE = 40
-MAX_MATCHES = 10_000  # of a text
+MAX_MATCHES = 10_000  # per text
 VERSION_BEFORE = re.compile(
     r"(?:\b(?:v|ver|versions?|release[sd]?|build|rev(?:ision)?|firmware|update|upgrade[ds]?(?: to)?|fileversion)"
     r"|[\w)]/)[\s\"':=#.,(]{0,6}$",
     re.IGNORECASE,
 )
-# Words that make an address of four numbers in prose.
+# Words that, before four numbers in prose, show them to be an address.
 ADDRESS_BEFORE = re.compile(
     r"\b(?:ips?|addr(?:ess(?:es)?)?|host(?:name)?|server|node|gateway|proxy|backend|upstream|dns|ping|ssh|client|peer"
     r"|subnet|network|via|from|at|on|by)\b[^\w\n]{0,10}$",
@@ -41,9 +41,9 @@ ADDRESS_BEFORE = re.compile(
 
 
 def in_source(text: str) -> Iterator[str]:
-    """Private addresses in markup and scripts: hosts of URLs, and strings that are an address, not a version.
+    """Yield private addresses in markup and scripts: hosts of URLs, and strings that are addresses, not versions.
 
-    Defaults are left out: manuals link to them.
+    Default addresses are left out, because manuals link to them.
     """
     for found in islice(IN_URL.finditer(text), MAX_MATCHES):
         if _is_telling(found["address"]):
@@ -56,19 +56,19 @@ def in_source(text: str) -> Iterator[str]:
 
 
 def in_fields(text: str) -> Iterator[str]:
-    """Private addresses in text that machines write, such as header fields: anything but version numbers."""
+    """Yield private addresses in text that machines write, such as header fields: all but version numbers."""
     for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         if is_private(found[0]) and not VERSION_BEFORE.search(text, max(0, found.start() - BEFORE), found.start()):
             yield found[0]
 
 
 def in_prose(text: str) -> Iterator[str]:
-    """Private addresses in text for people: those that are meant as addresses, and are not a default."""
+    """Yield private addresses in text for people: those meant as addresses, without default addresses."""
     for found in islice(ADDRESS.finditer(text), MAX_MATCHES):
         before = max(0, found.start() - BEFORE)
         if not _is_telling(found[0]) or VERSION_BEFORE.search(text, before, found.start()):
             continue
-        # 10.1.2.3 may be a version; the other networks, with a port or as IPv6, can hardly be.
+        # 10.1.2.3 may be a version. Addresses of other networks, with a port or of IPv6 hardly can be.
         has_port = re.match(r":\d{2,5}\b", text[found.end() : found.end() + 6])
         if not found[0].startswith("10.") or has_port or ADDRESS_BEFORE.search(text, before, found.start()):
             yield found[0]
@@ -79,7 +79,7 @@ def _is_telling(address: str) -> bool:
 
 
 def is_private(address: str) -> bool:
-    """Whether it is an address of a private or link-local network, and not a network's own."""
+    """Return True for an address in a private or link-local network, unless IPv4 and ending in .0 or .255."""
     try:
         parsed = ipaddress.ip_address(address)
     except ValueError:

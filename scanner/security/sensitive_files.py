@@ -1,6 +1,6 @@
-"""Where sensitive files are usual: families of paths, and the signature of each file.
+"""Sensitive files: the paths where they usually are, in families, and the signature of each file.
 
-Neither a path nor a media type proves a file; only its content does.
+Neither a path nor a media type proves a file. Only its content does.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from scanner.page.registrable_domain import site_of
 from scanner.page.soft_404 import media_type
 from scanner.security import file_signatures as signatures
 
-# Signatures are at the beginning of files; JSON has to be read to its end.
+# Signatures are at the beginning of files. JSON must be read to its end.
 START_BYTES = 64 * 1024
 JSON_BYTES = 512 * 1024
 HTML_TYPES = frozenset({"text/html", "application/xhtml+xml"})
@@ -26,12 +26,12 @@ FileSignature = Callable[[bytes], str | None]
 
 @dataclass(frozen=True, slots=True)
 class SensitiveFile:
-    """A path, and the function that returns what proves a body to be that file, or None."""
+    """A path and the signature of its file: a function that returns the proof that a body is the file, or None."""
 
     path: str
     signature: FileSignature
     max_bytes: int = START_BYTES
-    is_page: bool = False  # it is HTML, where others are not
+    is_page: bool = False  # the file itself is HTML, unlike the others
 
 
 def _files(
@@ -40,7 +40,7 @@ def _files(
     return tuple(SensitiveFile(path, signature, max_bytes, is_page) for path in paths)
 
 
-# By check ID. Where many paths are usual, those that the lists of public scanners have in common.
+# By check ID. Of many usual paths, only those that the lists of public scanners have in common.
 FAMILIES: Mapping[str, tuple[SensitiveFile, ...]] = {
     "exposed-git": (
         *_files(signatures.git_config, "/.git/config"),
@@ -100,7 +100,7 @@ FAMILIES: Mapping[str, tuple[SensitiveFile, ...]] = {
 
 
 def files_of(host: str) -> dict[str, tuple[SensitiveFile, ...]]:
-    """The families for a host: its domain put in; an address has none, and no files named after one."""
+    """Return the families for a host, with its domain inserted. IP addresses have no files named after a domain."""
     domain = site_of(host)
     try:
         ipaddress.ip_address(domain)
@@ -117,9 +117,9 @@ def files_of(host: str) -> dict[str, tuple[SensitiveFile, ...]]:
 
 
 def identify(file: SensitiveFile, response: Response) -> str | None:
-    """What proves that the answer is the file: status 200, no markup where none belongs, and its content.
+    """Return the proof that the response is the file: status 200, no HTML where none belongs, and its content.
 
-    A media type of HTML is no markup: servers send it by default for files that they do not know.
+    A media type of HTML alone is no proof of HTML: servers send it by default for types that they do not know.
     """
     if response.status != 200 or not response.body:
         return None

@@ -1,4 +1,4 @@
-"""What stands against the URL that a page names as its canonical one."""
+"""Faults of the URL that a page names as its canonical one."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from scanner.seo.hreflang import Alternates
 
 
 def target_fault(page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime) -> str | None:
-    """Why the canonical `url` can't stand for another page, as the end of a sentence; None where it can."""
+    """Return why the canonical `url` can't stand for this page, as the end of a sentence. None if it can."""
     own, other = ada_url.URL(page.target.url), ada_url.URL(url)
     if is_same_site(own.hostname, other.hostname) and is_root(other) and not is_front_page(own):
         return "is the front page, so this page is left out of the index"

@@ -1,4 +1,4 @@
-"""SEO checks."""
+"""Score caps of SEO."""
 
 from scanner.scoring import Cap
 

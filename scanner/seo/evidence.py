@@ -1,4 +1,4 @@
-"""What the probes of SEO scans get from the site, beside the page."""
+"""Evidence that the probes of SEO scans get from the site, in addition to the page."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scanner.page.evidence import Document, Page
 
 @dataclass(frozen=True, slots=True)
 class PageAnswer:
-    """What a URL answers that the page names; no redirect was followed. No `page` and an `error`: nothing came."""
+    """Response of a URL that the page names; no redirect was followed. No `page` and an `error`: no response came."""
 
     url: str | None = None
     page: Page | None = None
@@ -20,19 +20,19 @@ class PageAnswer:
 
 @dataclass(frozen=True, slots=True)
 class CanonicalAnswer(PageAnswer):
-    """That of the canonical URL; `url` is None where there is none, or no single one, or it is the page's own."""
+    """Response of the canonical URL. `url` is None if there is none, several differ, or it is the page's own."""
 
 
 @dataclass(frozen=True, slots=True)
 class AlternateAnswers:
-    """The language versions that were fetched, the page itself not among them."""
+    """The language versions that were fetched, without the page itself."""
 
     answers: tuple[PageAnswer, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class MissingPathAnswer:
-    """What the site answers for a path beside the page's that nothing lies at; None where that was not asked."""
+    """Response for a path next to the page's where nothing is. None if it was not requested."""
 
     path: str = ""
     response: Response | None = None
@@ -40,7 +40,7 @@ class MissingPathAnswer:
 
 @dataclass(frozen=True, slots=True)
 class SocialImage:
-    """The status of the image for sharing; None where there is none, or nothing came, and `error` says why."""
+    """Status of the image for sharing. None if there is no image, or if no response came; then `error` says why."""
 
     status: int | None = None
     error: str = ""
@@ -48,9 +48,9 @@ class SocialImage:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswer:
-    """What came from where a link leads. `is_broken` is None where that proves nothing.
+    """Result of checking one link. `is_broken` is None if the response proves nothing.
 
-    `status` is that of the end of its redirects; None where nothing came, and `error` says why.
+    `status` is that of the end of its redirects, or None if no response came; then `error` says why.
     """
 
     url: str
@@ -62,7 +62,7 @@ class LinkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswers:
-    """The links that were checked, and how many might have been; `stopped` says why some of them were left."""
+    """Results of the links that were checked, and how many links there were. `stopped` says why some were left out."""
 
     answers: tuple[LinkAnswer, ...] = ()
     internal: int = 0

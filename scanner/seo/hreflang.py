@@ -1,4 +1,4 @@
-"""The language versions that a page names (Google Search Central, "localized versions of your pages")."""
+"""Language versions that a page names (Google Search Central, "localized versions of your pages")."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ X_DEFAULT = "x-default"
 MAX_ALTERNATES = 500
 TAG = re.compile(r"(?P<language>[a-z]{2,3})(?:-(?P<script>[a-z]{4}))?(?:-(?P<region>[a-z]{2}))?", re.IGNORECASE)
 UN_REGION = re.compile(r"[a-z]{2,3}-(\d{3})", re.IGNORECASE)
-# ISO 3166-1 leaves these to whoever wants to use them.
+# Codes that ISO 3166-1 leaves for private use.
 PRIVATE = re.compile(r"AA|Q[M-Z]|X[A-Z]|ZZ")
-# Codes that ISO 3166-1 only reserves, or has withdrawn; the registry of language tags knows them.
+# Codes that ISO 3166-1 only reserves, or has withdrawn. The registry of language tags has them.
 NO_COUNTRIES = frozenset(
     "AC AN BU CP CS DD DG EA EU EZ FX IC NT SU TA TP UK UN XK YD YU ZR".split()  # noqa: SIM905
 )
@@ -26,7 +26,7 @@ NO_COUNTRIES = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Alternate:
-    """One `rel=alternate` link with a language: its code as written, and its URL in the form of `same_escapes`."""
+    """One `rel=alternate` link with a language: its code as written, its URL in the form of `same_escapes`."""
 
     code: str
     url: str | None
@@ -34,24 +34,24 @@ class Alternate:
 
     @property
     def is_default(self) -> bool:
-        """Whether it is for all languages that have no version of their own."""
+        """True if it is the version for all languages that have none of their own."""
         return self.code.lower() == X_DEFAULT
 
 
 @dataclass(frozen=True, slots=True)
 class Alternates:
-    """The page's language versions, itself among them if it names itself: those in the head, then in Link headers."""
+    """Language versions of a page, also the page itself if it lists itself: first in the head, then in Link headers."""
 
     links: tuple[Alternate, ...] = ()
 
     @property
     def by_url(self) -> Mapping[str, Alternate]:
-        """Those with an http(s) URL, the last of each."""
+        """The versions with an http(s) URL, by URL. If several have the same URL, the last counts."""
         return {each.url: each for each in self.links if each.url is not None}
 
 
 def read_alternates(page: Page, document: Document) -> Alternates:
-    """The first 500 language versions of a page."""
+    """Read the first 500 language versions of a page."""
     found = (
         Alternate((each.attributes["hreflang"] or "").strip(), each.url and same_escapes(each.url), each)
         for each in related_links(page, document, "alternate")
@@ -61,7 +61,7 @@ def read_alternates(page: Page, document: Document) -> Alternates:
 
 
 def code_fault(code: str) -> str | None:
-    """Why search engines do not understand a code, as a clause; None where they do."""
+    """Return why search engines do not understand a code, as a clause. None if they do."""
     if code.lower() == X_DEFAULT:
         return None
     matched = TAG.fullmatch(code)

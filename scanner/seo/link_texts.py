@@ -1,4 +1,4 @@
-"""Generic link texts, which do not describe where the link leads, by language."""
+"""Generic link texts, by language: texts that do not describe where the link leads."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from selectolax.lexbor import LexborNode
 
 from scanner.page.markup import MAX_DEPTH, attribute
 
-MAX_LENGTH = 40  # of a phrase, in characters
+MAX_LENGTH = 40  # per phrase, in characters
 ENGLISH = "en"
 
 
@@ -16,7 +16,7 @@ def _phrases(text: str) -> frozenset[str]:
     return frozenset(" ".join(text.split()).split(" | "))
 
 
-# In the form of `_normal`. By the primary subtag of BCP 47.
+# By primary subtag of BCP 47. The phrases are in the form that `_normal` returns.
 PHRASES: dict[str, frozenset[str]] = {
     "en": _phrases("""
         click here | click this | click this link | click | here | right here | this | this link | this page |
@@ -106,7 +106,10 @@ EDGES = re.compile(r"^[\W_]+|[\W_]+$")
 
 
 def _is_plain_everywhere(phrase: str) -> bool:
-    """Several words, or a script that few languages share, can't mean a thing elsewhere; “mer” is the French sea."""
+    """Return True if the phrase means the same on pages in any language. “mer” does not: it is the French sea.
+
+    Several words do, and so does a script that few languages share.
+    """
     return " " in phrase or "'" in phrase or phrase[0] >= "\u2e80"
 
 
@@ -116,10 +119,10 @@ ANY_SINGLE = frozenset[str]().union(*SINGLE.values())
 
 
 def is_generic(name: str, node: LexborNode) -> bool:
-    """Whether a link's name describes nothing, in the language that the link is in.
+    """Return True if the link's name is a generic phrase of the language that the link is in.
 
     Pages often declare another language than that of their text, so phrases that mean the same in every language
-    count everywhere. A text in no declared language is held against the English ones.
+    count everywhere. Text without a declared language is compared with the English phrases.
     """
     if len(name) > 2 * MAX_LENGTH:
         return False
@@ -130,7 +133,7 @@ def is_generic(name: str, node: LexborNode) -> bool:
 
 
 def language_of(node: LexborNode) -> str:
-    """The primary subtag of the nearest lang attribute; English where there is none (HTML, "language")."""
+    """Return the primary subtag of the nearest lang attribute, or English if there is none (HTML, "language")."""
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:

@@ -1,4 +1,4 @@
-"""Metadata for search engines and social networks: titles, descriptions, cards, and what is outside the head."""
+"""Metadata for search engines and social networks: titles, descriptions, cards, and metadata outside the head."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scanner.page.evidence import Document
 from scanner.page.markup import attribute, enclosing, live
 
 METADATA = "title, link[rel][href], meta[name][content]"
-# Advance widths of Arial in thousandths of its size, by character; what is not among them has the room of a figure.
+# Advance widths of Arial in thousandths of the font size, by character. All others count as wide as a digit.
 ARIAL = {
     character: width
     for width, characters in {
@@ -42,7 +42,7 @@ ARIAL = {
     for character in characters
 }
 FIGURE = 556
-# Google's results on a desktop: a title is one line of Arial in this size.
+# Font size of titles in Google's results on a desktop: one line of Arial.
 TITLE_SIZE_PX = 20
 
 CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots meta", "title"
@@ -50,7 +50,7 @@ CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots 
 
 @dataclass(frozen=True, slots=True)
 class SocialMetadata:
-    """What social networks read when a page is shared (Open Graph, Twitter cards); empty where it is not there."""
+    """Metadata that social networks read when a page is shared (Open Graph, Twitter cards). Empty where missing."""
 
     title: str = ""
     image: str = ""
@@ -62,7 +62,7 @@ class SocialMetadata:
 
 @dataclass(frozen=True, slots=True)
 class ElementOutsideHead:
-    """A piece of metadata in the body: one of the kinds above, and its markup."""
+    """A metadata element in the body: one of the kinds above, and its markup."""
 
     kind: str
     snippet: str
@@ -70,9 +70,9 @@ class ElementOutsideHead:
 
 @dataclass(frozen=True, slots=True)
 class MetadataOutsideHead:
-    """Titles, canonical and hreflang links, and robots metas that are in the body, in document order.
+    """Titles, canonical and hreflang links, and robots metas in the body, in document order.
 
-    `head_end` is what ended the head where the markup did not: a tag or a text; empty if that is not known.
+    `head_end` is the tag or text that ended the head before its end tag. Empty if that is not known.
     """
 
     elements: tuple[ElementOutsideHead, ...] = ()
@@ -80,12 +80,12 @@ class MetadataOutsideHead:
 
 
 def titles(document: Document) -> Iterator[str]:
-    """The texts of the title elements, those of drawings left out."""
+    """Return the texts of the title elements, without titles of SVG drawings."""
     return (_text(node.text()) for node in live(document, "title") if enclosing(node, "svg") is None)
 
 
 def descriptions(document: Document) -> list[str]:
-    """The contents of the description metas."""
+    """Return the contents of the description metas."""
     return [
         _text(attribute(node, "content"))
         for node in live(document, "meta[name]")
@@ -94,17 +94,17 @@ def descriptions(document: Document) -> list[str]:
 
 
 def width(text: str) -> int:
-    """How many letters of Latin width the text takes: Chinese, Japanese and Korean ones take the room of two."""
+    """Return the width of a text in Latin letters. Chinese, Japanese and Korean characters count as two."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in text)
 
 
 def title_px(text: str) -> int:
-    """About how many pixels a title takes in a list of results: in Arial, each Chinese letter a square."""
+    """Return the approximate width of a title in search results, in pixels of Arial. Chinese letters are square."""
     return round(sum(map(advance, text)) * TITLE_SIZE_PX / 1000)
 
 
 def advance(character: str) -> int:
-    """The room of a character in thousandths of the size of its letters."""
+    """Return the advance width of a character in thousandths of the font size."""
     if unicodedata.category(character) in ("Mn", "Me", "Cf", "Cc"):
         return 0
     if unicodedata.east_asian_width(character) in "WF":
@@ -114,7 +114,7 @@ def advance(character: str) -> int:
 
 
 def read_social_metadata(document: Document) -> SocialMetadata:
-    """The first value of each that is not empty."""
+    """Read the first non-empty value of each property."""
     found: dict[str, str] = {}
     for node in live(document, "meta[content]"):
         content = (attribute(node, "content") or "").strip()
@@ -131,13 +131,13 @@ def read_social_metadata(document: Document) -> SocialMetadata:
 
 
 def metadata_kinds(document: Document) -> list[str]:
-    """The kinds of such metadata that the page has, wherever, in the order of their first element."""
+    """Return the kinds of these metadata anywhere in the page, in the order of their first element."""
     kinds = (_kind(node) for node in live(document, METADATA))
     return list(dict.fromkeys(kind for kind in kinds if kind is not None))
 
 
 def read_metadata_outside_head(document: Document) -> MetadataOutsideHead:
-    """The metadata outside the head, and why it is there."""
+    """Find the metadata outside the head, and what ended the head."""
     found = tuple(
         ElementOutsideHead(kind, (node.html or "")[:1000])
         for node in live(document, METADATA)

@@ -1,4 +1,4 @@
-"""A page as others show it: in a list of search results, and where somebody shares its link."""
+"""Previews of a page: in search results, and where somebody shares its link."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scanner.page.evidence import Document
 from scanner.page.markup import http_address, parse_url
 from scanner.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
 
-# In Google's results on a desktop; a description has two lines, about 160 letters.
+# Google's results on a desktop. A description has two lines, about 160 letters.
 TITLE_PX = 600
 DESCRIPTION_SIZE_PX, DESCRIPTION_PX = 14, 990
 TEXT_LENGTH, URL_LENGTH = 500, 300
@@ -16,7 +16,10 @@ ELLIPSIS = "…"
 
 
 def search_result(document: Document, url: str) -> dict[str, str]:
-    """Title and description as far as there is room for them, the address, and the site's name; empty where missing."""
+    """Return title and description cut to the space of a search result, the address, and the site's name.
+
+    Missing values are empty.
+    """
     social = read_social_metadata(document)
     title = next(titles(document), "")
     description = next(filter(None, descriptions(document)), "")
@@ -29,7 +32,7 @@ def search_result(document: Document, url: str) -> dict[str, str]:
 
 
 def shared_link(document: Document, url: str) -> dict[str, str]:
-    """What networks show of a link, by Open Graph or what they take in its place. The image is an address only."""
+    """Return the preview of a shared link, from Open Graph or its fallbacks. The image is an address only."""
     social = read_social_metadata(document)
     image = http_address(parse_url(social.image, url)) if is_absolute(social.image) else None
     return {
@@ -43,7 +46,7 @@ def shared_link(document: Document, url: str) -> dict[str, str]:
 
 
 def cut(text: str, size_px: int, room_px: int) -> str:
-    """The text, or as many of its words, or letters of a very long one, as have room with an ellipsis behind them."""
+    """Cut a text to a width, with an ellipsis, between words. A very long word is cut inside."""
     if _wide(text, size_px) <= room_px:
         return text
     room = room_px - _wide(ELLIPSIS, size_px)

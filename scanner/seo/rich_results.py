@@ -1,6 +1,6 @@
-"""What Google's rich results require of structured data (Google Search Central, "structured data" by feature).
+"""Required properties of Google's rich results (Google Search Central, "structured data" by feature).
 
-Only what the documents call required; recommended properties are not asked for.
+Only properties that the documents call required; recommended ones are not checked.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from typing import Any
 
 from scanner.seo.structured_data import Graph, Node, types
 
-# A property, or several of which one is enough.
+# A property, or a tuple of properties of which one is enough.
 Required = tuple[str | tuple[str, ...], ...]
 
 REQUIRED: Mapping[str, Required] = {
@@ -32,7 +32,7 @@ REQUIRED: Mapping[str, Required] = {
     "SoftwareApplication": ("name", "offers", ("aggregateRating", "review")),
     "VideoObject": ("name", "thumbnailUrl", "uploadDate"),
 }
-# Subtypes for which the same is asked.
+# Subtypes with the same requirements.
 ALIASES = {
     "MobileApplication": "SoftwareApplication",
     "WebApplication": "SoftwareApplication",
@@ -48,7 +48,7 @@ ALIASES = {
 
 
 def missing_properties(graph: Graph) -> list[tuple[str, str]]:
-    """Type and what is missing, such as ("Product", "offers, review or aggregateRating")."""
+    """Return pairs of a type and a missing property, such as ("Product", "offers, review or aggregateRating")."""
     found: list[tuple[str, str]] = []
     for top in graph.tops:
         node = graph.by_id.get(top["@id"], top) if isinstance(top.get("@id"), str) else top
@@ -60,7 +60,7 @@ def missing_properties(graph: Graph) -> list[tuple[str, str]]:
 
 
 def has_rich_type(graph: Graph) -> bool:
-    """Whether anything on the page could become a rich result that is known here."""
+    """Return True if a node on the page has a type that can become a rich result."""
     return any(ALIASES.get(name, name) in REQUIRED for top in graph.tops for name in types(top))
 
 
@@ -71,7 +71,7 @@ def _missing(node: Node, kind: str, graph: Graph) -> Iterator[str]:
             yield " or ".join([", ".join(names[:-1]), names[-1]]) if len(names) > 1 else names[0]
     if (deeper := DEEPER.get(kind)) is not None:
         yield from deeper(node, graph)
-    # A rating has none of its own: references may go round in circles.
+    # A rating has no rating of its own. Without this check, circular references would never end.
     if kind != "AggregateRating":
         for rating in _nodes(node.get("aggregateRating"), graph):
             yield from (f"aggregateRating.{each}" for each in _missing(rating, "AggregateRating", graph))
@@ -79,7 +79,7 @@ def _missing(node: Node, kind: str, graph: Graph) -> Iterator[str]:
 
 def _breadcrumbs(node: Node, graph: Graph) -> Iterator[str]:
     items = _nodes(node.get("itemListElement"), graph)
-    # JSON-LD has no order but the positions; the last crumb is the page itself.
+    # In JSON-LD only `position` gives the order. The last crumb is the page itself and needs no `item`.
     last = max(items, key=lambda item: _number(item.get("position")), default=None)
     for item in items:
         inner = next(iter(_nodes(item.get("item"), graph)), {})

@@ -1,4 +1,4 @@
-"""JSON-LD on a page, and the vocabulary of schema.org, whose names come from `schema_org.json`."""
+"""JSON-LD on a page, and the vocabulary of schema.org, with the names in `schema_org.json`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ DATA = Path(__file__).with_name("schema_org.json")
 MAX_BLOCKS = 50
 MAX_NODES = 2_000
 MAX_DEPTH = 40
-MAX_TYPES = 20  # of one node
+MAX_TYPES = 20  # per node
 _SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGNORECASE)
 
 Node = Mapping[str, Any]
@@ -26,7 +26,7 @@ Node = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """One `<script type="application/ld+json">`: what it holds, or why it cannot be read, with line and column."""
+    """One `<script type="application/ld+json">`: its value, or why it can't be parsed, with line and column."""
 
     value: Any = None
     fault: str = ""
@@ -34,9 +34,9 @@ class Block:
 
 @dataclass(slots=True)
 class Graph:
-    """The page's nodes that speak of schema.org. `tops` stand by themselves, `nodes` are all of them, nested too.
+    """The page's schema.org nodes. `tops` are the top-level ones, `nodes` are all, nested ones, too.
 
-    `terms` are names that the page's contexts define themselves.
+    `terms` are names that the page's own contexts define.
     """
 
     tops: list[Node] = field(default_factory=list)
@@ -45,7 +45,7 @@ class Graph:
     terms: set[str] = field(default_factory=set)
 
     def resolved(self, value: Any) -> Any:
-        """A node for a bare reference to it (`{"@id": …}`), everything else as it is."""
+        """Return the node for a bare reference (`{"@id": …}`), and any other value unchanged."""
         if isinstance(value, Mapping) and len(value) == 1 and isinstance(value.get("@id"), str):
             return self.by_id.get(value["@id"], value)
         return value
@@ -53,14 +53,14 @@ class Graph:
 
 @dataclass(frozen=True, slots=True)
 class JsonLd:
-    """The page's first fifty blocks, empty ones left out, and what they say in the vocabulary of schema.org."""
+    """The page's first fifty blocks of JSON-LD, without empty ones, and their schema.org graph."""
 
     blocks: tuple[Block, ...] = ()
     graph: Graph = field(default_factory=Graph)
 
 
 def read_json_ld(document: Document) -> JsonLd:
-    """The JSON-LD of a page; a block that can't be read has a `fault`."""
+    """Read the JSON-LD of a page. A block that can't be parsed has a `fault`."""
     found = tuple(_blocks(document))
     return JsonLd(found, _graph(found))
 
@@ -79,7 +79,7 @@ def _blocks(document: Document) -> list[Block]:
 
 def _read(text: str) -> Block:
     try:
-        # Numbers without end are JSON, too, but no integers of Python's.
+        # JSON allows numbers of any length, but Python's int does not.
         return Block(json.loads(text, parse_int=float, parse_constant=_refuse_constant))
     except json.JSONDecodeError as error:
         line = text.split("\n")[error.lineno - 1]
@@ -123,7 +123,7 @@ def _is_of_schema_org(context: Any) -> bool:
 
 
 def _terms(context: Any) -> Iterator[str]:
-    """The names that a context defines beside the vocabulary's."""
+    """Yield the names that a context defines in addition to the vocabulary."""
     for part in context if isinstance(context, list) else [context]:
         if isinstance(part, Mapping):
             yield from part
@@ -142,7 +142,7 @@ def _collect(node: Node, found: Graph, depth: int) -> None:
 
 
 def types(node: Node) -> tuple[str, ...]:
-    """The node's types of schema.org, without its address; those of other vocabularies are left out."""
+    """Return the node's schema.org types without the vocabulary's URL. Types of other vocabularies are left out."""
     raw = node.get("@type", ())
     names = raw if isinstance(raw, list) else [raw]
     short = (_SCHEMA.sub("", name).strip() for name in names[:MAX_TYPES] if isinstance(name, str))
@@ -150,14 +150,14 @@ def types(node: Node) -> tuple[str, ...]:
 
 
 def unknown_types(found: Graph) -> Iterator[str]:
-    """Types that schema.org does not have, nor the page's own contexts."""
+    """Yield types that neither schema.org nor the page's own contexts define."""
     known, _ = _vocabulary()
     for node in found.nodes:
         yield from (name for name in types(node) if name not in known and name not in found.terms)
 
 
 def unknown_properties(found: Graph) -> Iterator[str]:
-    """Properties that schema.org does not have, as `Product.prize`.
+    """Yield properties that schema.org does not define, as `Product.prize`.
 
     Terms of other vocabularies (`gs1:…`) and of the page's own contexts are not judged.
     """
@@ -170,7 +170,7 @@ def _unknown(node: Node) -> Iterator[str]:
     _, known = _vocabulary()
     for name in node:
         short = _SCHEMA.sub("", name)
-        # Actions say so what people have to fill in.
+        # Actions mark properties that people have to fill in with these suffixes.
         short = short.removesuffix("-input").removesuffix("-output")
         if short and not short.startswith("@") and ":" not in short and short not in known:
             yield name

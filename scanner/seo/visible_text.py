@@ -1,4 +1,4 @@
-"""How much text a page shows, in words of any script, and whether it says that there is no such page."""
+"""Visible text of a page: the number of words in any script, and phrases that say that the page does not exist."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ from scanner.accessibility.names import accessible_name, shown_text
 from scanner.page.markup import live
 from scanner.seo.metadata import titles
 
-# Nobody needs to know how many thousand words a book has. Spaces between the elements count, too.
+# Enough for any check: the exact word count of a book does not matter. Includes the spaces between elements.
 ENOUGH_CHARACTERS = 40_000
-# Scripts that are written without spaces; about two characters make a word.
+# Scripts without spaces between words; about two characters make a word.
 UNSPACED = re.compile(r"[\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]")
 
-# Between a page's own title and the site's name.
+# Separator between a page's own title and the site's name.
 SEPARATOR = re.compile(r" [|\u2013\u2014·•»/-]{1,3} | ?[|»:] ?|\. ")
-# What error pages add to what they say, and what stands for nothing by itself.
+# Words that error pages add to the message, and that mean nothing by themselves.
 BESIDE = re.compile(
     r"\b(?:404|410|error|http|status|code|fehler|erreur|errore|erro|fout|błąd|ошибка|o+ps|whoops|sorry|uh oh)\b"
 )
@@ -26,7 +26,7 @@ NOT_FOUND = re.compile(
     r"(?:not found|nicht gefunden|non trouvée?|non trovat[ao]|n[oã]o? encontrad[ao]|niet gevonden|hittades inte)"
 )
 NOUNS = "page|file|content|product|article|post|resource|url|document|item|listing|site"
-# That there is no such page, in the words that servers, frameworks and shops use. Compared in the form of `_plain`.
+# “There is no such page”, in the words of servers, frameworks and shops. Compared in the form that `_plain` returns.
 NO_PAGE = re.compile(
     rf"(?:the |this |that )?(?:requested )?(?:{NOUNS})(?: you (?:requested|(?:are |were |re )?look(?:ing|ed) for))?"
     r" (?:(?:was |is |could |can )?(?:not|cannot|cant|couldnt|wasnt|isnt)(?: be)? found"
@@ -44,13 +44,13 @@ NO_PAGE = re.compile(
     r"|ページ(?:が見つかりません|は見つかりません|が存在しません|は存在しません)|页面(?:不存在|未找到|找不到)|找不到(?:该页面|页面|頁面)|頁面不存在"
     r"|페이지를 찾을 수 없습니다"
 )
-# An error page has few words beside the menus; an article about error pages has many.
+# An error page has few words besides the menus. An article about error pages has many.
 FEW_WORDS = 200
 
 
 @dataclass(frozen=True, slots=True)
 class VisibleText:
-    """The words that people see; of a text that `is_long` only those of its beginning are counted."""
+    """The number of visible words. If the text `is_long`, only those of its beginning are counted."""
 
     words: int = 0
     is_long: bool = False
@@ -70,9 +70,9 @@ def _count_words(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class MissingPageWords:
-    """Where a page says that it does not exist: its title, its main heading, and what is on it beside them.
+    """Parts of a page that say that it does not exist: its title, its main heading, its text.
 
-    `heading` is None where it has none. `in_text`: it names the page as missing, in few words.
+    `heading` is None if there is none. `in_text`: the text is short and names the page as missing.
     """
 
     title: bool
@@ -85,7 +85,7 @@ class MissingPageWords:
 
     @property
     def agree(self) -> bool:
-        """Whether the page as a whole says so: the heading counts before the title, which may be the site's name."""
+        """True if the page as a whole says so. The heading counts before the title, which may be the site's name."""
         return self.in_text and (self.title if self.heading is None else self.heading)
 
 
@@ -109,7 +109,7 @@ def read_missing_page_words(document: AccessibleDocument) -> MissingPageWords:
 
 
 def _says_missing(text: str) -> bool:
-    """Whether a piece of a title or heading says that, and nothing else: "404", "Error 404", "Page not found"."""
+    """Return True if a part of a title or heading says only that: "404", "Error 404", "Page not found"."""
     plain = _plain(text)
     rest = " ".join(BESIDE.sub(" ", plain).split())
     if not rest:
@@ -118,5 +118,5 @@ def _says_missing(text: str) -> bool:
 
 
 def _plain(text: str) -> str:
-    """In small letters, without punctuation; apostrophes join what they stand between."""
+    """Return the text in lower case, without punctuation. Apostrophes are dropped without a space."""
     return " ".join(re.sub(r"[^\w\s]", " ", re.sub(r"['\u2019]", "", text.casefold())).split())

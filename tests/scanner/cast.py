@@ -1,4 +1,4 @@
-"""What the engine's tests share: targets, and pages as evidence, without a network behind them."""
+"""Shared helpers of the engine's tests: targets, and pages as evidence, without network access."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def page(
     status: int = 200,
     via: tuple[tuple[str, int], ...] = (),
 ) -> Page:
-    """An HTML page, reached over the redirects of `via` (URL, status)."""
+    """Return an HTML page that was reached over the redirects of `via` (URL, status)."""
     address = target(url)
     if not any(name == "Content-Type" for name, _ in headers):
         headers = (HTML, *headers)
@@ -58,12 +58,12 @@ def document(of: Page) -> Document:
 
 
 def head(markup: str, body: str = "<p>Text") -> str:
-    """A document with this in its head."""
+    """Return a document with this markup in its head."""
     return f"<!doctype html><html lang=en><head><title>A page</title>{markup}</head><body>{body}</body></html>"
 
 
 def body(markup: str) -> str:
-    """A document with this in its body."""
+    """Return a document with this markup in its body."""
     return head("", markup)
 
 

@@ -1,4 +1,4 @@
-"""A page whose content only scripts bring, judged without a browser: nobody saw it, so no grade may reassure."""
+"""Pages whose content is added by scripts, scanned without a browser: nobody saw it, so no grade may be good."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ def a_check(id: str, name: str, parameters: str = "page: Page") -> str:
 
 
 class Planted:
-    """A catalogue of its own in a temporary package."""
+    """A catalogue of checks in a temporary package."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
@@ -216,4 +216,4 @@ def test_every_check_of_the_catalogue_can_be_planned(scan_type: ScanType) -> Non
         assert Page in planned.probes
     assert not GIVEN & planned.probes.keys()
     assert catalogue.caps(scan_type)
-    assert sorter(planned.probes).is_active() is bool(planned.probes)  # and there is no circle
+    assert sorter(planned.probes).is_active() is bool(planned.probes)  # and there is no cycle

@@ -1,4 +1,4 @@
-"""What operators may write into SCAN_ALLOWED_NETWORKS."""
+"""Values that operators may write into SCAN_ALLOWED_NETWORKS."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scanner.environment import Exemption, exemptions
         ("10.0.0.5:8080", ((ip_network("10.0.0.5/32"), 8080),)),
         ("[fd00::1/128]:8080", ((ip_network("fd00::1/128"), 8080),)),
         ("[fd00::1]:8080", ((ip_network("fd00::1/128"), 8080),)),
-        ("fd00::1:8080", (ip_network("fd00::1:8080/128"),)),  # an address, as everywhere without brackets
+        ("fd00::1:8080", (ip_network("fd00::1:8080/128"),)),  # an address, because a port needs brackets
         (
             "10.0.0.5:80, fd00::/8 [::1]:443",
             ((ip_network("10.0.0.5"), 80), ip_network("fd00::/8"), (ip_network("::1"), 443)),

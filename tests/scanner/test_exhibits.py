@@ -1,4 +1,4 @@
-"""What a report's page shows beside the checks: bounded, masked, and each in the type that it belongs to."""
+"""Exhibits of a report's page: bounded, masked, and each in the type of scan that it belongs to."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which findings are the same in another scan, or on another page, and which are not."""
+"""Fingerprints of findings: which findings are the same in another scan, or on another page."""
 
 from __future__ import annotations
 
@@ -27,16 +27,16 @@ def prints(check_id: str, *items: Item, url: str = PAGE) -> set[str]:
 
 
 def static(path: str, tag: str = "<a>") -> Item:
-    """An element as the checks of the markup name it."""
+    """Return an element as the static checks name it."""
     return {"selector": path, "snippet": tag, "wcag": "1.1.1", "level": "A"}
 
 
 def axe(selector: str, tag: str, ancestry: str = "html > body > main > p") -> Item:
-    """An element as axe-core names it."""
+    """Return an element as axe-core names it."""
     return {"selector": selector, "ancestry": ancestry, "snippet": tag, "why": "Because.", "wcag": "1", "level": "A"}
 
 
-# What stands in a selector, and is the same place.
+# Pairs of selectors of the same place.
 SAME_SELECTORS = [
     ("html > body > ul > li:nth-of-type(2) > a", "html > body > ul > li:nth-of-type(7) > a"),
     ("html > body > ul > li:nth-child(2) > a", "html > body > ul > li:nth-child(31) > a"),
@@ -48,8 +48,8 @@ SAME_SELECTORS = [
     ("button.sc-bdVaJa.hZkTcd", "button.sc-gsnTZi.kPqRst"),  # styled-components
     ("button.e1yf1n5h0", "button.e9ab2c7d1"),
     ("a.Button_primary__3xK9a", "a.Button_primary__Zz81q"),  # CSS modules of Next.js
-    ("a._primary_1x2y3_12", "a._primary_9z8y7_40"),  # of Vite
-    ("a.button-module--primary--3a1b2", "a.button-module--primary--9f8e7"),  # of Gatsby
+    ("a._primary_1x2y3_12", "a._primary_9z8y7_40"),  # CSS modules of Vite
+    ("a.button-module--primary--3a1b2", "a.button-module--primary--9f8e7"),  # CSS modules of Gatsby
     ("p.svelte-abc123", "p.svelte-1k2j3h"),
     ("p.jsx-123456789", "p.jsx-987654321"),  # styled-jsx
     ("p.astro-J7PV25F6", "p.astro-XK3D9QWE"),
@@ -88,7 +88,7 @@ SAME_SELECTORS = [
     ("img.lazyload.hero", "img.hero.lazyloaded"),
     ("a.card.big", "a.big.card"),
 ]
-# What stands in a selector, and is another place.
+# Pairs of selectors of different places.
 OTHER_SELECTORS = [
     ("html > body > nav > a", "html > body > footer > a"),
     ("html > body > p", "html > body > p > a"),
@@ -119,7 +119,7 @@ OTHER_SELECTORS = [
     ("button.MuiButton-root", "button.MuiIconButton-root"),
     ("input[type='text']", "input[type='email']"),
 ]
-# Start tags of the same place by the checks of the markup, where the selector alone is the same.
+# Start tags of the same place in static checks, where only the selector is the same.
 SAME_TAGS = [
     ('<a class="btn css-1x2y3z" href="/x?session=1">', '<a class="css-zz99k1 btn" href="/y">'),
     ('<script nonce="abc" type="module">', '<script nonce="xyz" type="module">'),
@@ -194,7 +194,7 @@ SAME: list[tuple[str, Item, Item]] = [
     *_of("selector", SAME_SELECTORS, "tap-targets"),
     *_tags(SAME_TAGS),
     *_of("url", SAME_ADDRESSES, "cache-short"),
-    # axe-core's selectors change with what else is on the page, its elements do not.
+    # axe-core's selectors change with the rest of the page, its ancestry does not.
     ("color-contrast", axe(".title", '<p class="title">A</p>'), axe(".card > .title", '<p class="title">B</p>')),
     ("image-alt", axe('img[src$="a.png"]', '<img src="/a.png">'), axe("li:nth-child(2) > img", '<img src="/b.png">')),
     ("region", axe("p", '<p>Some <a class="x" href="/">text</a></p>'), axe("p", "<p>Other text, which is cut")),
@@ -222,7 +222,7 @@ SAME: list[tuple[str, Item, Item]] = [
     ("font-display", {"family": "Inter", "file": "/a.woff2"}, {"family": "Inter", "file": "/b.woff2"}),
     ("document-write", {"script": "inline script 1", "calls": 1}, {"script": "inline script 2", "calls": 4}),
     ("head-integrity", {"element": "p", "snippet": '<p id="a">'}, {"element": "p", "snippet": '<p id="b">'}),
-    # Figures: what explains them changes from load to load.
+    # Figures: their explanations change from load to load.
     ("lcp", {"median": 2.5, **static("h1")}, {"median": 4.1, **static("img")}),
     ("cls", {"selector": "#ad", "shift": 0.2}, {"selector": "#banner", "shift": 0.1}),
     ("total-weight", {"url": "/a.js", "wire_bytes": 9}, {"url": "/b.js", "wire_bytes": 8}),
@@ -294,7 +294,7 @@ def test_a_fault_of_the_template_is_the_same_on_all_pages(check_id: str, on_brea
 
 
 def test_another_host_has_its_own_pages() -> None:
-    """Both are the page that was scanned; only what is not the page's own tells them apart."""
+    """On a.test the URL is the page's own, on b.test another site's; fingerprints only drop the page's own host."""
     item = {"url": "https://a.test/app.js"}
     assert prints("cache-short", item, url="https://a.test/") != prints("cache-short", item, url="https://b.test/")
 
@@ -312,7 +312,7 @@ def test_a_place_is_told_as_the_evidence_names_it() -> None:
 
 
 def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:
-    """Whoever changes a normal form makes every mute and baseline void that names such a place."""
+    """Changing a normal form invalidates all mutes and baselines that name such a place."""
     items = (
         ("hsts", {"status": 1}, "2ae39fffef2b373d"),
         ("link-name", static("#main > li:nth-of-type(2) > a", '<a class="btn css-1x2y3z">'), "82e4fb1652f5e28e"),
@@ -355,7 +355,7 @@ def test_findings_of_the_page_are_checks_of_ours() -> None:
     assert {each.id for scan_type in ScanType for each in checks(scan_type)} >= OF_THE_PAGE
 
 
-# Evidence that tells about the page as a whole, by its names, and a dictionary that is not evidence.
+# Keys of evidence that is about the page as a whole, and of a dictionary that is not evidence.
 TELLS_NO_PLACE = [
     {"access-control-allow-credentials", "access-control-allow-origin", "origin"},
     {"asked", "status"},
@@ -382,7 +382,7 @@ def test_every_item_of_evidence_names_its_place_or_is_known_to_name_none() -> No
 
 
 def _evidence_names() -> Iterator[set[str]]:
-    """The names of all dictionaries that functions of checks write out; those of `{**…}` stand in their own."""
+    """Yield the keys of all literal dictionaries in checks. Keys from `{**…}` are yielded with their own dictionary."""
     for path in ENGINE.glob("*/checks/*.py"):
         functions = [each for each in ast.parse(path.read_text("utf-8")).body if isinstance(each, ast.FunctionDef)]
         for node in (node for each in functions for node in ast.walk(each)):

@@ -7,7 +7,7 @@ import pytest
 
 from scanner import memory
 
-# Ten threads at once read a large page each; something small of it is kept.
+# Ten threads each parse a large page at the same time and keep something small of it.
 PROGRAM = """
 import ctypes, re, sys, threading
 from pathlib import Path
@@ -45,7 +45,7 @@ libc.fflush(None)
 def test_large_pages_in_many_threads_leave_little_behind() -> None:
     ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
     grown_mib, _, heaps = ran.stdout.partition("\n")
-    assert int(grown_mib) < 100  # some 500 when nothing is given back
+    assert int(grown_mib) < 100  # about 500 when nothing is given back
     assert heaps.count("<heap ") == 1
 
 

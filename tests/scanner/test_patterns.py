@@ -1,4 +1,4 @@
-"""Every regular expression answers hostile text in time that grows with its length, not with the square of it."""
+"""Every regular expression answers hostile text in time that grows linearly with its length, not with its square."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ from tests.house import PACKAGES
 
 METHODS = frozenset({"findall", "finditer", "fullmatch", "match", "search", "split", "sub", "subn"})
 LONG = 50_000
-# Below this much CPU time nothing is compared: the shortest of quadratic patterns takes several times as long.
+# Times below this are not compared: even the fastest quadratic pattern takes several times as long.
 QUICK_S = 0.03
-MAX_GROWTH = 9.0  # when the text is four times as long: linear is 4, quadratic 16
+MAX_GROWTH = 9.0  # for a text four times as long: linear is 4, quadratic 16
 HANGING_S = 1.0
-# So long a text shows what is worse than quadratic by itself.
+# A text of this length reveals anything worse than quadratic.
 SURE = 1_000
 
-# What is only ever given short text, and how long that is at most.
+# Patterns that are only given short text, and its maximum length.
 BOUNDED = {
     "scanner.security.checks.disclosure.PRODUCT_VERSION.search": 1_000,  # of the Server header
     "scanner.page.fetch.TITLE.search": 8 * 1024,  # of the page, eight times what is searched for its encoding
 }
-# Patterns that are made of arguments inside a function: what the arguments may be.
+# Patterns that functions build from arguments, and possible values of the arguments.
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "scanner.ids": {"prefix": "scan"},
@@ -55,7 +55,7 @@ ENDS = ("", "\0", "!", "\n")
 
 @dataclass(frozen=True)
 class Use:
-    """A pattern, and how it is used."""
+    """A pattern and the method it is used with."""
 
     module: str
     name: str  # of the variable, or the pattern's beginning
@@ -89,9 +89,9 @@ def _source(module: types.ModuleType) -> str:
 
 
 def uses() -> dict[str, Use]:
-    """Every use of a pattern: of a compiled one by its name, and of one that is compiled where it is used."""
+    """Return every use of a pattern: a compiled one by its name, and one that is compiled where it is used."""
     found: dict[str, Use] = {}
-    # By what they are: whether two that are alike are one object depends on what Python had in its cache.
+    # Compared by value: whether two equal patterns are one object depends on Python's cache.
     used: set[tuple[Any, int]] = set()
     named: dict[tuple[Any, int], tuple[str, str, re.Pattern[Any]]] = {}
     for module in modules():
@@ -105,7 +105,7 @@ def uses() -> dict[str, Use]:
                 used.add((use.pattern.pattern, use.pattern.flags))
                 found[str(use)] = use
     for key, (module_name, name, pattern) in named.items():
-        if key not in used:  # handed on to somebody else
+        if key not in used:  # passed on to other code
             for method in ("search", "fullmatch", "finditer"):
                 found[f"{module_name}.{name}.{method}"] = Use(module_name, name, pattern, method)
     return found
@@ -143,7 +143,7 @@ USES = uses()
 
 
 def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
-    """Texts of a wanted length that make the pattern's repeats run far and fail at the end."""
+    """Return functions that make texts of a given length, on which the pattern's repeats run far and then fail."""
     whole, loops = _shapes(pattern)
     found: dict[str, Callable[[int], str]] = {}
 
@@ -167,7 +167,7 @@ def attacks(pattern: re.Pattern[Any]) -> dict[str, Callable[[int], str]]:
 
 
 def _shapes(pattern: re.Pattern[Any]) -> tuple[str, list[tuple[str, str]]]:
-    """A text that the pattern likes, and for each of its repeats what comes before and what is repeated."""
+    """Return a text that the pattern matches, and for each repeat the text before it and the repeated text."""
     source = pattern.pattern
     if isinstance(source, bytes):
         source = source.decode("latin-1")
@@ -209,7 +209,7 @@ def _sample(nodes: Any, before: str, loops: list[tuple[str, str]]) -> str:
             case "ASSERT_NOT":
                 _sample(argument[1], here, loops)
             case _:
-                pass  # anchors and references take no text of their own
+                pass  # anchors and references consume no text of their own
     return made
 
 
@@ -252,7 +252,7 @@ def _class(option: Any) -> str:
 
 
 class Hangs(Exception):
-    """A pattern took so long that nobody waited for its answer."""
+    """Raised when a pattern took so long that its answer is not awaited."""
 
 
 def _hang(*_: object) -> None:
@@ -260,7 +260,7 @@ def _hang(*_: object) -> None:
 
 
 def cost_s(use: Use, text: str) -> float:
-    """CPU seconds of one answer; raises Hangs."""
+    """Return the CPU seconds of one match. Raises Hangs."""
     given = text.encode("latin-1", "replace") if isinstance(use.pattern.pattern, bytes) else text
     begin = time.thread_time()
     use.answer(given)
@@ -268,14 +268,14 @@ def cost_s(use: Use, text: str) -> float:
 
 
 def slowness(use: Use, length: int = LONG) -> str:
-    """The attack that costs more than it should, and how much; nothing when there is none."""
+    """Return the attack that costs more than it should, and how much. Empty if there is none."""
     previous = signal.signal(signal.SIGVTALRM, _hang)
     try:
         for name, make in attacks(use.pattern).items():
             signal.setitimer(signal.ITIMER_VIRTUAL, HANGING_S)
             try:
-                # Growing texts, so that what is exponential or cubic is found out before it takes hours; and until it
-                # is clear that the whole text can't take long, even if the pattern is quadratic.
+                # The texts grow, so that an exponential or cubic pattern is detected before it takes hours. The loop
+                # ends when it is clear that the whole text can't take long, even if the pattern is quadratic.
                 for part in (25, 100, 1_000, length // 8, length):
                     taken = cost_s(use, make(part))
                     if taken > QUICK_S or (part >= SURE and taken * (length / part) ** 2 < QUICK_S):
@@ -310,7 +310,7 @@ def test_every_bound_belongs_to_a_pattern() -> None:
 
 
 def test_all_patterns_are_found() -> None:
-    """Counted once more, by another way: no use of `re` in the source escapes."""
+    """Counts in another way, so that no use of `re` in the source escapes."""
     compiled = sum(
         1
         for module in modules()

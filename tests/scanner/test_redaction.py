@@ -1,4 +1,4 @@
-"""What a site repeats of a scan's credentials stands in no result."""
+"""Redaction: credentials of a scan that a site repeats are in no result."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ def test_it_is_found_in_the_forms_in_which_sites_repeat_it(repeated: str) -> Non
 def test_a_users_password_is_found_with_and_without_the_user() -> None:
     given = Credentials(basic_auth=("admin", "hunter2"))
     assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", given) == f"Basic {MASK}== is {MASK}"
-    # Many addresses and many users are called that.
+    # Many URLs and many users contain that word.
     assert clean("/wp-admin is public; hunter2; hunter22", given) == f"/wp-admin is public; {MASK}; hunter22"
 
 
@@ -96,7 +96,7 @@ def test_what_is_no_secret_leaves_the_words_alone(value: str) -> None:
 
 
 def test_the_address_that_was_asked_for_stays_readable() -> None:
-    """It is the scan's own and stands in every report; the value that has it in it is hidden around it."""
+    """The scan's URL is in every report anyway. A value that contains it is hidden around it."""
     text = "https://shop.example.com/a.css of shop.example.com-3f9a77c1"
     assert clean(text, header("shop.example.com-3f9a77c1")) == f"https://shop.example.com/a.css of shop.exam{MASK}"
 

@@ -49,7 +49,7 @@ class Roof:
 
 
 class FakeNetwork:
-    """What the engine itself asks of a network: to be closed when the time is up."""
+    """A fake network with what the engine itself needs: it can be closed when the time is up."""
 
     def __init__(self) -> None:
         self.closed = threading.Event()
@@ -63,7 +63,7 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Makes these functions the whole catalogue: each list of checks a category, all probes in one file."""
+    """Make these functions the whole catalogue: each list of checks is a category, all probes are in one file."""
 
     def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
         modules = [
@@ -144,7 +144,7 @@ def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
 def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plant: Plant) -> None:
     @check("turned", name="Turned", found="Turned", severity=LOW, fix="Turn it back.")
     def turned(target: Target) -> Finding:
-        """Text of a site."""
+        """Return text from a site with marks that change its direction."""
         return Fail("It says \u202etxt.exe\u2069.", evidence=({"name": "\u200fx", "count": 1},))
 
     plant([turned])
@@ -154,7 +154,7 @@ def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plan
 
 
 def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(plant: Plant) -> None:
-    """Scripts can give an element an ID that no file and no database takes."""
+    """Scripts can give an element an ID that can be stored in no file and no database."""
 
     @check("odd", name="Odd", found="Odd found", severity=LOW, fix="-")
     def odd(ground: Ground) -> Finding:
@@ -229,7 +229,7 @@ def test_findings_become_results(plant: Plant) -> None:
     assert failed.references == ("CWE-1",)
     assert (warned.status, warned.severity, warned.fix) == ("warn", LOW, "Cover it well.")
     assert warned.declared_severity is HIGH
-    # Each check has one name, and says in its title what was found.
+    # Each check has one name; its title says what was found.
     assert [(each.name, each.title) for each in (passed, failed, warned)] == [
         ("Ground", "Ground"),
         ("Wall", "No Wall"),
@@ -257,7 +257,7 @@ def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
 def test_a_check_judges_only_the_pages_that_it_is_for(
     plant: Plant, media_type: str, status: int, judged: list[str]
 ) -> None:
-    """Of HTML, and of no error: the runner looks, so that no check has to ask."""
+    """Checks for HTML pages, and for pages without an error: the runner decides, so that no check has to."""
 
     @probe()
     def page(target: Target) -> Page:
@@ -425,7 +425,7 @@ def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(pl
 
 
 def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on a machine that does nothing else
+    monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
 
     @check("endless", name="Endless", found="No Endless", severity=LOW, fix="-")
     def endless(ground: Ground) -> Finding:
@@ -447,7 +447,7 @@ def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant:
     @check("starved", name="Starved", found="Not starved", severity=LOW, fix="-")
     def starved(ground: Ground) -> Finding:
         for _ in itertools.count():
-            threading.Event().wait(0.01)  # uses no processor time
+            threading.Event().wait(0.01)  # uses no CPU time
         return Pass("never")
 
     plant([starved, has_ground], probes=[ground])

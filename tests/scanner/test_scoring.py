@@ -26,7 +26,7 @@ from scanner.scoring import (
 )
 
 SECURITY = caps(ScanType.SECURITY)
-WARNS_ONLY = {"url-hygiene"}  # takes half of its share at most
+WARNS_ONLY = {"url-hygiene"}  # costs at most half of its share
 DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scoring.md"
 
 
@@ -60,7 +60,7 @@ def test_a_finding_takes_no_more_than_its_check_weighs() -> None:
 
 
 def test_a_check_has_the_same_share_whatever_else_applies() -> None:
-    """A lone applicable check must not carry a whole category."""
+    """A single applicable check must not decide a whole category's score."""
     rest = category(result("pass", HIGH), weight=90, name="Rest")
     alone = replace(category(result("fail", LOW)), absent_weight=19)
     among = category(result("fail", LOW), result("pass", HIGH), result("pass", HIGH), result("pass", HIGH, id="x"))
@@ -175,7 +175,7 @@ def test_the_counts_hold_fails_and_warnings() -> None:
 
 
 def rows(heading: str) -> list[list[str]]:
-    """The table below a heading of docs/scoring.md, without its head."""
+    """Return the rows of the table below a heading of docs/scoring.md, without its header row."""
     section = DOCUMENT.read_text(encoding="utf-8").partition(f"{heading}\n")[2].partition("\n## ")[0]
     lines = [line for line in section.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
@@ -214,7 +214,7 @@ def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[Category
 
 
 def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[CategoryResult]:
-    """The same with an ID for each check, and what else changes how they count."""
+    """Return the categories with an ID for each check, and with random values of other fields that affect the score."""
     return [
         replace(
             each,
@@ -259,7 +259,7 @@ def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
 
 @st.composite
 def applied(draw: st.DrawFn) -> list[CategoryResult]:
-    """Categories of which some checks applied, weigh, earn a part, or cover what did not apply."""
+    """Draw categories in which some checks applied, weigh, earn a part, or cover the checks that did not apply."""
     drawn = draw(CATEGORIES)
     return [
         replace(
@@ -288,7 +288,7 @@ def test_passing_a_check_wins_its_points_and_never_costs(categories: list[Catego
         assert check.points >= 0
         mended = score_without(stored, {check.id})
         assert mended is not None
-        # Both scores are rounded to whole points, and the points to a tenth.
+        # Both scores are rounded to whole points, and a check's points to a tenth.
         assert mended[0] - scored.value == pytest.approx(check.points, abs=1.06)
 
 

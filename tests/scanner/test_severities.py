@@ -1,4 +1,4 @@
-"""How much a finding matters, where experts would object to more or to less: one page for each."""
+"""Severities of findings that experts would dispute: one page for each."""
 
 from __future__ import annotations
 
@@ -73,32 +73,32 @@ def tls(*versions: TlsVersion) -> Case:
 @pytest.mark.parametrize(
     ("case", "expected", "severity"),
     [
-        # Nothing is wrong with TLS 1.2; what stays below it, browsers refuse.
+        # TLS 1.2 is sound, but browsers refuse older versions.
         (tls(TlsVersion.TLS1_2), "warn", LOW),
         (tls(TlsVersion.TLS1_1), "fail", HIGH),
-        # Late, but valid.
+        # Late, but still valid.
         (certificate(days=9), "warn", MEDIUM),
         (certificate(days=-1), "fail", CRITICAL),
-        # The same header twice says the same; browsers read the first of two that differ.
+        # Two equal headers do no harm. If they differ, browsers read the first.
         (hsts("max-age=31536000", "max-age=31536000"), "warn", LOW),
         (hsts("max-age=31536000", "max-age=0"), "warn", MEDIUM),
         (hsts("max-age=300", "max-age=300"), "warn", HIGH),
         (hsts("max-age=0", "max-age=31536000"), "fail", HIGH),
-        # https://www. first leaves out HSTS for the bare domain; a second plain hop can be caught as the first can.
+        # A redirect to https://www. first skips HSTS for the bare domain; a second plain hop can be intercepted, too.
         (redirect((PLAIN, 301), (SECURE_WWW, 200)), "warn", LOW),
         (redirect((PLAIN, 301), (WWW, 301), (SECURE_WWW, 200)), "warn", MEDIUM),
         (redirect((PLAIN, 403)), "warn", LOW),
         (redirect((PLAIN, 200)), "fail", HIGH),
-        # Two values that contradict each other keep every frame out.
+        # Two contradicting values block all framing.
         (framing("DENY, SAMEORIGIN"), "warn", LOW),
         (framing("ALLOWALL"), "fail", HIGH),
-        # Crawlers skip what they cannot read, and take the rest.
+        # Crawlers skip lines that they cannot parse, and use the rest.
         (robots("User-agent: *\nDisallow: /admin\nEverybody is welcome"), "warn", LOW),
         (robots("User-agent: *\nDisallow:\nSitemap: /sitemap.xml"), "warn", LOW),
         (robots("<!doctype html><title>Not found</title>"), "warn", LOW),
-        # Search engines choose well where a page names nothing.
+        # Search engines choose well if a page names no canonical URL.
         (canonical(""), "warn", LOW),
-        # A password is a password; unfinished work is a hint.
+        # A password is a leak; a note about unfinished work is only a hint.
         (comment("login: admin / password: Summer-2024!"), "fail", HIGH),
         (comment("TODO: fix the SQL injection in search"), "warn", LOW),
     ],

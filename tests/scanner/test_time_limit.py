@@ -56,14 +56,14 @@ def test_a_limit_within_a_limit_leaves_the_outer_one_in_force() -> None:
 
 
 def test_nobody_but_the_block_itself_is_ever_hit() -> None:
-    """Threads that come and go, whose idents are used again at once; some have limits, others none."""
+    """Threads start and end, and their idents are reused at once. Some have limits, others have none."""
     counts = stress(3)
     assert counts["ended"]
     assert counts["rung"]
     assert (counts["strays"], counts["behind"], counts["hangs"]) == (0, 0, 0)
 
 
-@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 tells of forks beside threads
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns about forks beside threads
 def test_a_child_process_has_limits_of_its_own() -> None:
     limited(int, 60)
     pid = os.fork()
@@ -79,7 +79,7 @@ def test_a_child_process_has_limits_of_its_own() -> None:
 
 
 def test_a_limit_that_python_dropped_is_enforced_again() -> None:
-    """What is raised in a finalizer goes nowhere: hostile code must not run on because of it."""
+    """Exceptions in a finalizer are dropped, but hostile code must not run on because of that."""
 
     class Slow:
         def __del__(self) -> None:
@@ -90,7 +90,7 @@ def test_a_limit_that_python_dropped_is_enforced_again() -> None:
     began = time.monotonic()
 
     def run_on() -> None:
-        Slow()  # ends at once, and is being finalized when the limit is reached
+        Slow()  # its finalizer runs when the limit is reached
         while time.monotonic() < began + 30:
             pass
 

@@ -1,4 +1,4 @@
-"""One look at a page for several types: the same reports as from separate scans."""
+"""One visit to a page for several types of scan: the same reports as from separate scans."""
 
 from __future__ import annotations
 
@@ -25,12 +25,12 @@ from tests.targets.templated import page_paths, templated_site
 
 ALL = tuple(ScanType)
 PATIENCE_S = 60.0
-# What is measured differs from load to load; its unit tells it.
+# Measured values differ from load to load. Their unit identifies them.
 MEASURED = re.compile(r"\d[\d., ]*\s?(?:ms|s|seconds|milliseconds|CPU-s)\b")
 
-# What is said where this machine was busy.
+# Text in messages when this machine was busy.
 SLOW = re.compile(r" The scanning machine was slow \([^)]*\), so take it with care\.")
-# What a probe makes up, so that no site knows it before.
+# Random strings in probes, which no site can know in advance.
 RANDOM = re.compile(r"[0-9a-f]{10,24}")
 
 
@@ -58,7 +58,7 @@ def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser 
 
 
 def shape(check: CheckResult) -> tuple[object, ...]:
-    """A finding without what was measured, nor what depends on it."""
+    """Return a finding without measured values and without what depends on them."""
     message = SLOW.sub("", check.message)
     is_measured = bool(MEASURED.search(message)) or check.credit is not None
     told = MEASURED.sub("…", message)
@@ -99,7 +99,7 @@ def test_a_visit_says_what_separate_scans_say_with_a_browser(site: Site, browser
 
 
 def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
-    """An error's page is a finding for search engines alone: nobody needs the evidence of the other types."""
+    """An error page is a finding for search engines only, so no evidence of the other types is gathered."""
     site.requests.clear()
     visited(site, *ALL, path="/gone")
     together = len(site.requests)
@@ -130,9 +130,10 @@ def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
         if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
     ]
     assert len(shared) > 30
-    # For networks an image is asked for as they do, without a page that refers to it.
+    # The social image is requested as networks do, without a referring page.
     assert {each: asked[each] for each in shared if asked[each] > 1} == {"/images/0.png": 2}
-    # Each page by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to all of them.
+    # Each page is requested by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to
+    # all of them.
     page_by_page = [asked[each] for each in page_paths(6)]
     assert max(page_by_page[:3]) <= 6
     assert page_by_page[3:] == [1, 1, 1]

@@ -1,4 +1,4 @@
-"""Every animal of the zoo is scanned as a worker scans, and every scan comes to the end that was promised."""
+"""Every animal of the zoo is scanned as by a worker, and every scan ends as expected."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.targets.zoo_cage import Animal, End
 from tests.targets.zoo_scan import Order, Outcome, run
 from tests.world import Member, make_scan
 
-# What merely waits waits less; the others need not more, but may on a machine that has other things to do.
+# Animals that only wait get a short limit. The others do not need more, either, but may on a busy machine.
 SLOW_LIMIT_S, LIMIT_S = 3.0, 20.0
 GRACE_S = 5.0
 MAX_PEAK_MIB = 500
@@ -44,11 +44,11 @@ def orders(animal: Animal, site: Site) -> list[Order]:
 
 
 def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
-    """What is wrong with an outcome; nothing when it is as promised."""
+    """Return the difference between the outcome and the expected end. Empty if there is none."""
     said = (outcome.message, *outcome.reasons)
     ends, told = {(each, end.code) for each in end.statuses}, [end.says]
     if os.getloadavg()[0] > (os.cpu_count() or 1):
-        # Where others keep the processors busy, the same limit is told as ours, or met before all, or any, checks ran.
+        # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
         told += [BUSY, OUT_OF_TIME]
         if not end.code:
             ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
@@ -93,7 +93,7 @@ def test_scans_of_slow_sites_end_in_time() -> None:
 
 @pytest.fixture(scope="module")
 def scanner() -> Iterator[subprocess.Popen[str]]:
-    """A process that scans what it is told and tells how much memory it took."""
+    """A process that scans on order and reports its peak memory."""
     with subprocess.Popen(
         [sys.executable, "-m", "tests.targets.zoo_scan"],
         cwd=Path(__file__).resolve().parents[2],
@@ -124,7 +124,7 @@ def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner
 @pytest.mark.parametrize(
     ("name", "status", "code", "says"),
     [
-        ("silent", "failed", "TIMEOUT", ""),  # whose limit is over first, the page's or the read's, the machine decides
+        ("silent", "failed", "TIMEOUT", ""),  # which limit ends first, the page's or the read's, varies
         ("tls-garbage", "failed", "TLS_FAILED", "The TLS handshake failed:"),
         ("redirect-to-private", "failed", "DOMAIN_BLOCKED", "not publicly accessible: 10.0.0.1"),
         ("nul-in-header", "failed", "BAD_RESPONSE", "The response's headers contain a NUL character."),

@@ -1,4 +1,4 @@
-"""Time limits beside each other in threads that come and go: `python -m tests.scanner.time_limit_stress 300`."""
+"""Stress test of time limits in threads that start and end: `python -m tests.scanner.time_limit_stress 300`."""
 
 from __future__ import annotations
 
@@ -13,16 +13,18 @@ from collections import Counter
 from scanner.time_limit import OutOfTime, limited
 
 RUNNERS = 6
-# Seconds that a thread is waited for when the stress is over: one that has not ended by then hangs.
+# Seconds to wait for a thread when the stress is over. A thread that has not ended by then hangs.
 PATIENCE_S = 60.0
 
 
 def stress(seconds: float) -> Counter[str]:
-    """Counts of blocks that `ended` in time, that were `rung`, of threads without a limit that were hit (`strays`), of
-    exceptions behind a block (`behind`), and of threads that never ended (`hangs`).
+    """Run the stress test and return counts by outcome.
 
-    Every thread is short, so that its ident is soon another's: half of them have limits that end about when their
-    block does, the others have none and must not be hit.
+    Blocks that `ended` in time, blocks that were `rung`, threads without a limit that were hit (`strays`), exceptions
+    after a block (`behind`), and threads that never ended (`hangs`).
+
+    Every thread is short, so that its ident is soon reused. Half of them have limits that end about when their block
+    does; the others have none and must not be hit.
     """
     counts: Counter[str] = Counter()
     until = time.monotonic() + seconds

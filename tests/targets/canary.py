@@ -1,4 +1,4 @@
-"""A listener at an address that the guard refuses. It counts whoever gets through all the same."""
+"""Canary: a listener at an address that the guard refuses. It counts the connections that get through."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PATIENCE_S = 5.0
 
 
 class Canary:
-    """It answers each connection with a short page. A thread accepts; its end ends the listener."""
+    """A listener whose thread accepts connections and answers each with a short page. Leaving the context stops it."""
 
     def __init__(self, address: str = "127.0.0.2", port: int = 0) -> None:
         family = socket.AF_INET6 if ":" in address else socket.AF_INET
@@ -21,7 +21,7 @@ class Canary:
         self.port: int = self._listener.getsockname()[1]
         self._changed = threading.Condition()
         self._peers: list[tuple[str, int]] = []
-        self.paths: list[str] = []  # what was asked for, as far as it was HTTP
+        self.paths: list[str] = []  # paths of the requests, if they were HTTP
         self._thread = threading.Thread(target=self._accept, name="canary", daemon=True)
 
     def __enter__(self) -> Self:
@@ -35,9 +35,9 @@ class Canary:
         self._listener.close()
 
     def count(self) -> int:
-        """The connections so far, also those that the kernel has taken and the thread has not.
+        """Return the number of connections so far, including those that the thread has not accepted yet.
 
-        They stand in a queue: when a connection of our own comes out of it, the others are out.
+        The kernel queues connections. When our own connection comes out of the queue, all earlier ones are out.
         """
         with socket.create_connection((self.address, self.port)) as own, self._changed:
             name = own.getsockname()[:2]

@@ -1,4 +1,4 @@
-"""A page of a shop, with a page beside it, whose faults, accidents and harmless changes are data."""
+"""A page of a shop and a second page, whose faults, outages and harmless changes are set by data."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ IMAGE = bytes.fromhex("47494638396101000100800000000000ffffff21f90401000000002c0
 
 @dataclass(frozen=True)
 class Revision:
-    """How the page is now. `build` is in the names of its files, `nonce` in its policy and scripts."""
+    """State of the page. `build` is part of its file names, `nonce` of its policy and scripts."""
 
     build: int = 1
     nonce: int = 1
@@ -33,7 +33,7 @@ class Revision:
 
 
 def changing_site() -> tuple[Site, list[Revision]]:
-    """The site, not yet started, and the list whose last item is what it shows."""
+    """Return the site, not yet started, and its revisions; the site shows the last item."""
     revisions = [Revision()]
     site = Site()
 
@@ -71,7 +71,7 @@ def changing_site() -> tuple[Site, list[Revision]]:
 
 
 def digest(number: int) -> str:
-    """As a build puts it into the name of a file."""
+    """Return a hash such as a build tool puts into a file name."""
     return hashlib.sha256(f"build {number}".encode()).hexdigest()[:10]
 
 

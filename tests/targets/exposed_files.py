@@ -1,4 +1,4 @@
-"""Files that should not lie in a web root, with real bytes: path → content, by the check that finds them."""
+"""Files that should not be in a web root, with real bytes: path → content, by the check that finds them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pathlib import Path
 from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 
-SECRET = "k9Tz-hunter2-QxW4"  # stands in every text file that can hold one; never to be seen in evidence
+SECRET = "k9Tz-hunter2-QxW4"  # in every text file that can contain one; must never appear in evidence
 
 
 @functools.cache
@@ -155,7 +155,7 @@ def _json(value: object) -> bytes:
 
 
 def files() -> dict[str, dict[str, bytes]]:
-    """Check ID → path → content, for every path that is asked for on a site named localhost."""
+    """Check ID → path → content, for every path that a scan requests from a site named localhost."""
     return {
         "exposed-git": {"/.git/config": GIT_CONFIG.encode(), "/.git/HEAD": b"ref: refs/heads/main\n"},
         "exposed-svn-hg": {

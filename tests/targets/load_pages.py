@@ -1,6 +1,6 @@
-"""Ten pages whose first view waits for something else each: markup, sheets, scripts, images, fonts, another host.
+"""Ten pages whose first view waits for different things: markup, sheets, scripts, images, fonts, another host.
 
-Work is a number of rounds, not of milliseconds, so that a slower processor takes longer for it.
+CPU work is a number of rounds, not of milliseconds, so that a slower processor takes longer for it.
 """
 
 from __future__ import annotations
@@ -14,9 +14,9 @@ from tests.targets.server import Answer
 NAMES = ("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host")
 
 SHELLS = frozenset({"app"})  # show nothing without their scripts
-FONT = "/brand.woff2"  # without which /font shows no text
+FONT = "/brand.woff2"  # /font shows no text before this has loaded or failed
 
-# Some 5 ms of work a round, on a machine of our time.
+# A round takes about 5 ms on a current machine.
 WORK = """
 const work = (rounds) => {
   let sum = 0;
@@ -33,23 +33,23 @@ const later = (count, rounds) => { if (count) setTimeout(() => { work(rounds); l
 
 
 def load_pages(elsewhere: str) -> dict[str, Answer]:
-    """The routes; `elsewhere` is the address of another site with the same routes."""
+    """Return the routes. `elsewhere` is the address of another site with the same routes."""
     dice = Random(13)
     words = _words(dice, 60)
     return {
         "/text": _page("", f"<h1>{_words(dice, 4)}</h1>" + "".join(f"<p>{_words(dice, 80)}" for _ in range(200))),
-        # A chain of style sheets, each of which is found in the one before.
+        # A chain of style sheets; each is discovered in the one before.
         "/sheets": _page('<link rel=stylesheet href="/a.css">', f"<h1>Sheets</h1><p>{words}"),
         "/a.css": _sheet(dice, 30_000, '@import "/b.css";'),
         "/b.css": _sheet(dice, 30_000, '@import "/c.css";'),
         "/c.css": _sheet(dice, 30_000),
-        # Nothing is shown before three scripts have run, and they go on behind the first view.
+        # Nothing is shown before three scripts have run. Further work follows after the first view.
         "/scripts": _page(
             "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
             f"<h1>Scripts</h1><p>{words}<script>later(12, 6)</script>",
         ),
         **{f"/block-{at}.js": _script(dice, 40_000, f"work({6 + at})", is_first=at == 0) for at in range(3)},
-        # The hero stands in the markup, with others below it.
+        # The hero image is in the markup, with others below it.
         "/images": _page(
             "",
             "<h1>Images</h1><img src=/hero.png width=400 height=300 alt=Hero>"
@@ -57,21 +57,21 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         ),
         "/hero.png": _png(dice, 340, 300),
         **{f"/small-{at}.png": _png(dice, 100, 100) for at in range(12)},
-        # All text waits for a font. What comes is none, and the text shown the moment that is known.
+        # All text waits for a font. The response is not a valid font; as soon as the browser knows, it shows the text.
         "/font": _page(
             f"<style>@font-face {{ font-family: Brand; src: url({FONT}); font-display: block }}"
             "body { font-family: Brand, serif }</style>",
             f"<h1>Font</h1><p>{words}",
         ),
         FONT: Answer(dice.randbytes(90_000), headers={"Content-Type": "font/woff2"}),
-        # The largest image is the background that a style sheet names, beside many others.
+        # The largest image is a background named in a style sheet, next to many other images.
         "/background": _page(
             '<link rel=stylesheet href="/background.css">',
             "<div class=hero><h1>Background</h1></div>"
             + "".join(f"<img src=/small-{at}.png width=100 height=100 alt=Small>" for at in range(12)),
         ),
         "/background.css": _sheet(dice, 10_000, ".hero { height: 400px; background: url(/hero.png) center / cover }"),
-        # A script brings the hero in, after work.
+        # A script inserts the hero image after some work.
         "/late-image": _page(
             "", f"<script src=/late.js defer></script><h1>Late</h1><div id=place></div><p>{words[:100]}"
         ),
@@ -80,7 +80,7 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
             60_000,
             "work(12); place.innerHTML = '<img src=/hero.png width=400 height=300 alt=Hero>'; later(4, 4);",
         ),
-        # An empty shell: a bundle asks for data, and builds the page of it.
+        # An empty app shell: a bundle fetches data and builds the page from it.
         "/app": _page("", '<div id=root></div><script src="/bundle.js"></script>'),
         "/bundle.js": _script(
             dice,
@@ -101,7 +101,7 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
         **{f"/part-{at}.css": _sheet(dice, 2_000) for at in range(8)},
         **{f"/part-{at}.js": _script(dice, 3_000, "work(1)", is_first=at == 0) for at in range(15)},
         **{f"/icon-{at}.png": _png(dice, 30, 30) for at in range(40)},
-        # What blocks lies on another host, as do a widget's script and its work.
+        # The blocking files are on another host, as are a widget's script and its work.
         "/other-host": _page(
             f'<link rel=stylesheet href="{elsewhere}/c.css"><script src="{elsewhere}/block-0.js"></script>'
             f'<script async src="{elsewhere}/widget.js"></script>',
@@ -134,7 +134,7 @@ def _words(dice: Random, count: int) -> str:
 
 
 def _png(dice: Random, width: int, height: int) -> Answer:
-    """Noise, which does not get smaller."""
+    """Return an image of noise, which does not compress."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))

@@ -1,4 +1,4 @@
-"""Pages that try every way to lead whoever loads them somewhere else."""
+"""Pages that try every way to make a client request another host."""
 
 from __future__ import annotations
 
@@ -49,16 +49,16 @@ SITEMAPS = (
     '<?xml version="1.0"?><!DOCTYPE s SYSTEM "{lure}/dtd"><sitemapindex xmlns="http://www.sitemaps.org/schemas/sitemap/0.9">'
     "<sitemap><loc>{lure}/child.xml</loc></sitemap></sitemapindex>"
 )
-# Files that scans look for on their own.
+# Files that scans request even if the page does not mention them.
 ON_THEIR_OWN = (
     "/robots.txt", "/sitemap.xml", "/favicon.ico", "/.well-known/security.txt", "/security.txt", "/style.css",
 )  # fmt: skip
 
 
 def luring(site: str, lure: str) -> dict[str, Route]:
-    """The routes of a site with lures in all that it says, and sub-resources that redirect.
+    """Return the routes of a site with lures in all its content, and with sub-resources that redirect.
 
-    `site` is its origin, `lure` the authority where everything leads: `host:port`.
+    `site` is its origin, `lure` the authority (`host:port`) that all lures lead to.
     """
     words = {"lure": f"http://{lure}", "authority": lure, "site": site}
 
@@ -81,7 +81,7 @@ def luring(site: str, lure: str) -> dict[str, Route]:
 
 
 def redirecting_files(lure: str) -> dict[str, Route]:
-    """A harmless page; whatever scans look for besides redirects."""
+    """Return a harmless page whose other files redirect to the lure."""
     page = Answer(
         '<!doctype html><html lang="en"><title>A page</title><h1>A page</h1>'
         '<link rel="stylesheet" href="/style.css"><link rel="icon" href="/favicon.ico">'
@@ -93,7 +93,7 @@ def redirecting_files(lure: str) -> dict[str, Route]:
     return {"/": page, "*": page, **dict.fromkeys(ON_THEIR_OWN, away)}
 
 
-# Of the lures, those that a scan follows today: without a browser it runs no script and opens no frame.
+# The lures that a scan follows today. Without a browser it runs no script and opens no frame.
 LIVE = {
     "/stylesheet", "/import", "/import-in-sheet", "/background", "/font", "/script", "/module", "/preload", "/icon",
     "/touch", "/img", "/relative", "/srcset2", "/source", "/input", "/svg", "/poster", "/canonical", "/hop/stylesheet",

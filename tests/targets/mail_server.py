@@ -1,4 +1,4 @@
-"""An SMTP server on loopback whose answers are data: verb → reply. It keeps what it took.
+"""An SMTP server on loopback whose answers are data: verb → reply. It stores the mails that it accepts.
 
 with MailServer({"RCPT": "550 no such person"}) as server:
     ...
@@ -15,7 +15,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Self
 
-# The verb's reply, or a function of its line; `TEXT` is what follows a mail's last line, `HELLO` the greeting.
+# The reply to a verb, or a function of its line. `TEXT` is the reply after a mail's last line, `HELLO` the greeting.
 REPLIES: Mapping[str, str] = {
     "HELLO": "220 ready",
     "EHLO": "250 mail.test",
@@ -30,10 +30,10 @@ Reply = str | Callable[[str], str | None]
 
 
 class MailServer:
-    """`mails` is what was taken, `lines` what was said to it, `connections` how often somebody connected.
+    """A running SMTP server: `mails` it accepted, `lines` it received, number of `connections`.
 
-    A reply may be a function of the line: its text is sent a byte at a time when it begins with "slowly ", and with
-    None the server hangs up. `pause_s` is what lies between two such bytes.
+    A reply may be a function of the line. A reply that begins with "slowly " is sent one byte at a time, `pause_s`
+    apart. On a reply of None, the server hangs up.
     """
 
     def __init__(self, replies: Mapping[str, Reply] = {}, *, pause_s: float = 0.05) -> None:
@@ -73,7 +73,7 @@ class _Server(socketserver.ThreadingTCPServer):
     owner: MailServer
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Clients that hang up in the middle are what is tested."""
+        """Ignore clients that hang up in the middle: tests do so on purpose."""
 
 
 class _Handler(socketserver.StreamRequestHandler):

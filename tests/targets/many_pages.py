@@ -1,4 +1,4 @@
-"""A shop of many pages from three templates: the front page, lists and articles. With a sitemap, or links alone."""
+"""A shop with many pages from three templates: front page, lists and articles. With a sitemap, or with links alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ ON_ONE_LIST = 20
 
 
 def document(title: str, links: Sequence[str] = (), head: str = "") -> str:
-    """A page with these links."""
+    """Return a page with these links."""
     items = "".join(f'<li><a href="{each}">{each}</a></li>' for each in links)
     return f'<!doctype html><html lang="en"><title>{title}</title>{head}<h1>{title}</h1><ul>{items}</ul></html>'
 
@@ -29,7 +29,7 @@ def sitemap_index(*addresses: str) -> str:
 
 
 def shop_site(pages: int, *, with_sitemap: bool) -> Site:
-    """The shop, not yet started; `pages` of them altogether: a front page, its lists, and articles on those."""
+    """Return the shop, not yet started. `pages` counts all: a front page, its lists, and the articles on those."""
     lists = -(-(pages - 1) // (ON_ONE_LIST + 1))
     articles = pages - 1 - lists
     site = Site()
@@ -51,7 +51,7 @@ def shop_site(pages: int, *, with_sitemap: bool) -> Site:
 
 
 def name(number: int) -> str:
-    """A word for a number, so that no two addresses look as if a program had counted them."""
+    """Return a word for a number, so that addresses do not look numbered."""
     word = ""
     while True:
         number, rest = divmod(number, 26)

@@ -1,4 +1,4 @@
-"""A name server on loopback whose answers are data, for the system's resolver to ask."""
+"""A name server on loopback whose answers are data, for the system's resolver."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Zone = Callable[[dns.message.Message], dns.message.Message | None]
 
 
 def records(**answers: Sequence[str]) -> Zone:
-    """A name server that knows these records of every name, by type, and says NOERROR to the rest."""
+    """Return a zone in which every name has these records, by type. Other types get NOERROR without records."""
 
     def answer(query: dns.message.Message) -> dns.message.Message:
         question = query.question[0]
@@ -31,9 +31,9 @@ def records(**answers: Sequence[str]) -> Zone:
 
 
 def hosts(known: Mapping[str, Sequence[str] | list[Sequence[str]]], longest: int = 5) -> Zone:
-    """A name server that knows these names: to IPv4 addresses, or to another name, which makes a CNAME.
+    """Return a zone of these names: with IPv4 addresses, or with another name, which makes a CNAME.
 
-    A list of answers is given one by one, the last for good. A chain of aliases is cut off at its `longest`.
+    A list of answers is given one by one; the last one repeats. `longest` limits a chain of aliases.
     """
     answers = {host: list(each) if isinstance(each, list) else [each] for host, each in known.items()}
 
@@ -55,7 +55,7 @@ def hosts(known: Mapping[str, Sequence[str] | list[Sequence[str]]], longest: int
 
 
 def reply(query: dns.message.Message, *chain: Sequence[str]) -> dns.message.Message:
-    """An answer of these records, each a name and what it has; a name in the place of an address is a CNAME."""
+    """Return an answer with these records, each a name and its values. A name in place of an address makes a CNAME."""
     response = dns.message.make_response(query)
     response.flags |= dns.flags.RA
     for owner, *values in filter(None, chain):
@@ -65,7 +65,7 @@ def reply(query: dns.message.Message, *chain: Sequence[str]) -> dns.message.Mess
 
 
 def failing(code: dns.rcode.Rcode) -> Zone:
-    """A name server that answers everything with this code."""
+    """Return a zone that answers every query with this code."""
 
     def answer(query: dns.message.Message) -> dns.message.Message:
         response = dns.message.make_response(query)
@@ -76,13 +76,13 @@ def failing(code: dns.rcode.Rcode) -> Zone:
 
 
 def _listeners() -> tuple[socket.socket, socket.socket]:
-    """For TCP and for UDP, on the same port: one that is free for both."""
+    """Open listeners for TCP and UDP on the same port, one that is free for both."""
     while True:
         stream = socket.create_server(("127.0.0.1", 0))
         datagrams = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         try:
             datagrams.bind(stream.getsockname())
-        except OSError:  # somebody else's
+        except OSError:  # another process has the UDP port
             stream.close()
             datagrams.close()
         else:
@@ -91,9 +91,9 @@ def _listeners() -> tuple[socket.socket, socket.socket]:
 
 @contextlib.contextmanager
 def name_server(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
-    """The server, for the system to ask; gives what it was asked: `www.example.com. A`. UDP and TCP.
+    """Run the name server for the system's resolver, over UDP and TCP. Yields the queries: `www.example.com. A`.
 
-    What does not fit into a datagram is cut off there, as real servers do.
+    Answers that do not fit into a datagram are truncated there, as by real servers.
     """
     asked: list[str] = []
     with contextlib.ExitStack() as cleanup:

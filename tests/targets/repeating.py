@@ -1,4 +1,4 @@
-"""A page that needs a key, and then repeats all of it: in markup, headers, addresses, cookies and the console."""
+"""A page that needs credentials and then repeats all of them: in markup, headers, URLs, cookies and the console."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ OTHER = "127.0.0.2"
 
 
 def core() -> str:
-    """What is looked for everywhere, in pieces too; letters as well as digits, so that it can't come by chance."""
+    """Return a random string to search for, whole or in parts. Letters and digits make a match by chance unlikely."""
     return f"q{secrets.token_hex(7)}"
 
 
 class Canaries:
-    """Secrets of all kinds, whose values have what masks and encodings break into pieces."""
+    """Secrets of all kinds. Their values contain characters at which masks and encodings break them."""
 
     def __init__(self) -> None:
         self.cores = [core() for _ in range(7)]
@@ -32,7 +32,7 @@ class Canaries:
         self.basic = b64encode(f"{self.username}:{self.password}".encode()).decode()
 
     def found_in(self, text: str | bytes, *, least: int = 8) -> list[str]:
-        """What stands there of any of them, also pieces of `least` characters at the ends."""
+        """Return the secrets found in the text, including their first or last `least` characters."""
         text = text.decode("latin-1") if isinstance(text, bytes) else text
         lower = text.lower()
         coded = [b64encode(each.encode()).decode()[:-4] for each in (self.key, self.cookie, self.password)]

@@ -1,4 +1,4 @@
-"""A site like many: HTTPS, a page with some resources, some things right and some wrong."""
+"""A sample site like many others: HTTPS, a page with some resources, with some faults."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PNG = b"\x89PNG\r\n\x1a\n" + b"\0" * 2000
 
 
 def sample_site() -> Site:
-    """The site, not yet started."""
+    """Return the site, not yet started."""
     image = Answer(PNG, headers={"Content-Type": "image/png", "Cache-Control": "max-age=31536000"})
     return Site(
         {

@@ -4,9 +4,9 @@
         network.fetch(site.url + "/")
         assert [each.path for each in site.requests] == ["/"]
 
-With `certificate` the site speaks TLS and `site.ca_file` holds the root to trust. A route may be a function
-of the request; one that returns None has answered on `request.connection` itself, in whatever hostile way.
-`converse` gets every connection raw, before anything is read.
+With `certificate` the site speaks TLS, and `site.ca_file` is the root to trust. A route may be a function of
+the request. If it returns None, it has answered on `request.connection` itself, in any hostile way.
+`converse` gets every raw connection before anything is read.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ from tests.scanner.net.tls_servers import DAY, LOOPBACK, Identity, self_signed
 
 END_OF_HEADERS = b"\r\n\r\n"
 JOIN_TIMEOUT_S = 5.0
-TLS_HANDSHAKE = 0x16  # the first byte of who takes a plain site for one with TLS; real servers hang up, too
+TLS_HANDSHAKE = 0x16  # first byte of a client that speaks TLS to a plain site; real servers hang up, too
 
 
 class Certificate(Enum):
-    """What a TLS site presents."""
+    """The certificate that a TLS site presents."""
 
-    VALID = auto()  # for the site's names, its intermediate sent with it
+    VALID = auto()  # for the site's names, sent with its intermediate
     EXPIRED = auto()
     NOT_YET_VALID = auto()
     WRONG_HOST = auto()
@@ -51,16 +51,16 @@ class Answer:
     body: bytes | str = b""
     status: int = 200
     headers: Mapping[str, str] | Sequence[tuple[str, str]] = ()
-    delay_s: float = 0.0  # before anything is sent; the site's end cuts it short
+    delay_s: float = 0.0  # before anything is sent; stopping the site ends the wait
 
     @classmethod
     def redirect(cls, location: str, status: int = 302, **headers: str) -> Self:
-        """A redirect; an underscore in a keyword is a hyphen of the header's name."""
+        """Return a redirect. Underscores in the keywords become hyphens in the header names."""
         others = {name.replace("_", "-"): value for name, value in headers.items()}
         return cls(status=status, headers={"Location": location} | others)
 
     def encoded(self, *, head_only: bool) -> bytes:
-        """Status line, headers and body."""
+        """Return status line, headers and body as bytes."""
         body = self.body.encode() if isinstance(self.body, str) else self.body
         pairs = list(self.headers.items() if isinstance(self.headers, Mapping) else self.headers)
         names = {name.lower() for name, _ in pairs}
@@ -74,24 +74,24 @@ class Answer:
 
     @property
     def closes(self) -> bool:
-        """Whether the answer announces the end of the connection."""
+        """True if the answer announces the end of the connection."""
         pairs = self.headers.items() if isinstance(self.headers, Mapping) else self.headers
         return ("connection", "close") in {(name.lower(), value.lower()) for name, value in pairs}
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it came. `connection_number` counts the site's connections from 1."""
+    """A request as received. `connection_number` counts the site's connections from 1."""
 
     method: str
-    path: str  # with the query
+    path: str  # including the query
     headers: tuple[tuple[str, str], ...]
     body: bytes
     connection_number: int
     connection: socket.socket = field(repr=False, compare=False)
 
     def header(self, name: str) -> str | None:
-        """The header's first value."""
+        """Return the header's first value."""
         return next((value for each, value in self.headers if each.lower() == name.lower()), None)
 
 
@@ -99,7 +99,7 @@ Route = Answer | Callable[[Request], Answer | None]
 
 
 class Site:
-    """The running site. `requests` is what was asked of it, `connections` how often it was connected to."""
+    """A running site: the `requests` it received, the number of `connections`."""
 
     def __init__(
         self,
@@ -111,9 +111,9 @@ class Site:
         converse: Callable[[socket.socket], None] | None = None,
         tune: Callable[[ssl.SSLContext], None] | None = None,
     ) -> None:
-        """Routes are tried with the query, without it, then as `*`; else 404. More may be added at any time.
+        """Create a site. Routes are looked up with the query, without it, then as `*`; else the answer is 404.
 
-        `names` are the certificate's, `tune` may change the TLS settings.
+        Routes may be added at any time. `names` are those in the certificate, `tune` may change the TLS settings.
         """
         self.routes: dict[str, Route] = dict(routes or {})
         self.requests: list[Request] = []
@@ -145,11 +145,11 @@ class Site:
         return self.url_as(f"[{self.address}]" if ":" in self.address else self.address)
 
     def url_as(self, host: str) -> str:
-        """The site's URL under another name that leads to it."""
+        """Return the site's URL under another name that resolves to it."""
         return f"{'https' if self.is_https else 'http'}://{host}:{self.port}"
 
     def paths(self) -> list[str]:
-        """The paths that were asked for, in order."""
+        """Return the requested paths, in order."""
         return [each.path for each in self.requests]
 
     def __enter__(self) -> Self:
@@ -191,7 +191,7 @@ class Site:
                 cleanup.enter_context(connection)
                 connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 if self._context is not None:
-                    # The site's end shuts the TCP connection, which wakes a TLS read or write up as well.
+                    # Stopping the site shuts down the TCP connection, which also ends a pending TLS read or write.
                     plain = connection.dup()
                     cleanup.enter_context(plain)
                     with self._lock:
@@ -232,7 +232,7 @@ class Site:
 
 
 def _read_request(connection: socket.socket, pending: bytes, number: int) -> tuple[Request, bytes] | None:
-    """The next request and what came after it; None when the client is done."""
+    """Read the next request. Returns it and the bytes after it, or None if the client is done."""
     while END_OF_HEADERS not in pending:
         data = connection.recv(65536)
         if not data or (not pending and data[0] == TLS_HANDSHAKE):
@@ -258,15 +258,18 @@ def _root() -> Identity:
 
 @functools.cache
 def _folder_of_root() -> tempfile.TemporaryDirectory[str]:
-    """Goes with the process."""
+    """Folder that is deleted when the process ends."""
     return tempfile.TemporaryDirectory(prefix="site-")
 
 
 @functools.cache
 def _root_file() -> Path:
-    """One for all sites: clients keep their TLS settings by this path, and to load all roots anew takes 0.1 s."""
+    """Write the root for all sites into one file.
+
+    Clients cache their TLS settings by this path, and loading all roots anew takes 0.1 s.
+    """
     folder = Path(_folder_of_root().name)
-    folder.chmod(0o755)  # another user's process may have to trust it
+    folder.chmod(0o755)  # another user's process may have to read it
     file = folder / "ca.pem"
     file.write_bytes(_root().pem)
     return file
@@ -279,7 +282,7 @@ def _intermediate() -> Identity:
 
 @functools.cache
 def _chain(certificate: Certificate, names: tuple[str, ...]) -> tuple[Identity, ...]:
-    """The leaf, then what is sent with it."""
+    """Return the leaf, then the certificates sent with it."""
     now = datetime.datetime.now(datetime.UTC)
     match certificate:
         case Certificate.EXPIRED:

@@ -1,12 +1,13 @@
-"""A slow link, for real: a relay before sites on loopback that lets bytes through as a phone's link would.
+"""A slow link in real time: a relay in front of sites on loopback that delays bytes as a phone's link would.
 
     with Site(routes) as site, SlowLink([site.port]) as link:
         link.slow_down()
         ...  # load http://127.0.0.1:{link.ports[0]}/
 
-Until `slow_down()` everything passes at once, so that a page has the same addresses with and without the link. Modelled
-are a round trip for the name of each site, one for each connection, the way there and back of every byte, one downlink
-that all connections share fairly, and TCP's slow start; lost packets and the uplink's width are not.
+Before `slow_down()` everything passes at once, so that a page has the same addresses with and without the link.
+It models a round trip for the name of each site, one for each connection, the delay of every byte in both
+directions, one downlink that all connections share fairly, and TCP's slow start. It does not model lost packets or
+the width of the uplink.
 """
 
 from __future__ import annotations
@@ -28,14 +29,14 @@ CHUNK_BYTES = 1_460
 
 
 class SlowLink:
-    """Listens on one port of its own for each of the sites' ports, in a thread."""
+    """A relay that listens on one port of its own for each port of the sites, in a thread."""
 
     def __init__(self, ports: Sequence[int]) -> None:
         self._targets = tuple(ports)
         self._loop = asyncio.new_event_loop()
         self._thread = threading.Thread(target=self._loop.run_forever, name="slow-link", daemon=True)
         self._is_slow = False
-        self._resolved_at: dict[int, float] = {}  # by port, when its name is known
+        self._resolved_at: dict[int, float] = {}  # by port: the time at which its name is resolved
         self._downlink = _Downlink(self._loop)
         self._servers: list[asyncio.Server] = []
         self._tasks: set[asyncio.Task[None]] = set()
@@ -53,12 +54,12 @@ class SlowLink:
         self._loop.close()
 
     def slow_down(self) -> None:
-        """From now on connections are slow, and all names unknown, as for a visitor who comes for the first time."""
+        """Make new connections slow and forget all resolved names, as for a first-time visitor."""
         self._loop.call_soon_threadsafe(self._resolved_at.clear)
         self._is_slow = True
 
     def speed_up(self) -> None:
-        """New connections pass at once."""
+        """Let new connections pass at once."""
         self._is_slow = False
 
     def _wait(self, what: object) -> None:
@@ -109,7 +110,7 @@ class SlowLink:
 
     async def _up(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, opened_at: float) -> None:
         while data := await reader.read(65536):
-            # Requests are small, and one connection's wait for their answers: the next one is not held up here.
+            # Requests are small, and a connection waits for its answers, so waiting here delays no later request.
             await self._until(max(self._loop.time(), opened_at) + ROUND_TRIP_S / 2)
             writer.write(data)
 
@@ -124,7 +125,7 @@ class SlowLink:
 
 
 class _Connection:
-    """What is under way to one client, and how much may be."""
+    """TCP state of one client: bytes in flight and the congestion window."""
 
     def __init__(self, writer: asyncio.StreamWriter) -> None:
         self.writer = writer
@@ -152,7 +153,7 @@ class _Connection:
 
 
 class _Downlink:
-    """One packet after the other, from the connections in turn."""
+    """The shared downlink: sends one packet after the other, from the connections in turn."""
 
     def __init__(self, loop: asyncio.AbstractEventLoop) -> None:
         self._loop = loop
@@ -170,7 +171,7 @@ class _Downlink:
             self._send()
 
     def _send(self) -> None:
-        """Whatever the clock's steps are, the link is as wide as it says: packets are due by its own time."""
+        """Send the packets that are due. Due times are computed, so coarse clock steps do not change the bandwidth."""
         self._is_busy = bool(self._turn)
         while self._turn:
             if self._free_at > self._loop.time():

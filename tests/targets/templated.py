@@ -1,6 +1,6 @@
-"""A site of many pages from three templates that share assets and navigation, and have three faults each.
+"""A site of many pages from three templates that share assets and navigation; each template has three faults.
 
-Each page has some 40 files and 1,000 elements, as shops and magazines have them.
+Each page has some 40 files and 1,000 elements, like pages of shops and magazines.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ NAVIGATION, CROSS_LINKS = 12, 8
 WORDS = ("bread", "rolls", "cake", "fresh", "from", "the", "oven", "every", "morning", "baker", "flour", "street")
 KEEP = {"Cache-Control": "public, max-age=31536000, immutable"}
 
-# What is wrong in each template, by the check that finds it.
+# The faults of each template, by the check that finds them.
 FAULTS: Mapping[str, Mapping[str, str]] = {
     "product": {
         "image-alt": '<img class="badge" src="/images/0.png" width="40" height="40">',
@@ -42,7 +42,7 @@ TEMPLATES = tuple(FAULTS)
 
 
 def templated_site(pages: int, *, certificate: Certificate | None = None) -> Site:
-    """The site, not yet started; so many pages with the front page, all of them in its sitemap."""
+    """Return the site, not yet started. `pages` includes the front page; all of them are in the sitemap."""
     site = Site(certificate=certificate)
     paths = page_paths(pages)
     site.routes |= _assets()
@@ -61,12 +61,12 @@ def templated_site(pages: int, *, certificate: Certificate | None = None) -> Sit
 
 
 def page_paths(pages: int) -> list[str]:
-    """The front page, then those of the templates in turn."""
+    """Return the paths: the front page, then the pages of the templates in turn."""
     return ["/", *(f"/{template_of(number)}/{name(number)}" for number in range(1, pages))]
 
 
 def template_of(number: int) -> str:
-    """The template of the page with this number; the front page has the first one's."""
+    """Return the template of the page with this number. The front page has the first one's."""
     return TEMPLATES[number % len(TEMPLATES)]
 
 
@@ -132,7 +132,7 @@ def _assets() -> Mapping[str, Answer]:
 
 
 def _png(dice: Random, side: int) -> bytes:
-    """Noise, which does not get smaller."""
+    """Return an image of noise, which does not compress."""
 
     def chunk(kind: bytes, data: bytes) -> bytes:
         return struct.pack(">I", len(data)) + kind + data + struct.pack(">I", zlib.crc32(kind + data))

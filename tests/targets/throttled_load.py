@@ -1,4 +1,4 @@
-"""What a load takes that is throttled for real: a slow link, and a processor that Chromium slows down four times."""
+"""Load times of a page under throttling: over a slow link, with Chromium's CPU slowed down four times."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanner.net.browser import launch_options
 
 SLOWDOWN = 4
 LIMIT_S = 60.0
-QUIET_S = 1.5  # without a long task or a new largest paint
+QUIET_S = 1.5  # quiet period without a long task or a new largest paint that ends a load
 
 VITALS = """
 (quiet) => new Promise((done) => {
@@ -40,7 +40,7 @@ VITALS = """
 
 @dataclass(frozen=True)
 class ThrottledLoad:
-    """Seconds."""
+    """Metrics of a load, in seconds."""
 
     fcp_s: float
     lcp_s: float
@@ -48,7 +48,7 @@ class ThrottledLoad:
 
 
 def throttled_loads(program: Path, url: str, times: int) -> ThrottledLoad:
-    """The least of several loads, each in a fresh context: other programs only make one slower."""
+    """Return the minima of several loads, each in a fresh context: other programs can only make a load slower."""
     found = asyncio.run(_loads(program, url, times))
     names = ("fcp_s", "lcp_s", "tbt_s")
     return ThrottledLoad(*(min(getattr(each, name) for each in found) for name in names))
@@ -56,7 +56,7 @@ def throttled_loads(program: Path, url: str, times: int) -> ThrottledLoad:
 
 async def _loads(program: Path, url: str, times: int) -> Sequence[ThrottledLoad]:
     with tempfile.TemporaryDirectory() as folder:
-        # The sites are on loopback, and the link is all that lies between: no proxy.
+        # The sites are on loopback, and nothing but the link must be in between: no proxy.
         options = {
             name: value
             for name, value in launch_options(program, Path(folder), sandbox=False).items()

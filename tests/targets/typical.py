@@ -1,8 +1,7 @@
-"""Twenty sites as one meets them: the headers that software, hosting services and their guides send by default.
+"""Twenty typical sites: the headers that software, hosting services and their guides send by default.
 
-Each says what the MDN HTTP Observatory takes off for them by its published table (`src/grader/charts.js` of
-mdn/mdn-http-observatory; bonuses count from 90 points on), and its documentation says what we give
-(docs/scoring.md).
+Each lists the points that the MDN HTTP Observatory takes off by its published table (`src/grader/charts.js` of
+mdn/mdn-http-observatory; bonuses count from 90 points on). docs/scoring.md has our scores of these sites.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 
 from tests.targets.server import Answer, Request, Route
 
-NONCE = "NONCE"  # in a header or the page, replaced on every response
+NONCE = "NONCE"  # placeholder in a header or the page, replaced on every response
 HTML = ("Content-Type", "text/html; charset=utf-8")
 HSTS = ("Strict-Transport-Security", "max-age=31536000; includeSubDomains")
 HSTS_ALONE = ("Strict-Transport-Security", "max-age=31536000")
@@ -57,9 +56,9 @@ CAREFUL_DNS: Mapping[str, Sequence[str]] = {
 
 @dataclass(frozen=True)
 class TypicalSite:
-    """A site: what its page sends, and how MDN's Observatory arrives at its score (reason, points).
+    """A site: the response of its page, and the parts (reason, points) of its score at MDN's Observatory.
 
-    `plain` is what answers on port 80: a redirect, the page itself, or with None nothing.
+    `plain` is the answer on port 80: "redirect", "page" (the page itself), or None for no answer.
     """
 
     name: str
@@ -74,7 +73,7 @@ class TypicalSite:
 
     @property
     def mdn_score(self) -> int:
-        """Bonuses count where there are at least 90 points without them."""
+        """The Observatory's score. Bonuses count only from 90 points without them."""
         base = max(0, 100 + sum(points for _, points in self.mdn if points < 0))
         return base + (sum(points for _, points in self.mdn if points > 0) if base >= 90 else 0)
 
@@ -83,7 +82,7 @@ class TypicalSite:
         return next(grade for least, grade in MDN_GRADES if self.mdn_score >= least)
 
     def routes(self) -> dict[str, Route]:
-        """The site over the scheme it is scanned with; everything but its page is missing."""
+        """Return the routes for the scheme that is scanned. Only the page exists."""
 
         def answer(_: Request) -> Answer:
             nonce = secrets.token_urlsafe(16)
@@ -93,7 +92,7 @@ class TypicalSite:
         return {"/": answer}
 
     def plain_routes(self) -> dict[str, Route]:
-        """What answers on port 80 beside it."""
+        """Return the routes on port 80."""
         return self.routes() if self.plain == "page" else {"*": Answer.redirect(f"https://{self.host}/", status=301)}
 
 

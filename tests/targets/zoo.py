@@ -1,10 +1,10 @@
-"""The zoo: hostile sites by name, each with the end that a scan of it must come to.
+"""The zoo: hostile sites by name, each with the expected end of a scan.
 
     for animal in ZOO:
         with animal.start() as site:
             scan(animal.url(site), …)
 
-Nothing here is fetched from anywhere else: an animal is a few lines, and made when it is asked for.
+Nothing is downloaded: each animal is a few lines and is built when it is started.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What an animal of the zoo is, and the bars it is made of."""
+"""Animals of the zoo: the class, and the building blocks of hostile sites."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ HTML = "text/html; charset=utf-8"
 
 @dataclass(frozen=True, slots=True)
 class End:
-    """How a scan ends. `says` stands in the error's message, or in the reason of a check that could not run."""
+    """The end of a scan. `says` must be in the error's message, or in the reason of a check that could not run."""
 
     statuses: frozenset[str]
     code: str = ""
@@ -35,28 +35,28 @@ COMPLETED = End(frozenset({"completed"}))
 
 
 def partial(says: str) -> End:
-    """The page was judged, and some checks could not run."""
+    """Return the end of a scan that judged the page but could not run some checks."""
     return End(frozenset({"partial"}), says=says)
 
 
-# How fast the machine is decides whether a check of such a page gets to its end.
+# The machine's speed decides whether a check of such a page finishes.
 INTRICATE = End(frozenset({"completed", "partial"}), says="The page is so large or intricate that this took too long")
 EMPTY = partial("The page shows no content.")
-# For pages without anything to see: what they are sent with can still be judged.
+# For pages with nothing to see: their headers can still be judged.
 EMPTY_ENDS = {ScanType.ACCESSIBILITY: EMPTY, ScanType.SEO: EMPTY}
 
 
 def failed(code: str, says: str) -> End:
-    """There was no page to judge."""
+    """Return the end of a scan that got no page to judge."""
     return End(frozenset({"failed"}), code, says)
 
 
 @dataclass(frozen=True)
 class Animal:
-    """A hostile site. `start` makes it, not yet running; `ends` may differ by type of scan.
+    """A hostile site. `start` creates it, not yet running. `other_ends` are ends that differ by type of scan.
 
-    A slow one takes all the time there is. A heavy one tempts the scanner to fill its memory. `only` are the
-    types of scan that it matters for.
+    A slow animal uses up all the time of a scan. A heavy one tempts the scanner to fill its memory. `only` lists
+    the types of scan that it is for.
     """
 
     name: str
@@ -66,26 +66,26 @@ class Animal:
     only: Sequence[ScanType] = EVERY_TYPE
     is_slow: bool = False
     is_heavy: bool = False
-    scheme: str = ""  # of the URL to scan, where it is another than the site's
+    scheme: str = ""  # of the URL to scan, if not the site's own
 
     def end_of(self, scan_type: ScanType) -> End:
-        """The promised end of a scan of this type."""
+        """Return the expected end of a scan of this type."""
         return (self.other_ends or {}).get(scan_type, self.end)
 
     def url(self, site: Site) -> str:
-        """The address to scan."""
+        """Return the URL to scan."""
         _, _, place = site.url.partition("://")
         return f"{self.scheme or ('https' if site.is_https else 'http')}://{place}/"
 
 
 def site(route: Route, **others: Route) -> Callable[[], Site]:
-    """An HTTPS site with that page, and 404 for everything else but `others`, by path without the slash."""
+    """Return a factory of HTTPS sites with that page. Other paths are 404, except `others` (without the slash)."""
     routes = {"/": route, **{f"/{path}": each for path, each in others.items()}}
     return lambda: Site(routes, certificate=Certificate.VALID)
 
 
 def page(make: Callable[[], str | bytes], *headers: tuple[str, str], **others: Route) -> Callable[[], Site]:
-    """The same, with a page that is made when the site is: some are large."""
+    """Return the same for a page that is only built when the site is, because some are large."""
 
     def start() -> Site:
         pairs = (
@@ -97,7 +97,7 @@ def page(make: Callable[[], str | bytes], *headers: tuple[str, str], **others: R
 
 
 def raw(*parts: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> Callable[[Request], None]:
-    """A route that sends these bytes, does that, and hangs up."""
+    """Return a route that sends these bytes, calls `then`, and hangs up."""
 
     def answer(request: Request) -> None:
         for part in parts:
@@ -108,18 +108,18 @@ def raw(*parts: bytes, then: Callable[[socket.socket], None] = lambda _: None) -
 
 
 def silence(connection: socket.socket) -> None:
-    """Say nothing more until the client, or the site, ends the connection."""
+    """Send nothing more until the client or the site ends the connection."""
     while connection.recv(KIB):
         pass
 
 
 def reset(connection: socket.socket) -> None:
-    """End with RST instead of FIN."""
+    """Make the connection end with RST instead of FIN."""
     connection.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
 
 
 def endless(piece: bytes) -> Callable[[socket.socket], None]:
-    """As much as the client takes."""
+    """Return a function that sends `piece` as long as the client reads."""
 
     def go_on(connection: socket.socket) -> None:
         while True:
@@ -129,18 +129,18 @@ def endless(piece: bytes) -> Callable[[socket.socket], None]:
 
 
 def drip(pieces: Iterable[bytes]) -> Callable[[socket.socket], None]:
-    """A piece now and then, always in time for a time-out that starts anew with every byte."""
+    """Return a function that sends a piece now and then, in time to reset any timeout between bytes."""
 
     def go_on(connection: socket.socket) -> None:
         for piece in pieces:
             readable, _, _ = select.select([connection], [], [], DRIP_EVERY_S)
             if readable:
-                return  # the client is gone
+                return  # the client has gone
             connection.sendall(piece)
 
     return go_on
 
 
 def http(*lines: str, body: bytes = b"") -> bytes:
-    """A response as raw as its lines."""
+    """Return a raw response of these header lines."""
     return "".join(f"{line}\r\n" for line in ("HTTP/1.1 200 OK", *lines, "")).encode("latin-1") + body

@@ -1,4 +1,4 @@
-"""Animals of content: bombs, broken encodings, documents that are made to be slow to read."""
+"""Animals of content: decompression bombs, broken encodings, documents that are slow to parse."""
 
 from __future__ import annotations
 
@@ -35,9 +35,9 @@ XML = {"Content-Type": "application/xml"}
 
 
 def _deflated(filling: bytes, head: bytes = b"", window_bits: int = -zlib.MAX_WBITS) -> bytes:
-    """A gigabyte: one block of the stream, which refers to nothing before it, again and again.
+    """Return a gigabyte, compressed: the same self-contained block of the stream, repeated.
 
-    The checksum at the end would be wrong, but nobody gets there.
+    The checksum at the end would be wrong, but no client gets there.
     """
     piece = (filling * (MIB // len(filling) + 1))[:MIB]
     packer = zlib.compressobj(9, zlib.DEFLATED, window_bits)
@@ -126,7 +126,7 @@ DEEP: dict[str, Callable[[], str]] = {
     "nested-formatting": lambda: "".join(f"<b id={number}><i><p>" for number in range(N // 8)),
     "nested-svg": lambda: "<svg>" + "<g>" * N,
     "nested-templates": lambda: "<template>" * (N // 2),
-    # Browsers open again in each paragraph what the first left open: 80 KB become 6 million elements.
+    # Browsers reopen in each paragraph the elements that the first left open: 80 KB become 6 million elements.
     "reopened-formatting": lambda: "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000,
 }
 WIDE: dict[str, Callable[[], str]] = {
@@ -164,7 +164,7 @@ WIDE: dict[str, Callable[[], str]] = {
 }
 
 
-# Each of them is named by all of them.
+# Each of these elements is named by all of them.
 NAMED_BY_ALL = "<img src=x alt=x aria-labelledby='i i'><h1 aria-labelledby=i>x</h1>"
 SLOW_NAMES = (
     Animal(
@@ -177,7 +177,7 @@ SLOW_NAMES = (
     ),
 )
 
-# Parsing is the same for all types; these are read most closely by others than SEO scans.
+# Parsing is the same for all types. These documents matter most for other scans than SEO.
 READ_BY = {
     "10000-frames": SECURITY + PERFORMANCE,
     "styles": ACCESSIBILITY + PERFORMANCE,

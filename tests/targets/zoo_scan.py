@@ -1,8 +1,8 @@
-"""One scan of the zoo as the worker runs it; as a program, many in a process of its own, whose memory is measured.
+"""A scan of an animal as the worker runs it. As a program, it runs many in one process and measures its memory.
 
-`python -m tests.targets.zoo_scan` reads lines of JSON (`url`, `type`, `ca_file`, `time_limit_s`) and answers
-each with one: the result's `status`, `code`, `message`, `reasons`, the `seconds` it took, and `peak_mib`, the
-most memory that the process held meanwhile.
+`python -m tests.targets.zoo_scan` reads lines of JSON (`url`, `type`, `ca_file`, `time_limit_s`) and answers each
+with one line: the result's `status`, `code`, `message`, `reasons`, the `seconds` it took, and `peak_mib`, the
+peak memory of the process during that scan.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.scanner.net.loopback import NETWORKS
 
 @dataclass(frozen=True)
 class Order:
-    """What to scan."""
+    """A scan to run."""
 
     url: str
     type: str
@@ -36,7 +36,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Outcome:
-    """How it ended."""
+    """The result of a scan."""
 
     status: str
     code: str
@@ -47,7 +47,7 @@ class Outcome:
 
 
 def run(order: Order) -> Outcome:
-    """Scan, within the order's time limit for network and engine alike (`scans.tasks` does the same)."""
+    """Scan within the order's time limit for network and engine together (`scans.tasks` does the same)."""
     began = time.monotonic()
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=Path(order.ca_file) if order.ca_file else None)
     with Network(policy, time_limit_s=order.time_limit_s) as network:
@@ -63,12 +63,12 @@ def run(order: Order) -> Outcome:
 
 
 def forget_peak() -> None:
-    """Measure the peak from here on (proc(5), clear_refs)."""
+    """Reset the peak memory (proc(5), clear_refs)."""
     Path("/proc/self/clear_refs").write_text("5")
 
 
 def peak_mib() -> int:
-    """The most memory that this process has held (`VmHWM`, which a fork does not inherit)."""
+    """Return the peak memory of this process (`VmHWM`, which a fork does not inherit)."""
     found = re.search(r"VmHWM:\s+(\d+) kB", Path("/proc/self/status").read_text())
     assert found is not None
     return int(found[1]) // 1024

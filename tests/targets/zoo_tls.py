@@ -1,4 +1,4 @@
-"""Animals that never get as far as HTTP, or speak it where TLS is expected."""
+"""Animals that never get as far as HTTP, or speak plain HTTP where TLS is expected."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def _record(content: bytes) -> bytes:
 
 
 def _converse(*parts: bytes, then: Callable[[socket.socket], None] = lambda _: None) -> Callable[[], Site]:
-    """A site that reads the hello, sends these bytes, and does that."""
+    """Return a factory of sites that read the hello, send these bytes, and call `then`."""
 
     def answer(connection: socket.socket) -> None:
         if connection.recv(64 * KIB):

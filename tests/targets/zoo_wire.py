@@ -1,4 +1,4 @@
-"""Animals of HTTP itself: slow, endless, malformed, broken off, going round in circles."""
+"""Animals of HTTP itself: slow, endless, malformed, or interrupted responses, and redirect loops."""
 
 from __future__ import annotations
 

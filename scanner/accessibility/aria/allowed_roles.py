@@ -1,4 +1,4 @@
-"""Which roles an element may be given, and which values it has natively (ARIA in HTML), as axe-core 4.12.1 has it."""
+"""Roles that an element may be given, and native values of elements (ARIA in HTML), as in axe-core 4.12.1."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ OF_INPUT = {
     "text": OF_TEXT_FIELD,
     "url": OF_TEXT_FIELD,
 }
-# By tag.
+# Allowed roles by tag.
 OF_ELEMENT = {
     **dict.fromkeys(
         _words("""
@@ -94,9 +94,9 @@ OF_ELEMENT = {
         doc-introduction doc-notice doc-pagelist doc-part doc-preface doc-prologue doc-pullquote doc-qna doc-toc
     """),
 }
-# Elements of HTML that axe-core knows; others may have any role. Of the last four, it depends on their attributes.
+# HTML elements that axe-core knows; others may have any role. For the last four, it depends on their attributes.
 HTML = frozenset(OF_ELEMENT) | _words("a area img input select")
-# Roles of DPUB-ARIA that only elements may have whose own role is this.
+# DPUB-ARIA roles that are allowed only on elements with this implicit role.
 NARROWED = {
     **dict.fromkeys(("doc-backlink", "doc-biblioref", "doc-glossref", "doc-noteref"), "link"),
     **dict.fromkeys(("doc-biblioentry", "doc-endnote"), "listitem"),
@@ -113,7 +113,7 @@ NATIVE_VALUES = {
 
 
 def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]:
-    """The valid roles of the role attribute, lower case, that the element may not have."""
+    """Return the valid roles of the role attribute, in lower case, that the element may not have."""
     if node.tag not in HTML:
         return []
     implicit = implicit_role(document, node) or LANDMARKS.get(node.tag or "")
@@ -125,7 +125,7 @@ def unallowed_roles(document: AccessibleDocument, node: LexborNode) -> list[str]
 
 
 def has_native_value(node: LexborNode, name: str) -> bool:
-    """Whether the element itself has the value that a required attribute would give it."""
+    """Return True if the element natively has the value that a required attribute would set."""
     if node.tag != "input":
         return name in NATIVE_VALUES.get(node.tag or "", ())
     return name in (CHECKED if input_type(node) in ("checkbox", "radio") else VALUE)

@@ -1,4 +1,4 @@
-"""Faults of ARIA attributes: unknown ones, invalid values, and those that their element does not allow."""
+"""Faults of ARIA attributes: unknown names, invalid values, and attributes that the element does not allow."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from scanner.accessibility.wai_aria import (
 from scanner.page.markup import MAX_DEPTH, attribute, live
 
 PREFIX = "aria-"
-# Only rows of a treegrid have a place in a tree.
+# aria-* attributes of table rows that only the rows of a treegrid may have.
 OF_TREE_ROWS = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
 TABLES = frozenset({"table", "grid", "treegrid"})
-# Without a role, no ARIA attribute has an effect on them.
+# Without a role, no ARIA attribute has an effect on these.
 BREAKS = frozenset({"br", "wbr"})
 
 
 def unknown_attributes(document: AccessibleDocument) -> Faults:
-    """Elements with attributes that begin like those of ARIA, but are not."""
+    """Find elements with an aria-* attribute that does not exist in ARIA."""
     return Faults.find(
         document, _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
     )
 
 
 def invalid_values(document: AccessibleDocument) -> Faults:
-    """Elements with attributes whose value is not one of those allowed; for review, where that is uncertain."""
+    """Find elements with attributes whose value is not allowed. Uncertain ones are for review."""
     is_scripted = has_scripts(document)
 
     def names(node: LexborNode) -> list[str]:
@@ -54,7 +54,7 @@ def invalid_values(document: AccessibleDocument) -> Faults:
         return by_verdict.get(Verdict.INVALID, by_verdict.get(Verdict.UNCERTAIN, []))
 
     def may_change(node: LexborNode) -> bool:
-        # A script may also put the element there that an ID refers to.
+        # A script may also add the element that an ID refers to.
         return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
 
     def needs_review(node: LexborNode) -> bool:
@@ -64,7 +64,7 @@ def invalid_values(document: AccessibleDocument) -> Faults:
 
 
 def missing_attributes(document: AccessibleDocument) -> Faults:
-    """Elements without an attribute that their role requires."""
+    """Find elements without an attribute that their role requires."""
     return Faults.find(
         document,
         document.exposed("[role]"),
@@ -75,7 +75,7 @@ def missing_attributes(document: AccessibleDocument) -> Faults:
 
 
 def disallowed_attributes(document: AccessibleDocument) -> Faults:
-    """Elements with attributes that their role does not support."""
+    """Find elements with attributes that their role does not support."""
     return Faults.find(
         document,
         _with_aria(document),
@@ -87,7 +87,7 @@ def disallowed_attributes(document: AccessibleDocument) -> Faults:
 
 
 def prohibited_names(document: AccessibleDocument) -> Faults:
-    """Elements that ARIA names although their role prohibits a name."""
+    """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
     return Faults.find(
         document,
         _with_aria(document),
@@ -98,7 +98,7 @@ def prohibited_names(document: AccessibleDocument) -> Faults:
 
 
 def conditional_attributes(document: AccessibleDocument) -> Faults:
-    """Elements with attributes that are only allowed where they agree with what the element is."""
+    """Find elements with attributes that contradict the element's native state, or its table."""
     return Faults.find(
         document,
         _with_aria(document),
@@ -108,13 +108,13 @@ def conditional_attributes(document: AccessibleDocument) -> Faults:
 
 
 def braille_only(document: AccessibleDocument) -> Faults:
-    """Elements with a text for braille that has no equivalent in speech."""
+    """Find elements with a text for braille that has no equivalent in speech."""
     nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
     return Faults(document, nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
 
 
 def duplicate_ids(document: AccessibleDocument) -> Faults:
-    """Elements that share an ID to which a label or an ARIA attribute refers."""
+    """Find elements that share an ID to which a label or an ARIA attribute refers."""
     referenced = _referenced_ids(document)
     nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
     counts = Counter(attribute(each, "id") for each in nodes)
@@ -174,7 +174,7 @@ def _has_no_effect(node: LexborNode, name: str) -> bool:
 
 
 def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether it is no element of HTML, so that another standard may decide."""
+    """Return True if the element is not HTML, so that another standard may decide."""
     return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
 
 

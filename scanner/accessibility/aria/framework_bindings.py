@@ -1,4 +1,4 @@
-"""What frameworks may still write when the page has loaded: attributes of elements, and their names."""
+"""Bindings of JavaScript frameworks: attributes and names that scripts may still write when the page has loaded."""
 
 from __future__ import annotations
 
@@ -9,28 +9,28 @@ from selectolax.lexbor import LexborNode
 from scanner.accessibility.document import AccessibleDocument
 from scanner.page.markup import elements, live
 
-# How Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer bind an attribute.
+# Syntax by which Vue, Alpine, AngularJS, Angular, Aurelia, Lit and Polymer bind an attribute.
 BINDING = re.compile(
     r"(?:(?:[xv]-bind)?:|(?:data-)?ng-attr-|\[(?:attr\.)?|[.?])?(?P<name>[a-z]+(?:-[a-z]+)*)"
     r"(?:\]|\$|\.(?:bind|one-way|two-way|to-view|attr|camel|prop))?"
 )
-# How they bind whatever a script returns.
+# Attributes by which they bind any set of attributes that a script returns.
 BINDING_ANY = frozenset({"x-bind", "v-bind", "data-bind"})
 PLAIN = re.compile(r"[a-z-]+")
-# How Alpine, Vue, AngularJS, Knockout and i18next bind a text or an attribute that names.
+# Attributes by which Alpine, Vue, AngularJS, Knockout and i18next bind a text or an attribute that names.
 NAMING = re.compile(
     r"[xv]-(?:text|html)|(?:data-)?ng-(?:bind(?:-html)?|attr-(?:aria-label|title))|data-bind|data-i18n(?:-[a-z-]+)?"
     r"|(?:[xv]-bind)?:(?:aria-label|aria-labelledby|title|placeholder|value)"
 )
 MAX_NODES = 200
-# A place for a value in a template that a script fills in.
+# A template's placeholder for a value that a script fills in.
 PLACEHOLDER = re.compile(r"\{\{|\$\{|\[\[")
-# Types of `<script>` that run; others hold data.
+# Types of `<script>` that run. Others hold data.
 RUNNING = re.compile(r"(?:|module|(?:text|application)/(?:x-)?(?:java|ecma)script)(?:\s*;.*)?", re.IGNORECASE)
 
 
 def may_be_written(node: LexborNode, *names: str) -> bool:
-    """Whether a script will write one of these attributes: by a binding, or because the element is a custom one."""
+    """Return True if a script may write one of these attributes, by a binding or in a custom element."""
     if "-" in (node.tag or ""):
         return True
     for attribute, value in node.attributes.items():
@@ -47,7 +47,10 @@ def may_be_written(node: LexborNode, *names: str) -> bool:
 
 
 def may_be_named(node: LexborNode) -> bool:
-    """Whether it is or has a custom element, whose content is unknown, or a binding of a name."""
+    """Return True if a script may name the element.
+
+    It does if the element or a descendant is a custom element, whose content is unknown, or has a binding of a name.
+    """
     pending = [node]
     for _ in range(MAX_NODES):
         if not pending:
@@ -60,12 +63,12 @@ def may_be_named(node: LexborNode) -> bool:
 
 
 def is_plain(name: str) -> bool:
-    """Whether an attribute's name is of letters and hyphens alone, so that it is no framework's syntax."""
+    """Return True if an attribute's name has only letters and hyphens, so that it is not a framework's syntax."""
     return PLAIN.fullmatch(name) is not None
 
 
 def has_scripts(document: AccessibleDocument) -> bool:
-    """Whether the page runs scripts, which may add elements to it."""
+    """Return True if the page runs scripts, which may add elements to it."""
     return any(
         RUNNING.fullmatch((node.attributes.get("type") or "").strip()) is not None
         for node in live(document.document, "script")

@@ -1,4 +1,4 @@
-"""The role that an element has by itself (HTML Accessibility API Mappings 1.0), as axe-core 4.12.1 has it."""
+"""Implicit (native) roles of elements (HTML Accessibility API Mappings 1.0), as in axe-core 4.12.1."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scanner.accessibility.names import has_aria_name, has_title
 from scanner.accessibility.roles import first_role, overrides_none, sole_role
 from scanner.page.markup import MAX_DEPTH, attribute
 
-# Elements whose role is always the same.
+# Elements with the same role everywhere.
 FIXED = {
     "article": "article",
     "body": "document",
@@ -53,9 +53,9 @@ FIXED = {
     "tr": "row",
     "ul": "list",
 }
-# Elements with a role in browsers for which ARIA has no word.
+# Elements to which browsers give a role that has no name in ARIA.
 WITH_ROLE_OF_THE_BROWSER = frozenset({"audio", "canvas", "dl", "embed", "iframe", "label", "object", "svg", "video"})
-# Where role none of the outer element is also that of the inner one.
+# Parents whose role none the child takes over.
 BELONGS_TO = {
     "td": frozenset({"tr"}),
     "th": frozenset({"tr"}),
@@ -87,9 +87,10 @@ INPUT_TYPES = frozenset(
 
 
 def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: bool = False) -> str | None:
-    """The role that an element comes to; `none` if that is none, None if ARIA has no name for it.
+    """Return the role that the element has in the end: `none` for role none, None if ARIA has no name for the role.
 
-    A role attribute of several words only counts with `takes_first_valid`; one of DPUB-ARIA never does, as in axe-core.
+    A role attribute with several words counts only with `takes_first_valid`. A DPUB-ARIA role never counts, as in
+    axe-core.
     """
     read = first_role if takes_first_valid else sole_role
     explicit = read(node)
@@ -102,9 +103,9 @@ def role(document: AccessibleDocument, node: LexborNode, *, takes_first_valid: b
 
 
 def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
-    """The role that an element has without its role attribute.
+    """Return the role that the element has without its role attribute.
 
-    A `th` without a scope is that of a column; axe-core also looks at the cells beside it.
+    A `th` without a scope is a columnheader here; axe-core also looks at the cells beside it.
     """
     fixed = FIXED.get(node.tag or "")
     if fixed is not None:
@@ -114,12 +115,12 @@ def implicit_role(document: AccessibleDocument, node: LexborNode) -> str | None:
 
 
 def has_native_role(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Whether browsers give the element a role, be it one that ARIA has no word for."""
+    """Return True if browsers give the element a role, even one that has no name in ARIA."""
     return node.tag in WITH_ROLE_OF_THE_BROWSER or implicit_role(document, node) is not None
 
 
 def input_type(node: LexborNode) -> str:
-    """The type of an `input` as browsers take it: `text` for an unknown one."""
+    """Return the type of an `input` as browsers read it: `text` for an unknown type."""
     kind = (attribute(node, "type") or "").lower()
     return kind if kind in INPUT_TYPES else "text"
 
@@ -195,7 +196,7 @@ def _of_header_cell(_: AccessibleDocument, node: LexborNode) -> str:
     return "rowheader" if attribute(node, "scope") == "row" else "columnheader"
 
 
-# Elements whose role depends on their attributes and where they are.
+# Elements whose role depends on their attributes and their position.
 DEPENDING: dict[str, Callable[[AccessibleDocument, LexborNode], str | None]] = {
     "a": _of_link,
     "area": _of_link,

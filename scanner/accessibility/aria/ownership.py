@@ -1,4 +1,4 @@
-"""What an element has in it and what it is in, by roles, across elements without one (WAI-ARIA 1.2, section 5.2.6)."""
+"""Required children and parents of roles, seen through elements without a role (WAI-ARIA 1.2, section 5.2.6)."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ from scanner.accessibility.roles import explicit_role, overrides_none, sole_role
 from scanner.accessibility.wai_aria import REQUIRED_CHILDREN, REQUIRED_PARENTS
 from scanner.page.markup import MAX_DEPTH, attribute, live
 
-MAX_STEPS = 100_000  # of one rule on one page
-# Roles that may stand between a role and those that it has to have.
+MAX_STEPS = 100_000  # per rule and page
+# Roles that may stand between a role and its required child or parent.
 GROUPS = frozenset({"group", "rowgroup"})
-# Roles that are wrong while they are empty.
+# Roles that need their children at once: they are wrong while empty.
 FILLED_AT_ONCE = frozenset({"feed", "row", "suggestion"})
-# In a group of these, others of their kind may be.
+# Roles that may contain their own kind inside a group.
 NESTING = frozenset({"listitem", "treeitem"})
 
 
 class Ownership:
-    """Answers for one document, as long as its steps last; when they are used up, everything is in order."""
+    """Required children and parents in one document. When the step budget is used up, every answer is True."""
 
     def __init__(self, document: AccessibleDocument, steps: int = MAX_STEPS) -> None:
         self.document = document
         self.steps_left = steps
-        # The element or the nearest one above it that has a role or, being a custom element, may have one.
+        # For each element: itself or its nearest ancestor that has a role or, being a custom element, may have one.
         self._nearest: Inherited[LexborNode | None] = Inherited(None, self._nearer)
         self._owners: dict[str, LexborNode] = {}
         for node in live(document.document, "[aria-owns]"):
@@ -37,9 +37,9 @@ class Ownership:
                 self._owners.setdefault(each, node)
 
     def has_required_children(self, node: LexborNode) -> bool:
-        """Whether an element only has in it what its role allows, and something of that.
+        """Return True if an element contains only children that its role allows, and at least one.
 
-        Also where that is not known: what is empty may be filled later, a custom element may have any role.
+        Also True if that can't be known: an empty element may be filled later, a custom element may have any role.
         """
         own = explicit_role(node)
         required = REQUIRED_CHILDREN.get(own or "")
@@ -60,7 +60,7 @@ class Ownership:
         return not has_content and own not in FILLED_AT_ONCE
 
     def has_required_parent(self, node: LexborNode) -> bool:
-        """Whether an element is in one that its role has to be in."""
+        """Return True if an element has an ancestor that its role requires."""
         own = sole_role(node)
         required = REQUIRED_PARENTS.get(own or "")
         if own is None or required is None:
@@ -82,12 +82,12 @@ class Ownership:
         return self.steps_left <= 0
 
     def role_around(self, node: LexborNode) -> str | None:
-        """The role of the nearest element above that has one."""
+        """Return the role of the nearest ancestor that has one."""
         around = self._nearest.of(node.parent)
         return role(self.document, around) if around is not None else None
 
     def _owned(self, node: LexborNode, required: frozenset[str]) -> Iterator[tuple[LexborNode, str | None]]:
-        """The pieces of text and the elements with a role in an element, the groups that may be in it opened."""
+        """Yield the pieces of text and the elements with a role inside an element, also those in its allowed groups."""
         pending = deque(self._children(node))
         while pending and self.steps_left > 0:
             self.steps_left -= 1
@@ -116,7 +116,7 @@ class Ownership:
         yield from owned.values()
 
     def _missing_context(self, own: str, start: LexborNode | None, required: frozenset[str]) -> frozenset[str]:
-        """What would have to be around an element; nothing if it is."""
+        """Return the required parent roles that are missing around an element. Empty if one was found."""
         takes_groups = "group" in required
         current = start
         for _ in range(MAX_DEPTH):

@@ -1,4 +1,4 @@
-"""Faults of roles: unknown and deprecated ones, those that their element does not allow, or that lack a part."""
+"""Faults of roles: unknown, deprecated or disallowed ones, and roles without their required children or parent."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from scanner.page.markup import attribute
 
 
 def unknown_roles(document: AccessibleDocument) -> Faults:
-    """Role attributes without a valid role, or with an abstract one."""
+    """Find role attributes without a valid role, or with an abstract one."""
     return Faults.find(
         document,
         _with_role(document),
@@ -35,7 +35,7 @@ def unknown_roles(document: AccessibleDocument) -> Faults:
 
 
 def deprecated_roles(document: AccessibleDocument) -> Faults:
-    """Elements whose role is deprecated."""
+    """Find elements whose role is deprecated."""
     return Faults.find(
         document,
         _with_role(document),
@@ -46,27 +46,27 @@ def deprecated_roles(document: AccessibleDocument) -> Faults:
 
 
 def disallowed_roles(document: AccessibleDocument) -> Faults:
-    """Elements with a role that they are not allowed to have."""
+    """Find elements with a role that they are not allowed to have."""
     found = partial(unallowed_roles, document)
     nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
     return Faults.find(document, nodes, found, _may_change, words=found)
 
 
 def conflicting_presentation(document: AccessibleDocument) -> Faults:
-    """Elements with role none that are focusable or have a global ARIA attribute, so that the role does not hold."""
+    """Find elements with role none that are focusable or have a global ARIA attribute, so that the role is ignored."""
     nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
     return Faults.find(document, nodes, overrides_none, _may_change)
 
 
 def missing_required_children(document: AccessibleDocument) -> Faults:
-    """Elements whose role requires others in it, where these are missing or there are others."""
+    """Find elements without the children that their role requires, or with children that it does not allow."""
     nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
     return Faults.find(document, nodes, lambda node: not ownership.has_required_children(node), _may_change)
 
 
 def missing_required_parents(document: AccessibleDocument) -> Faults:
-    """Elements whose role requires another around it, which is missing."""
+    """Find elements without the parent that their role requires."""
     nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS)
     ownership = Ownership(document)
     return Faults.find(

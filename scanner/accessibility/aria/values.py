@@ -1,4 +1,4 @@
-"""Whether values of ARIA attributes are such as they have to be (WAI-ARIA 1.2, section 6.2.4), as axe-core."""
+"""Validity of the values of ARIA attributes (WAI-ARIA 1.2, section 6.2.4), as in axe-core."""
 
 from __future__ import annotations
 
@@ -14,24 +14,24 @@ from scanner.page.markup import attribute
 
 
 class Verdict(IntEnum):
-    """Of one attribute; the worst is the greatest."""
+    """Verdict on one attribute; the worst is the greatest."""
 
     VALID = 0
-    UNCERTAIN = 1  # what assistive technology makes of it differs, or a script may still make it valid
+    UNCERTAIN = 1  # assistive technologies treat it differently, or a script may still make it valid
     INVALID = 2
 
 
 INTEGER = re.compile(r"[-+]?[0-9]+")
 NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
 REFERENCES = frozenset({Type.ID, Type.IDS})
-# An invalid one is no error: other words and other names take its place.
+# An invalid value of these is no error: a default value or another name takes its place.
 HARMLESS = frozenset({"aria-current", "aria-describedby", "aria-labelledby"})
 DEEPEST_HEADING = 6
 ANNOUNCED = frozenset({"assertive", "polite"})
 
 
 def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Verdict:
-    """Judge an attribute that the element has; one that ARIA does not know is VALID here."""
+    """Judge an attribute that the element has. An attribute that ARIA does not know is VALID here."""
     value = attribute(node, name) or ""
     if name not in ATTRIBUTES:
         return Verdict.VALID
@@ -46,7 +46,7 @@ def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Ve
 
 
 def is_reference(name: str) -> bool:
-    """Whether the attribute's value is one ID or several."""
+    """Return True if the attribute's value is one ID or several."""
     return name in ATTRIBUTES and ATTRIBUTES[name].type in REFERENCES
 
 
@@ -74,7 +74,7 @@ def _is_valid(document: AccessibleDocument, node: LexborNode, name: str, value: 
 
 
 def _need_not_be(node: LexborNode, name: str) -> bool:
-    """Whether what the attribute refers to may come later: with a pop-up, or when the element opens."""
+    """Return True if the target may appear later: with a pop-up, or when the element expands."""
     if name not in ("aria-controls", "aria-owns"):
         return False
     if attribute(node, "aria-expanded") == "false":
@@ -85,7 +85,7 @@ def _need_not_be(node: LexborNode, name: str) -> bool:
 
 
 def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Verdict:
-    """An error message has to be there, and announced, once the element is marked as invalid."""
+    """Judge aria-errormessage: the message must exist and be announced once the element is marked as invalid."""
     if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
         return Verdict.VALID
     if len(value.split()) > 1:

@@ -1,7 +1,8 @@
-"""ARIA: whether roles and attributes tell assistive technology what is there.
+"""ARIA checks: roles and attributes are valid, allowed, and complete.
 
-The rules are axe-core's of the same ID. Only a warning is given where a script may still change what is wrong, and
-about what is around an element or focusable in it; one without weight where axe-core asks a person to look.
+Each check is the axe-core rule of the same ID. It only warns if a script may still change the fault, and if the fault
+is about an element's surroundings or about focusable content. Where axe-core asks a person to look, the warning has
+no weight.
 """
 
 from __future__ import annotations

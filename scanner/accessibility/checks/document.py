@@ -1,4 +1,4 @@
-"""Language and document: what the page declares as a whole, and whether it lets people read it undisturbed."""
+"""Language and document checks: the declarations of the whole page, and disturbances such as refresh and motion."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ from scanner.page.meta import refresh, scale
 CATEGORY = Category("Language and document", weight=5, html=True)
 
 NO_ROOT = NotApplicable("The page has no html element.")
-# Attributes of a player that makes no sound; HTML has no `paused`, but some scripts do.
+# Attributes of a player without sound. HTML has no `paused`, but some scripts write it.
 SILENT = ("muted", "paused")
 
 # A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
 LONG_REFRESH_S = 72_000
-LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # of a zoom that is allowed
+LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # zoom factors
 
 
 @check(
@@ -263,7 +263,7 @@ def video_caption(document: AccessibleDocument) -> Finding:
         "videos with sound",
         passed="have a captions track",
         failed="without a captions track",
-        # Captions may also be burnt into the picture or come by script, and a film may have no sound.
+        # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
         caveat="Check by hand whether they have captions in another form.",
     )
 
@@ -279,7 +279,7 @@ def video_caption(document: AccessibleDocument) -> Finding:
     content=True,
 )
 def no_autoplay_audio(document: AccessibleDocument) -> Finding:
-    # A hidden one is audible all the same.
+    # A hidden player is audible all the same.
     players = [
         each
         for each in live(document.document, "audio[autoplay], video[autoplay]")
@@ -291,7 +291,7 @@ def no_autoplay_audio(document: AccessibleDocument) -> Finding:
         "players that start by themselves",
         passed="have controls to stop them",
         failed="have sound and no controls",
-        # How long the sound is, only a player knows.
+        # The length of the sound is known only to a player.
         caveat="That is allowed for at most three seconds.",
     )
 
@@ -311,7 +311,7 @@ def _judged_viewport(
 
 
 def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
-    """The elements with their properties, lower case. As axe-core, which takes white space for no separator."""
+    """Return the viewport elements with their properties, lower case. As in axe-core, white space does not separate."""
     return [
         (node, _viewport_properties((attribute(node, "content") or "").lower()))
         for node in live(document, "meta[name]")
@@ -331,7 +331,7 @@ def _viewport_properties(content: str) -> dict[str, str]:
 
 
 def _forbids_zoom(properties: dict[str, str]) -> bool:
-    """Whether zooming to 200% is disabled."""
+    """Return True if zooming to 200% is disabled."""
     scalable = properties.get("user-scalable", "")
     number, largest = scale(scalable), scale(properties.get("maximum-scale", ""))
     return (
@@ -340,14 +340,14 @@ def _forbids_zoom(properties: dict[str, str]) -> bool:
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:
-    """Whether there is a limit below 500%, but not so low that `_forbids_zoom` is true."""
+    """Return True if the limit is below 500%, but not so low that `_forbids_zoom` is True."""
     number = scale(properties.get("maximum-scale", ""))
     return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
 
 
 def _judged_motion(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Finding:
     return judge(
-        # Who sees it is disturbed by it, also where assistive technology does not meet it.
+        # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
         Faults.find(
             document,
             live(document.document, tag),

@@ -1,7 +1,7 @@
-"""Forms: whether everybody learns what to fill in, and browsers can help with it.
+"""Form checks: labels of fields, and autocomplete attributes.
 
-The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, or where it asks a person to review, only a warning is given.
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
+the page after scripts have run, or where it asks a person to review.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from scanner.page.markup import attribute, enclosing
 
 CATEGORY = Category("Forms", weight=15, html=True, content=True)
 
-# Input types that are named otherwise, or not shown at all.
+# Input types that are named in another way, or not shown at all.
 UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
 WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
 FIELDS = "input, select, textarea"
@@ -42,12 +42,12 @@ MAX_FIELDS = 5_000  # more than any form has
 
 # The autocomplete attribute (HTML Standard, section 4.10.18.7.1), with what axe-core tolerates beyond it.
 AUTOFILL_SWITCHES = frozenset({"on", "off"})
-# Habits that switch autofill on or off in one browser or another, and mislead nobody.
+# Values by which authors switch autofill on or off in some browsers; they mislead nobody.
 TOLERATED_PURPOSES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
 UNJUDGED_PURPOSES = frozenset({"text", "pronouns", "gender", "message", "content"})
 SECTION = "section-"
 LOCATIONS = frozenset({"shipping", "billing"})
-# Which of several telephones or addresses for messages: only before a field of CONTACT_FIELDS.
+# Kind of telephone or message address; allowed only before a field of CONTACT_FIELDS.
 CONTACTS = frozenset({"home", "work", "mobile", "fax", "pager"})
 CONTACT_FIELDS = frozenset(
     {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
@@ -66,7 +66,7 @@ CREDENTIAL = "webauthn"
 
 
 class _Purpose(Enum):
-    """What an autocomplete attribute comes to."""
+    """Verdict on an autocomplete attribute."""
 
     VALID = auto()
     UNCERTAIN = auto()  # no token of the standard, but perhaps a name that was meant for people
@@ -264,7 +264,7 @@ def _takes_a_label(node: LexborNode) -> bool:
 
 def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_placeholder: bool) -> bool:
     explicit = document.explicit_labels(node)
-    # A label that is named to the field, but hidden, is none; unless something else names the field.
+    # A hidden label whose `for` is the field's ID does not count, unless something else names the field.
     if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
         return False
     return (

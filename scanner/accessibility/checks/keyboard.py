@@ -1,7 +1,7 @@
-"""Keyboard and navigation: whether people without a mouse get where they want, and by a way that they expect.
+"""Keyboard and navigation checks: tab order, access keys, skip links, and nested or unreachable controls.
 
-The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, only a warning is given.
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
+the page after scripts have run.
 """
 
 from __future__ import annotations
@@ -40,12 +40,12 @@ OPAQUE = frozenset(
     {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
     | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
 )
-# Elements that may have such a role, and those that may be widgets.
+# Elements that may have such a role, and elements that may be widgets.
 OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress, summary"
 WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
-# A link that leads somewhere on the page; what single-page applications write for their pages is none.
+# A link to a place in the page. The routes of single-page applications (`#/…`, `#!…`) are no such links.
 IN_PAGE = re.compile(r"#[^/!]")
-# What marks links for keyboards and screen readers that are out of sight until they receive focus.
+# Classes of links that are out of sight until they receive keyboard focus.
 OUT_OF_SIGHT = re.compile(
     r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
     re.IGNORECASE,
@@ -53,9 +53,9 @@ OUT_OF_SIGHT = re.compile(
 MOVED_AWAY = re.compile(
     r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
 )
-LEVELS = 4  # such as div > ul > li > a
+LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
 SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
-# What the fragment `top` leads to is the top of the page.
+# The fragment `top` leads to the top of the page even without a target.
 TOP = frozenset({"#top"})
 
 
@@ -221,7 +221,7 @@ def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNo
 
 
 def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
-    """Those of the elements that have a focusable widget in them."""
+    """Return the elements that contain a focusable widget."""
     by_id = {each.mem_id: each for each in opaque}
     nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
     found: dict[int, LexborNode] = {}
@@ -241,7 +241,7 @@ def _names_hiding(classes: str) -> bool:
 
 
 def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
-    """Whether it looks like a link that is shown to keyboards only; how it is drawn, a browser knows."""
+    """Return True if the link looks like one that is shown on focus only. Only a browser knows how it is drawn."""
     current: LexborNode | None = link
     for _ in range(LEVELS):
         if current is None:

@@ -1,7 +1,7 @@
-"""Names and labels of controls: whether everybody learns what links, buttons and other parts of the page are for.
+"""Name checks: accessible names of links, buttons, frames, headings and ARIA widgets.
 
-The rules are axe-core's of the same ID; where it would look at rendered style sheets, or at what scripts have
-made of the page, only a warning is given.
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
+the page after scripts have run.
 """
 
 from __future__ import annotations
@@ -302,7 +302,7 @@ def _is_named_frame(document: AccessibleDocument, node: LexborNode) -> bool:
 
 
 def _is_judged_as_button(node: LexborNode) -> bool:
-    """Not where a disabled button has another role, that needs no name."""
+    """Return False for a disabled button with another role, one that needs no accessible name."""
     role = explicit_role(node)
     return role in (None, "none") or role in NAME_REQUIRED or is_focusable(node)
 
@@ -332,5 +332,5 @@ def _table_headers(document: AccessibleDocument) -> Iterable[LexborNode]:
                 yield node
             continue
         table = enclosing(node, "table")
-        if table is None or not is_presentational(table):  # a layout's headers are none
+        if table is None or not is_presentational(table):  # the headers of a layout table do not count
             yield node

@@ -1,6 +1,6 @@
-"""Structure and tables: whether lists, headings, landmarks and tables are in the markup what they are to the eye.
+"""Structure and table checks: the markup of lists, headings, landmarks and tables.
 
-The rules are axe-core's of the same ID; what depends on rendered styles or on scripts only warns."""
+Each check is the axe-core rule of the same ID. Faults that depend on rendered styles or on scripts only warn."""
 
 from __future__ import annotations
 
@@ -178,7 +178,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
         return NotApplicable("The page has no data tables.")
     if not found.judged:
         return Pass("The data tables have no header cells with text.")
-    # Whether a cell is a header at all, its looks tell people.
+    # People see from its looks if a cell is a header at all.
     found = replace(found, certain=(), review=found.certain)
     return judge(found, INFO_AND_RELATIONSHIPS, "table headers", passed="have data cells", failed="without data cells")
 

@@ -1,6 +1,6 @@
-"""Text alternatives: whether everybody learns what images and other media show.
+"""Text alternatives: alternative text of images and other media.
 
-The rules are axe-core's of the same ID; where it would look at rendered style sheets, only a warning is given.
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from scanner.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
 
 CATEGORY = Category("Text alternatives", weight=15, html=True, content=True)
 
-# Elements whose own rules ask for a name.
+# Elements whose names other rules judge.
 NATIVE_IMAGES = frozenset({"img", "area", "input", "object"})
 SVG_ROLES = frozenset({"img", "graphics-document", "graphics-symbol"})
-# What browsers show by themselves in place of an object; other types lead to its fallback.
+# Types of objects that once needed a plug-in. Browsers show their fallback instead.
 PLUGIN_TYPES = ("application/x-shockwave-flash", "application/x-java-applet", "application/x-silverlight")
-# Text that an image's alternative would only repeat.
+# Elements whose text an image's alternative would only repeat.
 REPEATING = frozenset({"button", "p", "li", "td", "th"})
 
 
@@ -74,7 +74,7 @@ def input_image_alt(document: AccessibleDocument) -> Finding:
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
 def area_alt(document: AccessibleDocument) -> Finding:
-    # Whether or not an image uses the map, as axe-core.
+    # The map need not be used by an image, as in axe-core.
     areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
     return judge(
         Faults.find(document, areas, lambda each: not is_named(document, each, "alt")),
@@ -171,7 +171,7 @@ def object_alt(document: AccessibleDocument) -> Finding:
 )
 def server_side_image_map(document: AccessibleDocument) -> Finding:
     maps = list(document.exposed("img[ismap]"))
-    # Whether there are links beside them that lead to the same places, somebody has to see; so axe-core, too.
+    # A person has to see if links to the same places stand beside them; axe-core asks for a review, too.
     return judge(
         Faults(document, maps, review=maps),
         KEYBOARD,
@@ -209,12 +209,12 @@ def image_redundant_alt(document: AccessibleDocument) -> Finding:
 
 
 def _has_title_element(drawing: LexborNode) -> bool:
-    first = next((each for each in elements(drawing) if each.tag == "title"), None)  # browsers look at no other
+    first = next((each for each in elements(drawing) if each.tag == "title"), None)  # browsers look at no other title
     return first is not None and bool((first.text() or "").strip())
 
 
 def _is_svg(node: LexborNode) -> bool:
-    """Whether the element is of SVG: an `<svg>`, or in one and not in its HTML."""
+    """Return True if the element is an `<svg>` or inside one, but not in its embedded HTML."""
     current: LexborNode | None = node
     for _ in range(MAX_DEPTH):
         if current is None or (current.tag or "").lower() == "foreignobject":

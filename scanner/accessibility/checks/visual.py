@@ -1,4 +1,4 @@
-"""Colour and layout: what only shows once the page is rendered. All verdicts are axe-core's."""
+"""Colour and layout checks, which need the rendered page. All results are axe-core's."""
 
 from __future__ import annotations
 

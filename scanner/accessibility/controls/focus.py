@@ -1,4 +1,4 @@
-"""What is focusable where screen readers do not announce it."""
+"""Focusable elements that screen readers do not announce."""
 
 from __future__ import annotations
 
@@ -14,11 +14,14 @@ from scanner.accessibility.verdicts import Faults
 from scanner.accessibility.wai_aria import WIDGETS
 from scanner.page.markup import attribute, elements, live
 
-MAX_STEPS = 100_000  # of one rule on one page
+MAX_STEPS = 100_000  # per rule and page
 
 
 def hidden_focusable(document: AccessibleDocument) -> Faults:
-    """Elements with aria-hidden to which, or into which, the Tab key leads; none where a dialog may lie over them."""
+    """Find elements with aria-hidden that the Tab key can reach, or that contain such an element.
+
+    None are faulty if the page shows a modal dialog, which may cover them.
+    """
     outermost: list[LexborNode] = []
     wrong: list[LexborNode] = []
     seen: set[int] = set()
@@ -34,7 +37,7 @@ def hidden_focusable(document: AccessibleDocument) -> Faults:
 
 
 def controls_in_text(document: AccessibleDocument) -> Faults:
-    """Elements of the role text in which a control is focusable."""
+    """Find elements with the role text that contain a focusable control."""
     nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
     steps = iter(range(MAX_STEPS))
     return Faults.find(
@@ -58,7 +61,7 @@ def _is_hidden_by_aria(node: LexborNode) -> bool:
 
 
 def _is_reached(document: AccessibleDocument, node: LexborNode) -> bool:
-    """Not where a style sheet may hide it, or a script sends the focus elsewhere."""
+    """Return True if the Tab key reaches the node, no style sheet may hide it and no script moves the focus away."""
     if not is_tabbable(node) or attribute(node, "onfocus") is not None:
         return False
     return not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))

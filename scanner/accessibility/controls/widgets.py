@@ -1,4 +1,4 @@
-"""Elements that a role makes a widget, as axe-core's rules about the names of widgets select them."""
+"""Elements that a role makes a widget, as selected by axe-core's rules about the names of widgets."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.roles import explicit_role
 from scanner.page.markup import MAX_DEPTH, attribute, live, select
 
-# Elements that HTML itself gives ways to be named by, so that other rules judge them.
+# Elements with naming methods of their own in HTML, so that other rules judge them.
 NAMED_NATIVELY = frozenset(
     {"area", "br", "button", "fieldset", "figure", "hr", "img", "input", "output", "select", "summary", "svg", "table"}
     | {"textarea"}
@@ -17,7 +17,7 @@ WITHOUT_A_ROLE = frozenset({"div", "span"})
 
 
 def widgets(document: AccessibleDocument, *roles: str) -> list[LexborNode]:
-    """The elements whose role attribute is one of these words, and which need a name from ARIA."""
+    """Return the elements whose role attribute is one of these words and that need a name from ARIA."""
     found = [
         each
         for each in document.exposed("[role]")
@@ -38,14 +38,14 @@ def _is_named_natively(node: LexborNode) -> bool:
 
 
 def _wraps_an_input(node: LexborNode) -> bool:
-    """A combobox of ARIA 1.1: its input takes the name."""
+    """Return True for a combobox of ARIA 1.1, where the input inside takes the name."""
     return explicit_role(node) == "combobox" and any(
         (attribute(each, "type") or "").strip().lower() != "hidden" for each in select(node, "input")
     )
 
 
 def _is_in_combobox(node: LexborNode) -> bool:
-    """Whether the nearest element above that has a role is a combobox."""
+    """Return True if the nearest ancestor with a role is a combobox."""
     current = node.parent
     for _ in range(MAX_DEPTH):
         if current is None or not current.is_element_node:

@@ -18,24 +18,24 @@ LEVEL_WITHOUT_ONE = 2
 
 
 def top_headings(document: AccessibleDocument) -> list[LexborNode]:
-    """The headings of the first level. An h1 with a role attribute is none without an aria-level."""
+    """Return the headings of level 1. An h1 with a role attribute but no aria-level is not one."""
     return [each for each in document.exposed(HEADINGS) if _is_top(each)]
 
 
 def plain_headings(document: AccessibleDocument) -> list[LexborNode]:
-    """The headings by tag without a role attribute, or by role."""
+    """Return the headings by tag that have no role attribute, and those by role."""
     return [each for each in document.exposed(HEADINGS) if attribute(each, "role") in (None, "heading")]
 
 
 def skipping(document: AccessibleDocument) -> Faults:
-    """All headings, and those that are more than one level below the heading before them.
+    """Judge all headings: faulty are those more than one level deeper than the heading before them.
 
-    Not where a frame stands between the two, which may have headings, nor if a heading that a style sheet may
-    hide bridges the gap; such headings are not judged.
+    It is no fault if a frame stands between the two, because it may contain headings, or if a heading that a style
+    sheet may hide bridges the gap. Such headings are not judged themselves.
     """
     found: list[LexborNode] = []
     wrong: list[LexborNode] = []
-    above: int | None = None  # the deepest level that may stand before the next heading
+    above: int | None = None  # the level before the next heading; None if unknown
     for node in document.exposed(f"{HEADINGS}, iframe, frame"):
         if node.tag in FRAMES:
             above = None

@@ -1,6 +1,6 @@
 """Landmarks: the parts of a page that assistive technology can jump to (WAI-ARIA 1.2, section 5.3.4).
 
-What is one, and what has to stand in one, is decided as axe-core 4.12 does.
+axe-core 4.12 is the model for which elements are landmarks and which content must be inside one.
 """
 
 from __future__ import annotations
@@ -20,26 +20,26 @@ from scanner.accessibility.structure.skip_links import SkipLinks
 from scanner.accessibility.verdicts import Faults
 from scanner.page.markup import attribute, elements, texts
 
-# WAI-ARIA 1.2, section 5.3.4, and application, as axe-core.
+# WAI-ARIA 1.2, section 5.3.4, plus application, as in axe-core.
 LANDMARKS = frozenset(
     {"application", "banner", "complementary", "contentinfo", "form", "main", "navigation", "region", "search"}
 )
-# Where a header or footer belongs to that part and not to the page.
+# A header or footer inside one of these belongs to that part and not to the page.
 PARTS = frozenset({"article", "aside", "main", "nav", "section"})
-# Where each landmark comes from in HTML, which counts unless there is a role attribute.
+# HTML element of each landmark. It counts only without a role attribute.
 NATIVE = {"banner": "header", "contentinfo": "footer", "main": "main"}
-# What axe-core looks at for landmarks that are alike.
+# Elements that axe-core compares to find landmarks that are alike.
 NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
     f"[role={each}]" for each in sorted(LANDMARKS - {"application"})
 )
-# Screen readers announce what changes in these, wherever they stand.
+# Live regions: screen readers announce changes in these anywhere on the page.
 LIVE = frozenset({"assertive", "polite"})
 LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
 
 
 def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """The elements that a landmark's role attribute or HTML element marks as one, wherever they stand."""
+    """Return the elements that the role attribute or the tag marks as this landmark, anywhere in the page."""
     tag = NATIVE[landmark]
     return [
         each
@@ -49,9 +49,9 @@ def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
 
 
 def nested(document: AccessibleDocument, landmark: str) -> Faults:
-    """The landmarks of a kind, and those of them that stand in another landmark.
+    """Judge the landmarks of a kind: faulty are those inside another landmark.
 
-    A header or footer of an article or section is none.
+    A header or footer of an article or section is not a landmark.
     """
     surroundings = Inherited(_Around(), _step(document))
     found = [
@@ -63,7 +63,7 @@ def nested(document: AccessibleDocument, landmark: str) -> Faults:
 
 
 def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
-    """The candidates that are landmarks where they stand, without those that a style sheet may hide."""
+    """Return the candidates that are landmarks in their position, without those that a style sheet may hide."""
     return [
         each
         for each in candidates(document, landmark)
@@ -72,9 +72,9 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
 
 
 def duplicate(document: AccessibleDocument) -> Faults:
-    """All landmarks, and those of them that have the role and the name of one before them.
+    """Judge all landmarks: faulty are those with the role and the name of an earlier one.
 
-    What a style sheet may hide is left out.
+    Landmarks that a style sheet may hide are left out.
     """
     found: list[LexborNode] = []
     repeated: list[LexborNode] = []
@@ -94,16 +94,16 @@ def duplicate(document: AccessibleDocument) -> Faults:
 
 
 def outside(document: AccessibleDocument) -> Faults:
-    """The elements in no landmark, landmarks themselves among them; and the outermost of those with something to read
-    or see, that have no landmark in them.
+    """Judge the elements outside of landmarks: faulty are those with content to read or see.
 
-    What a style sheet may hide is left out, and so are skip links and single buttons.
+    The judged elements include the landmarks themselves. Of the faulty ones, only the outermost without a landmark
+    inside are named. Elements that a style sheet may hide, skip links and single buttons are left out.
     """
     body = next(document.exposed("body"), None)
     if body is None:
         return Faults(document, ())
     skip_links = SkipLinks(document)
-    holding: set[int] = {body.mem_id}  # elements with a landmark in them, or with what is left out
+    holding: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
     found: list[LexborNode] = []
     lonely: list[LexborNode] = []
     pending = [body]
@@ -131,7 +131,7 @@ def outside(document: AccessibleDocument) -> Faults:
 
 @dataclass(frozen=True, slots=True)
 class _Around:
-    """What a node is or stands in."""
+    """Kinds of elements that a node is or is inside of."""
 
     part: bool = False
     landmark: bool = False
@@ -174,7 +174,7 @@ def _mark(node: LexborNode, holding: set[int]) -> None:
 
 
 def _outermost(nodes: Iterable[LexborNode], holding: set[int]) -> list[LexborNode]:
-    """Each node, or the outermost element around it that holds nothing else than such nodes; each once."""
+    """Replace each node by the outermost element around it that is not in `holding`. Duplicates are removed."""
     above: dict[int, LexborNode] = {}
     found: dict[int, LexborNode] = {}
     for node in nodes:

@@ -1,4 +1,4 @@
-"""Lists: what they may hold, and what items belong in, as axe-core 4.12 has it."""
+"""Lists: their allowed content, and the allowed parents of list items, as in axe-core 4.12."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.roles import sole_role
 from scanner.page.markup import attribute, elements, texts
 
-# What a script replaces, in the syntax of most template languages.
+# Placeholder that a script replaces, in the syntax of most template languages.
 PLACEHOLDER = re.compile(r"\{\{|\{%|<%|\[\[|\$\{")
 ITEM_ROLES = frozenset({"listitem"})
 DESCRIPTION_ROLES = frozenset({"definition", "term", "listitem"})
-# Elements with such a role of their own.
+# Elements with such an implicit role.
 ITEMS = frozenset({"li"})
 DESCRIPTION_ITEMS = frozenset({"dt", "dd", "dfn", "li"})
 
 
 @dataclass(frozen=True, slots=True)
 class Strays:
-    """Whether anything in a list is no item, and whether scripts or style sheets elsewhere may still change that."""
+    """Content of a list that is not an item: for certain, or unless scripts or external style sheets change it."""
 
     certain: bool = False
     uncertain: bool = False
@@ -33,12 +33,12 @@ class Strays:
 
 
 def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:
-    """What is in an ol or ul and no li."""
+    """Find content of an ol or ul that is not an li."""
     return _strays(document, node, ITEMS, ITEM_ROLES)
 
 
 def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> Strays:
-    """What is in a dl, or in a div in it, and no dt or dd; certain, too, if these are not in order."""
+    """Find content of a dl, or of a div in it, that is not a dt or dd. Wrong order of these is a certain fault, too."""
     found = Strays(certain=_is_unordered(node)) | _strays(
         document, node, DESCRIPTION_ITEMS, DESCRIPTION_ROLES, has_groups=True
     )
@@ -49,7 +49,7 @@ def strays_in_descriptions(document: AccessibleDocument, node: LexborNode) -> St
 
 
 def _is_unordered(node: LexborNode) -> bool:
-    """Whether a dl has dt or dd, but no dd behind a dt. (What is in a div is not looked at.)"""
+    """Return True if a dl has dt or dd, but no dd after a dt. (The content of a div is not looked at.)"""
     tags = [each.tag for each in elements(node)]
     if "dt" in tags:
         return "dd" not in tags[tags.index("dt") :]
@@ -57,12 +57,12 @@ def _is_unordered(node: LexborNode) -> bool:
 
 
 def is_in_list(document: AccessibleDocument, item: LexborNode) -> bool:
-    """Whether an li stands directly in a list, or in what has role none."""
+    """Return True if an li is a direct child of a list, or of an element with role none."""
     return item.parent is not None and role(document, item.parent) in ("list", "none")
 
 
 def is_in_descriptions(item: LexborNode) -> bool:
-    """Whether a dt or dd stands in a dl, or in a div in one."""
+    """Return True if a dt or dd is inside a dl, or in a div in one."""
     around = item.parent
     if around is not None and around.tag == "div" and sole_role(around) in (None, "none"):
         around = around.parent
@@ -70,7 +70,7 @@ def is_in_descriptions(item: LexborNode) -> bool:
 
 
 def is_in_component(item: LexborNode) -> bool:
-    """Whether an item stands in a custom element, which may have the list in it."""
+    """Return True if an item is inside a custom element, which may contain the list."""
     around = item.parent
     if around is not None and around.tag == "div":
         around = around.parent
@@ -103,5 +103,5 @@ def _is_group(node: LexborNode) -> bool:
 
 
 def _may_become_item(node: LexborNode) -> bool:
-    """A custom element may give itself a role; a slot is replaced by what fills it."""
+    """Return True for a custom element, which may give itself a role, and for a slot, which its content replaces."""
     return "-" in (node.tag or "") or node.tag == "slot" or attribute(node, "is") is not None

@@ -1,4 +1,4 @@
-"""Links that lead over what comes first on every page, as axe-core 4.12 finds them."""
+"""Skip links: links past the content that every page starts with, as axe-core 4.12 finds them."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from scanner.page.evidence import Document
 from scanner.page.markup import attribute, live, resolve
 
 IN_PAGE = re.compile(r"/?#")
-# What single-page applications write for their pages.
+# Fragment by which single-page applications address their pages.
 ROUTE = re.compile(r"#[!/]")
-# A place that far from the window's edge, where nobody sees it.
+# A position that far beyond the window's edge, where nobody sees the link.
 FAR_AWAY = re.compile(r"-\s*\d{2}")
 SIDES = frozenset({"left", "top", "right", "bottom"})
 
 
 class SkipLinks:
-    """The links within the page that come before every link to another one, and where they lead."""
+    """Skip links of a page and their targets: the in-page links before the first link to another page."""
 
     def __init__(self, document: AccessibleDocument) -> None:
         self._names: dict[str, LexborNode] = {}
@@ -43,18 +43,18 @@ class SkipLinks:
             self.links[node.mem_id] = node
 
     def target(self, link: LexborNode) -> LexborNode | None:
-        """The element that a link within the page names, by its ID or its name."""
+        """Return the element that the link's fragment addresses, by its ID or its name."""
         fragment = unquote((attribute(link, "href") or "").partition("#")[2])
         return self._ids.get(fragment, self._names.get(fragment))
 
     def is_moved_away(self, link: LexborNode) -> bool:
-        """Whether one of the page's own rules, by the link's own names, puts it beyond the window's edge."""
+        """Return True if a rule in the page moves the link beyond the window's edge, by its own tag, ID or classes."""
         names = (link.tag or "", attribute(link, "id") or "", frozenset((attribute(link, "class") or "").split()))
         return any(each.may_match(*names) for each in self._moved_away)
 
 
 def _moving_away(document: Document) -> frozenset[Compound]:
-    """Of the rules that hold always and look at one element alone: they can be judged without a browser."""
+    """Return the compounds of unconditional rules that look at one element alone, so that no browser is needed."""
     found: set[Compound] = set()
     allowance = Allowance()
     for node in live(document, "style"):

@@ -1,7 +1,7 @@
-"""Tables as browsers lay them out (HTML Standard, section 4.9): rows, the grid of cells, and what is a header of what.
+"""Table model of browsers (HTML Standard, section 4.9): rows, the grid of cells, and the cells that a header is for.
 
-What counts as a data table, and which cells a header is for, is decided as axe-core 4.12 does, as far as that
-does not depend on how the table is drawn.
+axe-core 4.12 is the model for what a data table is and which cells a header is for, as far as that does not depend
+on how the table is drawn.
 """
 
 from __future__ import annotations
@@ -18,29 +18,29 @@ from scanner.accessibility.roles import is_focusable, sole_role
 from scanner.accessibility.verdicts import Faults
 from scanner.page.markup import MAX_NODES, attribute, elements, select
 
-# Of all tables of a page; a large table has a few thousand.
+# Slots of the grids of all tables of a page; a large table has a few thousand.
 MAX_SLOTS = 100_000
 MAX_COLSPAN = 1_000
 HEADER_ROLES = frozenset({"columnheader", "rowheader"})
 TABLE_ROLES = frozenset({"table", "grid", "treegrid"})
-# What makes a table a data table whatever it looks like.
+# Parts that make a table a data table, no matter how it looks.
 DATA_PARTS = frozenset({"thead", "tfoot", "caption", "colgroup"})
 DATA_ATTRIBUTES = ("scope", "headers", "abbr")
 LONG_TABLE, WIDE_TABLE = 20, 5
 SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
-# Comments may stand before it.
+# Comments may stand before the doctype.
 DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
 
 Row = list[LexborNode | None]
 
 
 def tables(document: AccessibleDocument) -> list[LexborNode]:
-    """The tables that are one to assistive technology."""
+    """Return the tables that assistive technology treats as tables."""
     return [each for each in document.exposed("table") if role(document, each) in TABLE_ROLES]
 
 
 def rows(table: LexborNode) -> list[list[LexborNode]]:
-    """The cells of each row: those of the heads first, those of the feet last."""
+    """Return the cells of each row: first the rows of thead, last those of tfoot."""
     parts: dict[str, list[LexborNode]] = {"thead": [], "tbody": [], "tfoot": []}
     for part in elements(table):
         if part.tag == "tr":
@@ -53,7 +53,10 @@ def rows(table: LexborNode) -> list[list[LexborNode]]:
 
 
 def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row] | None:
-    """The cell at each place of each row, once for every row and column that it spans; None for more than `slots`."""
+    """Return the cell at each place of each row, repeated for each row and column that it spans.
+
+    Returns None if the grid would have more than `slots` places.
+    """
     lines: list[Row] = [[] for _ in cells_of_rows]
     for top, cells in enumerate(cells_of_rows):
         left = 0
@@ -73,7 +76,7 @@ def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row]
 
 
 def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
-    """Whether its markup is that of data; no, where only its looks could tell."""
+    """Return True if the table's markup is that of a data table. False where only its looks could tell."""
     own = sole_role(table)
     if own == "none" and not is_focusable(table):
         return False
@@ -93,7 +96,7 @@ def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode
 
 
 def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequence[Row]) -> set[int]:
-    """The header cells (`mem_id`) that a cell names, or that a data cell stands below or beside."""
+    """Return the header cells (`mem_id`) that a cell refers to, or that have a data cell below or beside them."""
     named = {
         each
         for cell in cells
@@ -123,7 +126,10 @@ def _used(document: AccessibleDocument, cells: Sequence[LexborNode], lines: Sequ
 
 
 def _scopes(lines: Sequence[Row]) -> dict[int, str]:
-    """What each cell is a header of: `col`, `row`, `auto` (of both) or nothing; by attributes, or where it stands."""
+    """Return the scope of each cell (`mem_id`): `col`, `row`, `auto` (both) or empty.
+
+    Attributes decide, else the cell's position.
+    """
     width = max((len(line) for line in lines), default=0)
     is_head_column = [all(x < len(line) and _is_th(line[x]) for line in lines) for x in range(width)]
     scopes: dict[int, str] = {}
@@ -161,12 +167,14 @@ def _number(cell: LexborNode, name: str) -> int | None:
 
 
 def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Faults:
-    """The cells of tables that have a headers attribute, those of them that name anything but other header cells of
-    their table, and, for review, those that name nothing."""
+    """Judge the cells with a headers attribute: faulty are references to anything but header cells of their table.
+
+    Cells with an empty headers attribute are for review.
+    """
     cells: list[LexborNode] = []
     wrong: list[LexborNode] = []
     empty: list[LexborNode] = []
-    left = MAX_NODES  # of all tables
+    left = MAX_NODES  # for all tables together
     for table in found:
         of_table = [cell for row in rows(table) for cell in row][:left]
         left -= len(of_table)
@@ -185,7 +193,10 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
 
 
 def headers(document: AccessibleDocument) -> Faults | None:
-    """The header cells with a text of data tables, and those of them that no cell belongs to; None without a table."""
+    """Judge the header cells with text in data tables: faulty are those without a data cell.
+
+    Returns None if the page has no data table.
+    """
     slots = MAX_SLOTS
     is_found = False
     with_text: list[LexborNode] = []
@@ -212,7 +223,7 @@ def headers(document: AccessibleDocument) -> Faults | None:
 
 
 def invalid_scopes(document: AccessibleDocument) -> Faults:
-    """The cells with a scope that HTML does not define, and data cells with one, which were valid before HTML 5."""
+    """Judge the scope attributes of cells: faulty are values unknown to HTML and, in HTML5, a scope on a data cell."""
     is_html5 = DOCTYPE.match(document.document.text[:10_000]) is not None
     return Faults.find(
         document,
@@ -222,7 +233,7 @@ def invalid_scopes(document: AccessibleDocument) -> Faults:
 
 
 def repeats_caption(document: AccessibleDocument, table: LexborNode) -> bool:
-    """Whether its summary attribute repeats its caption."""
+    """Return True if the table's summary attribute repeats its caption."""
     summary = " ".join((attribute(table, "summary") or "").split())
     caption = next((each for each in elements(table) if each.tag == "caption"), None)
     return bool(summary) and caption is not None and label_text(document, caption, table).lower() == summary.lower()

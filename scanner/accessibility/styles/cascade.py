@@ -1,4 +1,4 @@
-"""Which of the page's own rules hold for an element, and what they say together (CSS Cascade 5)."""
+"""CSS cascade of the page's own rules for display and visibility (CSS Cascade 5)."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from scanner.accessibility.styles.rules import DisplayRule, inline_style
 from scanner.accessibility.styles.selectors import Finder
 from scanner.page.markup import attribute
 
-# Every element that has the key is held against each of them.
+# Every element that has the key is matched against each of these rules.
 MAX_RULES_OF_A_KEY = 50
-# Elements that rules were found to hold for, all rules together.
+# Elements matched by selectors that need the tree, all rules together.
 MAX_MATCHES = 200_000
 HIDING = {"display": frozenset({"none"}), "visibility": frozenset({"hidden", "collapse"})}
 
 
 class Cascade:
-    """Answers for the elements of one tree."""
+    """Cascade of the display rules for the elements of one tree."""
 
     def __init__(self, tree: LexborHTMLParser, rules: tuple[DisplayRule, ...]) -> None:
-        self._by_key: dict[str, list[DisplayRule]] = {}  # each element meets a few of many
+        self._by_key: dict[str, list[DisplayRule]] = {}  # most rules have a key that an element lacks
         self._matched: dict[int, list[DisplayRule]] = {}  # rules with selectors that need the tree
         self._doubtful: set[DisplayRule] = set()
         finder: Finder | None = None
@@ -42,8 +42,10 @@ class Cascade:
             self._by_key[key] = of_key[-MAX_RULES_OF_A_KEY:]
 
     def of(self, node: LexborNode) -> tuple[dict[str, str], bool]:
-        """The keywords of display and visibility where a rule or the style attribute sets them; and whether a rule
-        that may or may not hold would hide the element."""
+        """Return the display and visibility keywords that a rule or the style attribute sets for the element.
+
+        The second value is True if a rule that may or may not apply would hide the element.
+        """
         classes = frozenset((attribute(node, "class") or "").split())
         names = (node.tag or "", attribute(node, "id") or "", classes)
         keys = ("*", names[0], f"#{names[1]}", *(f".{name}" for name in classes))

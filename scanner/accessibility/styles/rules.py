@@ -1,4 +1,4 @@
-"""The little of CSS that decides whether an element is shown at all, as far as the page itself carries it."""
+"""CSS rules in the page's own style elements and style attributes that show or hide elements."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ KEYWORD = re.compile(r"[\w-]+")
 ON_SCREEN = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
 ON_PAPER = re.compile(r"@media\s+(?:only\s+)?(?:print|speech)\b", re.IGNORECASE)
 LAYER = re.compile(r"@layer\b(.*)", re.IGNORECASE | re.DOTALL)
-# Within these a rule holds sometimes; within others there are no rules for elements.
+# At-rules within which a rule applies sometimes. Other at-rules contain no rules for elements.
 CONDITIONS = re.compile(r"@(?:media|supports|container|scope)\b", re.IGNORECASE)
 IMPORTANT = re.compile(r"!\s*important\s*\Z", re.IGNORECASE)
 MAX_RULES = 5_000
@@ -29,25 +29,25 @@ Rank = tuple[bool, int, tuple[int, int, int], int]
 
 @dataclass(frozen=True, slots=True)
 class DisplayRule:
-    """A rule that shows or hides elements; `name` is the property. `rank` is its place in the cascade."""
+    """A CSS rule that shows or hides elements. `name` is the property, `rank` its place in the cascade."""
 
     selector: Selector
-    compound: Compound  # what its elements are, at least
+    compound: Compound  # the least that its elements have in common
     name: str
     keyword: str
     rank: Rank
-    is_certain: bool  # not only on some screens or in some browsers
+    is_certain: bool  # it applies on all screens and in all browsers
 
     @property
     def key(self) -> str:
-        """What to look the rule up by: an ID, else one of its classes, else its tag, else `*`."""
+        """Return the index key of the rule: an ID, else one of its classes, else its tag, else `*`."""
         if self.compound.id:
             return f"#{self.compound.id}"
         return f".{min(self.compound.classes)}" if self.compound.classes else self.compound.tag or "*"
 
     @property
     def is_simple(self) -> bool:
-        """Whether looking at an element alone decides."""
+        """Return True if the selector can be matched against an element alone, without the tree."""
         return len(self.selector.compounds) == 1 and SIMPLE.fullmatch(self.selector.own) is not None
 
     @property
@@ -56,7 +56,7 @@ class DisplayRule:
 
 
 def inline_style(node: LexborNode) -> dict[str, str]:
-    """`display`, `visibility` and `content-visibility` of the style attribute, the last of each, lower case."""
+    """Return `display`, `visibility` and `content-visibility` of the style attribute: the last of each, lower case."""
     style = attribute(node, "style") or ""
     if "display" not in style.lower() and "visibility" not in style.lower():
         return {}
@@ -64,7 +64,7 @@ def inline_style(node: LexborNode) -> dict[str, str]:
 
 
 def page_rules(document: Document) -> tuple[DisplayRule, ...]:
-    """The rules of the page's own `<style>` elements that show or hide elements."""
+    """Return the rules of the page's own `<style>` elements that show or hide elements."""
     found: list[DisplayRule] = []
     layers: dict[str, int] = {}
     allowance = Allowance()
@@ -100,7 +100,7 @@ def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: 
         allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
         for selector in cut(selectors):
             for name, (keyword, is_important) in style.items():
-                # What is important in an earlier layer wins over a later one (CSS Cascade 5, section 6.4.3).
+                # An important declaration in an earlier layer wins over a later layer (CSS Cascade 5, section 6.4.3).
                 rank = (is_important, -place if is_important else place, specificity(selector), 0)
                 compound = next(last_compounds(selector.own))
                 yield DisplayRule(
@@ -115,7 +115,7 @@ def _note_layers(statement: str, layers: dict[str, int]) -> None:
 
 
 def _showing(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, bool]]:
-    """The keyword of each property, and whether it is important."""
+    """Return the keyword of each property and whether it is `!important`."""
     shown: dict[str, tuple[str, bool]] = {}
     for name, value in found:
         if name in SHOWING and (keyword := KEYWORD.match(value)):

@@ -1,7 +1,7 @@
-"""Selectors of the page's own rules: cut into compounds, weighed, and found in the tree within bounded time.
+"""CSS selectors of the page's own rules: split into compounds, weighed, and matched in the tree within bounded time.
 
-lexbor finds the elements of one compound; combinators are followed here, as its own way with them takes forever on
-pages that are made for that.
+lexbor finds the elements of one compound. Combinators are followed here, because lexbor's own matching of them takes
+forever on pages that are made for that.
 """
 
 from __future__ import annotations
@@ -18,38 +18,38 @@ PIECES = re.compile(
     r"""\\.|"(?:[^"\\]|\\.)*+"|'(?:[^'\\]|\\.)*+'|[(\[]|[)\]]|,|[\s>+~]++|[^\\"'()\[\],\s>+~]++""", re.DOTALL
 )
 AT_REST = r"hover|focus|focus-visible|focus-within|active|target|target-within|visited"
-# What nothing is when nobody uses the page; that it is not so, then holds.
+# `:not()` of a state that no element has while nobody uses the page. It always holds then.
 NOT_IN_USE = re.compile(rf":not\(\s*+:(?:{AT_REST})(?:\s*+,\s*+:(?:{AT_REST}))*+\s*+\)", re.IGNORECASE)
 IN_USE = re.compile(rf":(?:{AT_REST})(?![\w-])", re.IGNORECASE)
 PSEUDO_ELEMENT = re.compile(r"::|:(?:before|after|first-line|first-letter)(?![\w-])", re.IGNORECASE)
 PSEUDO_CLASS = re.compile(r"(?<!\\):([\w-]++)")
-# What lexbor answers as browsers do.
+# Pseudo-classes that lexbor matches as browsers do.
 KNOWN = frozenset(
     {"root", "empty", "first-child", "last-child", "only-child", "first-of-type", "last-of-type", "only-of-type"}
     | {"not", "is", "where"}
 )
-# For these it counts the siblings of every element, or looks through all that is in it.
+# Pseudo-classes for which lexbor counts the siblings of every element, or looks through its whole content.
 COUNTING = frozenset({"nth-child", "nth-last-child", "nth-of-type", "nth-last-of-type", "has"})
 IDS = re.compile(r"#(?:[\w-]|\\.)++")
 CLASSES = re.compile(r"\.(?:[\w-]|\\.)++|\[[^\[\]]*+\]|(?<!:):(?!not\b|is\b|has\b|where\b)[\w-]++", re.IGNORECASE)
 TAGS = re.compile(r"(?:^|(?<=[\s>+~(,]))[A-Za-z][\w-]*+")
 WEIGHTLESS = re.compile(r":where\([^()]*+\)", re.IGNORECASE)
 
-# Where what stands before a combinator is looked for, and whether farther than one step.
+# For each combinator: the direction to look in, and whether it goes farther than one step.
 WAYS = {" ": ("parent", True), ">": ("parent", False), "~": ("prev", True), "+": ("prev", False)}
-# Elements that are looked at for all selectors of a page; some tenths of a second.
+# Elements visited for all selectors of a page; takes some tenths of a second.
 MAX_STEPS = 2_000_000
-# Counting takes as many steps for each element as there are elements, at some twentieth of the time.
+# A counting pseudo-class visits every element for each element, but each visit takes about a twentieth of the time.
 COUNTED_AT_ONCE = 20
-# Characters of the selectors of rules in rules.
+# Maximum length, in characters, of the selectors of a nested rule.
 MAX_NESTED = 20_000
-# Following a combinator takes as much as looking at this many elements.
+# Following a combinator from one element costs as much as visiting this many elements.
 WALKING = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Selector:
-    """Compounds from the outermost to the element's own, each with the combinator before it."""
+    """A selector as compounds from the outermost to the element's own, each with the combinator before it."""
 
     compounds: tuple[tuple[str, str], ...]
 
@@ -59,7 +59,7 @@ class Selector:
 
 
 def cut(selectors: str) -> list[Selector]:
-    """The selectors of a list; those that hold only while somebody uses the page, or for no element, are left out."""
+    """Split a selector list. Selectors that match only while somebody uses the page, or no element, are left out."""
     plain = NOT_IN_USE.sub("", selectors)
     found: list[Selector] = []
     compounds: list[tuple[str, str]] = []
@@ -85,9 +85,9 @@ def cut(selectors: str) -> list[Selector]:
 
 
 def nested(outer: str, inner: str) -> str:
-    """The selectors of a rule that stands in another one (CSS Nesting 1); none where they would be too long.
+    """Resolve the selectors of a nested rule against its parent's (CSS Nesting 1). Empty if they would get too long.
 
-    A list in a list in a list doubles each time, and so does `& &`.
+    Their length can double with each level: by lists in lists, or by `& &`.
     """
     if not outer or len(inner) + len(outer) * (inner.count(",") + inner.count("&") + 1) > MAX_NESTED:
         return ""
@@ -97,13 +97,16 @@ def nested(outer: str, inner: str) -> str:
 
 
 def specificity(selector: Selector) -> tuple[int, int, int]:
-    """IDs; classes, attributes and states; tags. A list in parentheses counts as all of its selectors."""
+    """Return the specificity: IDs; classes, attributes and states; tags.
+
+    A list in parentheses counts as all of its selectors.
+    """
     text = " ".join(WEIGHTLESS.sub("", compound) for _, compound in selector.compounds)
     return len(IDS.findall(text)), len(CLASSES.findall(text)), len(TAGS.findall(text))
 
 
 class Finder:
-    """Finds elements in one tree; what takes too long, or lexbor does not know, it does not find."""
+    """Matcher of selectors in one tree. It gives up on selectors that take too long or that lexbor does not know."""
 
     def __init__(self, tree: LexborHTMLParser) -> None:
         self._tree = tree
@@ -112,7 +115,7 @@ class Finder:
         self._known: dict[str, list[LexborNode] | None] = {}
 
     def find(self, selector: Selector) -> list[LexborNode] | None:
-        """The elements that match; None where that cannot be said."""
+        """Return the elements that match, or None if that can't be determined."""
         found = self._of_compound(selector.own)
         if not found or len(selector.compounds) == 1:
             return found
@@ -152,9 +155,9 @@ def _is_in_use(compound: str) -> bool:
 
 
 def _combined(before: set[int], combinator: str, found: list[LexborNode]) -> list[LexborNode]:
-    """Those of the found elements that stand so to one of the elements before."""
+    """Return the found elements for which the combinator leads to one of the elements in `before`."""
     direction, is_far = WAYS.get(combinator, ("", False))
-    known: dict[int, bool] = {}  # whether what is asked for lies before an element, for all that were passed
+    known: dict[int, bool] = {}  # by element passed: is there a match in this direction?
 
     def holds(node: LexborNode) -> bool:
         passed: list[int] = []

@@ -1,4 +1,4 @@
-"""Page content: third-party code that the page runs, and how it could be turned against its visitors."""
+"""Page content checks: third-party code that the page runs, vulnerable libraries, and links to other sites."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ CATEGORY = Category("Page content", weight=5, html=True)
 
 INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
 
-# What changes under its address by design, so that no digest can be pinned; their makers say so.
+# Hosts whose files change by design, as their makers say, so that no digest can be pinned.
 SELF_UPDATING = (
     *("www.googletagmanager.com", "www.google-analytics.com", "www.google.com", "www.gstatic.com", "apis.google.com"),
     *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
@@ -38,7 +38,7 @@ SELF_UPDATING = (
     *("consent.cookiebot.com", "cdn.cookielaw.org", "cmp.osano.com", "cdn-cookieyes.com", "player.vimeo.com"),
     *("www.youtube.com", "code.tidio.co", "plausible.io", "cdn.usefathom.com", "cdn.matomo.cloud", "js.sentry-cdn.com"),
 )
-# Domains through which altered scripts were handed out in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
+# Domains that served malicious scripts in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
 COMPROMISED = (
     *("polyfill.io", "polyfill.com", "polyfillcache.com", "bootcss.com", "bootcdn.net"),
     *("staticfile.net", "staticfile.org"),
@@ -101,7 +101,7 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     ]
     if not others:
         return NotApplicable("No third-party script or style sheet.")
-    # Browsers then load them over https.
+    # Browsers load http resources over https then.
     is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:

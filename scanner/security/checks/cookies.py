@@ -1,4 +1,4 @@
-"""Cookies: what keeps them from being read, sent or replaced by others."""
+"""Cookie checks: attributes and name prefixes that keep others from reading, sending or replacing cookies."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def _names(cookies: Sequence[Cookie]) -> str:
 
 
 def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
-    """Names and attributes; a value is never stored."""
+    """Return names and attributes. A value is never stored."""
     return [
         {
             "cookie": excerpt(cookie.name, 100),

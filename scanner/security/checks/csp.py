@@ -1,4 +1,4 @@
-"""Content Security Policy: what a page may load and run, should an attacker get markup into it."""
+"""Content Security Policy checks: what a page may load and run if an attacker injects markup."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ STRICT = (
     "Content-Security-Policy: script-src 'nonce-RANDOM' 'strict-dynamic'; object-src 'none'; base-uri 'none' "
     "(with a new random value on every response)"
 )
-# Where every visitor gets the same file, no nonce can be new.
+# On a static site every visitor gets the same file, so a nonce can't be new each time.
 HASHED = (
     "Content-Security-Policy: script-src 'self' 'sha256-…'; object-src 'none'; base-uri 'none' (with the hash of each "
     "inline script; in <meta http-equiv> if no header can be set)"
@@ -42,7 +42,7 @@ NO_POLICY = NotApplicable("The page has no Content Security Policy.")
 SCRIPTS_OPEN = NotApplicable("No policy restricts scripts; csp-present reports it.")
 SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
-# What browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
+# Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
 UPGRADED = frozenset({"img-src", "media-src"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
@@ -204,7 +204,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
         return NotApplicable("The page itself was loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass("upgrade-insecure-requests makes browsers load everything over HTTPS.")
-    # Nothing is loaded from those who may embed the page.
+    # frame-ancestors lists the sites that may embed the page. Nothing is loaded from them.
     found = [
         (directive, source)
         for directive in sorted(SOURCE_LISTS - {"frame-ancestors"})
@@ -240,7 +240,7 @@ def csp_style_inline(policies: Policies) -> Finding:
         why = "'unsafe-inline' lets injected styles change the page"
     else:
         why = f"Neither {is_open[0]} nor what it falls back to is set, so injected styles change the page"
-    # It weighs nothing, for then a policy without style-src, which lets in more, would have the better score.
+    # No weight: otherwise a policy without style-src, which allows more, would score better.
     return Warn(f"{why}.", evidence=_shown(policies.enforced), weighs=False)
 
 
@@ -286,7 +286,7 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
         return Fail(
             f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
             "script can use it.",
-            # Where scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails for that.
+            # If scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails already.
             MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
             evidence=[{"nonces_seen_twice": len(repeated)}],
         )
@@ -294,7 +294,7 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
 
 
 def _is_cached(page: Page) -> bool:
-    """Whether a cache reports that it answered. Age alone is enough, even 0 (RFC 9111, section 5.1)."""
+    """Return True if a cache reports that it answered. An Age field is enough, even 0 (RFC 9111, section 5.1)."""
     if "Age" in page.headers or len((page.headers.get("X-Varnish") or "").split()) > 1:
         return True
     return any(

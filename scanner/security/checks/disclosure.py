@@ -1,4 +1,4 @@
-"""Information leakage: what the site discloses about its internals without need."""
+"""Information leakage checks: details of its internals that the site discloses without need."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from scanner.security.private_addresses import in_fields, in_prose, in_source
 
 CATEGORY = Category("Information leakage", weight=5)
 
-# A product's version: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node's name, not a commit ("Fly/6f91d33b").
+# A product's version: "nginx/1.25.3", "Apache 2.4", "Jetty(9.4.53)"; not a node's name or a commit ("Fly/6f91d33b").
 PRODUCT_VERSION = re.compile(r"[A-Za-z][\w.-]*(?:/v?\d+(?:\.\d|(?!\w))|[ (]v?\d+\.\d)")
 COMMENT = re.compile(r"\s\([^()]{0,300}\)")
 POWERED_BY = (
@@ -35,15 +35,15 @@ POWERED_BY = (
     "MicrosoftSharePointTeamServices",
     "Liferay-Portal",
 )
-# A number of a request or a node names no product.
+# The number of a request or a node. It does not name a product.
 IDENTIFIER = re.compile(r"[0-9a-f-]{8,}|\d+", re.IGNORECASE)
 VERSIONED_HEADERS = ("X-AspNet-Version", "X-AspNetMvc-Version", "X-OWA-Version", "MicrosoftSharePointTeamServices")
 MAX_TEXT = 1024 * 1024
 
-# Listings that web servers make by themselves: the title names the folder, a link leads to its parent.
+# Listings that web servers generate: the title names the folder, a link leads to its parent.
 LISTING_CHARACTERS = 64 * 1024
 LISTING_TITLE = re.compile(r"<title>([^<]{1,2000})</title>", re.IGNORECASE)
-# Which server, and its title with the folder's path.
+# Server, and its title with the folder's path.
 LISTING_TITLES = (
     ("Apache, nginx or lighttpd", r"Index of {path}"),
     ("IIS", r"[\w.:\[\]-]{1,300} - {path}"),
@@ -53,11 +53,11 @@ LISTING_TITLES = (
     ("Caddy", r"{path}"),
     ("Node.js", r"listing directory {path}|Files within {path}"),
 )
-# An element up to its end; one that another begins in is left out, as links do not nest.
+# An anchor element up to its end tag. Without those that contain another, because links do not nest.
 ANCHOR = re.compile(r"<a\b([^<>]{0,1000}+)>((?:[^<]|<(?!/?a\b)){0,1500}+)</a\b", re.IGNORECASE)
 TO_PARENT = re.compile(r"\bhref=[\"']?(?:\.\.|/)", re.IGNORECASE)
 PARENT = re.compile(r"\.\./?|\[?(?:To )?Parent Directory\]?|(?:Go )?Up(?: To \S{1,300})?", re.IGNORECASE)
-# What only such listings have: Apache's links to sort by, where a root has no parent, and Python's whole form.
+# Marks that only such listings have: Apache's sort links (a root has no parent), and the whole form of Python's.
 SORT_LINKS = re.compile(r"href=\"\?C=[NMSD];O=[AD]\"", re.IGNORECASE)
 PYTHON_FORM = re.compile(
     r"<h1>Directory listing for [^<]{1,2000}</h1>\s*<hr>\s*<ul>\s*(?:<li><a href=\"|</ul>)", re.IGNORECASE
@@ -237,7 +237,7 @@ def security_comments(document: Document) -> Finding:
 
 
 def _listing_of(response: Response, path: str) -> str | None:
-    """Which server's listing of the folder it is; None for other pages. `path` is the folder's, without a query."""
+    """Return the server whose listing of the folder the response is, or None. `path` is without a query."""
     if response.status != 200:
         return None
     text = response.body.decode("utf-8", "replace")[:LISTING_CHARACTERS]
@@ -253,7 +253,7 @@ def _listing_of(response: Response, path: str) -> str | None:
 
 
 def _is_listing(text: str, server: str) -> bool:
-    if server == "Python":  # which has no link to the parent
+    if server == "Python":  # Python's listing has no link to the parent
         return PYTHON_FORM.search(text) is not None
     return SORT_LINKS.search(text) is not None or any(_is_to_parent(*found.groups()) for found in ANCHOR.finditer(text))
 
@@ -264,7 +264,7 @@ def _is_to_parent(attributes: str, content: str) -> bool:
 
 
 def _visible_text(document: Document) -> str:
-    """The body's text, without scripts and style sheets."""
+    """Return the body's text without scripts and style sheets."""
     body = document.tree.body
     texts: list[str] = []
     left = MAX_TEXT
@@ -282,7 +282,7 @@ def _place(line: int | None) -> str:
 
 
 def _names(comment: str) -> str:
-    """Which words of secrets a comment holds; its text is not shown, since masking cannot recognise every password."""
+    """Return the words for secrets in a comment. Its text is not shown: masking cannot recognize every password."""
     words = re.findall(
         r"passw(?:or)?d|passphrase|pwd|secret|api[-_ ]?key|access[-_ ]?key|token|private[-_ ]?key|login|user(?:name)?",
         comment,

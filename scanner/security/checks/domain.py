@@ -1,4 +1,4 @@
-"""DNS and mail: what keeps others from forging the registered domain's certificates, answers and mail."""
+"""DNS and mail checks: protection of the registered domain against forged certificates, DNS answers and mail."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ CATEGORY = Category("DNS and mail", weight=5)
 NOT_OWN = NotApplicable("The host is an IP address, or its DNS belongs to a hosting service.")
 ALL = re.compile(r"(?:^| )([-~?+]?)all(?: |$)", re.IGNORECASE)
 REDIRECT = re.compile(r"(?:^| )redirect=\S", re.IGNORECASE)
-# Records for wildcards, mail or logos alone leave ordinary certificates open (RFC 8659, section 4).
+# Only issue records restrict ordinary certificates, not those for wildcards, mail or logos (RFC 8659, section 4).
 ISSUE = re.compile(r"\d{1,3} issue ", re.IGNORECASE)
 FIELD = re.compile(r"([A-Za-z][A-Za-z-]{0,40}):[ \t]*(.*)")
 FIELDS = frozenset(
@@ -90,7 +90,7 @@ def spf(mail: MailRecords) -> Finding:
         return NOT_OWN
     evidence = _records("TXT", mail.spf)
     if not mail.spf:
-        # A lone dot says that there is no mail (RFC 7505).
+        # An MX record of a lone dot says that the domain receives no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
         no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" declares that it sends none.'
         return Fail(f"{mail.domain} has no SPF record, so any server may send mail in its name.{no_mail}")
@@ -168,7 +168,7 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
     if not {name for name, _ in fields} & FIELDS:
-        # Hosts that answer whatever they are asked, such as APIs, have no such file.
+        # Hosts that answer every request with the same content, such as APIs, have no such file.
         return Warn("/.well-known/security.txt has none of its fields, so finders of a vulnerability have no contact.")
     faults = []
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()

@@ -1,4 +1,4 @@
-"""Sensitive files: what is public beside the page, proved by its content."""
+"""Sensitive file checks: public files that should not be, proved by their content."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from scanner.security.file_signatures import HEALTH_ONLY
 
 CATEGORY = Category("Sensitive file exposure", weight=10)
 
-# Certificates are renewed, and security.txt lies, below /.well-known.
+# /.well-known must stay public, for certificate renewal and security.txt.
 NO_DOT_FILES = {
     Server.NGINX: r"location ~ /\.(?!well-known) { return 404; }",
     Server.APACHE: r'RedirectMatch 404 "/\.(?!well-known)"',
@@ -34,7 +34,7 @@ NO_DOT_FILES = {
 
 
 class Unanswered(NetError):
-    """Not all of a family's paths were answered, and none that was is exposed: nothing can be judged."""
+    """Raised if some of a family's paths got no response and none is exposed, so that the family can't be judged."""
 
     code = "URL_NOT_REACHABLE"
 
@@ -298,7 +298,7 @@ def exposed_source_maps(maps: SourceMaps) -> Finding:
 
 
 def _judge(answers: Sequence[PathAnswer], harm: str, *, is_warning: bool = False) -> Finding:
-    """What is exposed decides. Where nothing is, every path must have been answered, or else `Unanswered`."""
+    """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
     found = [each for each in answers if each.is_exposed]
     if found:
         shown = some([f"{excerpt(each.path)} ({each.excerpt}; {size(each.size_bytes)})" for each in found])

@@ -1,4 +1,4 @@
-"""HTTP headers: what the response makes browsers forbid, and what it had better leave out."""
+"""HTTP header checks: protections that the response lacks, and headers that it should not send."""
 
 from __future__ import annotations
 
@@ -256,7 +256,7 @@ def deprecated_headers(page: Page) -> Finding:
 
 
 def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
-    """Every policy must allow a framing site, so the strictest decides."""
+    """Judge frame-ancestors. Every policy must allow a framing site, so the strictest decides."""
     shown = "; ".join(f"frame-ancestors {' '.join(sources)}".strip() for sources in lists)
     evidence = [{"header": CSP, "value": excerpt(shown)}]
     if any(not any(is_broad_source(source) for source in sources) for sources in lists):
@@ -273,7 +273,7 @@ def _frames_in_meta(document: Document) -> bool:
 
 
 def _meta_referrer(document: Document) -> str | None:
-    """The last policy that a `<meta name="referrer">` sets; it overrides the header's."""
+    """Return the last policy that a `<meta name="referrer">` sets. It overrides the header's."""
     found = None
     for node in live(document, "meta[name][content]"):
         if (attribute(node, "name") or "").strip().lower() == "referrer":

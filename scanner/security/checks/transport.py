@@ -1,4 +1,4 @@
-"""Transport security: what protects the connection between the visitor and the site."""
+"""Transport security checks: HTTPS, TLS, certificates, HSTS and mixed content."""
 
 from __future__ import annotations
 
@@ -195,7 +195,7 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
     leaf, *issuers = peer.handshake.path
-    # A root is trusted for being in the store, so neither its signature nor its age matters.
+    # A root is trusted because it is in the store, so neither its signature nor its age matters.
     judged = [leaf, *(each for each in issuers if not each.self_issued)]
     weak = [f"“{excerpt(each.subject)}” has {fault}" for each in judged if (fault := each.weak_point)]
     evidence = [facts(each) for each in judged]

@@ -1,4 +1,4 @@
-"""What the site lets foreign origins read."""
+"""CORS probe: the permissions that the site gives to foreign origins."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ MAX_BYTES = 64 * 1024
 
 @probe()
 def cors(page: Page, network: Network) -> Cors:
-    """The page asked for with a random `Origin`, then with `null`, as a sandboxed frame sends it.
+    """Fetch the page with a random `Origin`, then with `null`, which sandboxed frames send.
 
-    Raises `SiteProtected` when the site refuses further requests.
+    Raises `SiteProtected` if the site refuses further requests.
     """
     origins = (f"https://{secrets.token_hex(8)}.example", "null")
     return Cors(tuple(_ask(page, network, origin) for origin in origins))

@@ -1,4 +1,4 @@
-"""The folders of the page's own assets: whether the server lists them."""
+"""Directory probe: the folders of the page's own assets, to see if the server lists them."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from scanner.page.references import References
 from scanner.security.evidence import AssetDirectories
 
 MAX_DIRECTORIES = 5
-AT_ONCE = 2  # other probes ask the same host at the same time
+AT_ONCE = 2  # other probes request the same host at the same time
 MAX_BYTES = 64 * 1024
 TIMEOUT_S = 5.0
 
 
 @probe(of_origin=True)
 def asset_directories(page: Page, references: References, network: Network) -> AssetDirectories:
-    """The first five folders, other than the root and the page's own, that assets from its origin lie in.
+    """Fetch the first five folders of assets on the page's origin, except the root and the page's own.
 
-    No redirect is followed. Raises `SiteProtected` when the site refuses further requests, or a `NetError`.
+    No redirect is followed. Raises `SiteProtected` if the site refuses further requests, or a `NetError`.
     """
     origin = page.target.origin
     folders: dict[str, None] = {}

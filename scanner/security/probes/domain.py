@@ -1,4 +1,4 @@
-"""The domain's DNS records, and its contact for reports of vulnerabilities."""
+"""Domain probes: DNS records (CAA, DNSSEC, mail) and security.txt."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FILE = "/.well-known/security.txt"
 
 @probe(of_origin=True)
 def caa_records(target: Target, network: Network) -> CaaRecords:
-    """CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
+    """Look up CAA records by the climb of RFC 8659, section 3. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
         return CaaRecords(None)
@@ -36,7 +36,7 @@ def caa_records(target: Target, network: Network) -> CaaRecords:
 
 @probe(of_origin=True)
 def dnssec_records(target: Target, network: Network) -> DnssecRecords:
-    """DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
+    """Look up DS and DNSKEY of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
         return DnssecRecords(None)
@@ -46,7 +46,7 @@ def dnssec_records(target: Target, network: Network) -> DnssecRecords:
 
 @probe(of_origin=True)
 def mail_records(target: Target, network: Network) -> MailRecords:
-    """MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
+    """Look up MX, SPF and DMARC of the domain. Raises NotReachable or TimedOut without DNS."""
     domain = own_domain(target.host)
     if domain is None:
         return MailRecords(None)
@@ -55,7 +55,7 @@ def mail_records(target: Target, network: Network) -> MailRecords:
     return MailRecords(
         domain,
         mx=network.records(domain, "MX").records,
-        # RFC 7208, section 4.5, and RFC 7489, section 6.6.3: by their first word.
+        # Both are recognized by their first word (RFC 7208, section 4.5, and RFC 7489, section 6.6.3).
         spf=tuple(text for text in texts if text.lower() == "v=spf1" or text.lower().startswith("v=spf1 ")),
         dmarc=tuple(text for text in policies if text.split(";")[0].strip().lower() == "v=dmarc1"),
     )
@@ -63,9 +63,9 @@ def mail_records(target: Target, network: Network) -> MailRecords:
 
 @probe(of_origin=True)
 def security_txt(page: Page, network: Network) -> SecurityTxt:
-    """The file of the host, then of its domain (RFC 9116, section 3). One that does not come is not there.
+    """Fetch security.txt of the host, then of its domain (RFC 9116, section 3). Without a response it counts as absent.
 
-    Raises `SiteProtected` when the site refuses further requests.
+    Raises `SiteProtected` if the site refuses further requests.
     """
     target = page.target
     origins = [f"https://{authority(target.host, target.port if target.is_https else 443, 443)}"]
@@ -91,7 +91,7 @@ def _ask(network: Network, target: Target, origin: str) -> Response | None:
 
 
 def _is_page(response: Response) -> bool:
-    """Whether it is the site's page for everything in place of a file; a media type alone proves no page."""
+    """Return True if the response is a page that the site sends for any path. A media type alone proves no page."""
     body = response.body
     is_markup = is_html(body) or (media_type(response) in HTML_TYPES and has_markup(body))
     return is_markup or body[:512].lstrip().startswith((b"<?xml", b"{"))

@@ -1,4 +1,4 @@
-"""Sensitive files that the site may serve: proved by content, and compared with soft 404s."""
+"""Exposure probes: sensitive files and source maps, proved by content and compared with soft 404s."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from scanner.security.evidence import Exposure, NotFoundBaseline, PathAnswer, So
 from scanner.security.file_signatures import source_map
 from scanner.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
 
-# Other probes ask the same host at the same time.
+# Other probes request the same host at the same time.
 AT_ONCE = 5
 TIMEOUT_S = 5.0
 TIME_LIMIT_S = 20.0
-# After so many paths without an answer the rest is not asked for: the scanner is being blocked.
+# After so many paths without a response, the rest is not requested: the site is blocking the scanner.
 MAX_SILENT = 6
-# Of an answer with one for a path where nothing lies; each may take 20 ms.
+# Comparisons of a response with one for a path that cannot exist; each may take 20 ms.
 MAX_COMPARED = 80
 MAPS_AT_ONCE = 1
 MAX_SCRIPTS = 3
@@ -41,11 +41,11 @@ COMMENT_BYTES = 4096
 
 @probe(of_origin=True)
 def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposure:
-    """Every family's paths on the page's origin, at most five at once.
+    """Request every family's paths on the page's origin, at most five at once.
 
-    Siblings of random names are asked for only where a file was proved, since nothing else depends on them.
-    After status 429, when the budget is used up, or after 20 s, the rest is not asked for: an `error` says so
-    at each path that was left.
+    Random sibling paths are requested only if a file was proved, because nothing else depends on them.
+    After status 429, when the budget is used up, or after 20 s, the rest is not requested. Each path left has
+    an `error` that says so.
     """
     asker = _Asker(page, baseline, network)
     wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
@@ -59,7 +59,7 @@ def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposu
 
 @probe()
 def source_maps(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> SourceMaps:
-    """The maps of the page's own scripts; within the limits of `exposure`, which asks the same host."""
+    """Request the source maps of the page's own scripts, within the limits of `exposure`, which uses the same host."""
     asker = _Asker(page, baseline, network)
     with concurrent.futures.ThreadPoolExecutor(MAPS_AT_ONCE, "source-map") as pool:
         maps = pool.map(asker.source_map, _own_scripts(page, references))
@@ -67,17 +67,17 @@ def source_maps(page: Page, references: References, baseline: NotFoundBaseline, 
 
 
 def _own_scripts(page: Page, references: References) -> list[Target]:
-    """The first scripts from the page's origin, each address once."""
+    """Return the first scripts from the page's origin."""
     urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
     return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
 
 
 class _Stopped(Exception):
-    """Nothing more is asked for; the text says why."""
+    """Raised when nothing more may be requested; the text says why."""
 
 
 class _Asker:
-    """Asks one site, until it refuses or the time is over."""
+    """Requests files of one site until it refuses or the time is up."""
 
     def __init__(self, page: Page, baseline: NotFoundBaseline, network: Network) -> None:
         self._page = page
@@ -96,9 +96,9 @@ class _Asker:
             return PathAnswer(file.path, None, error=str(error))
 
     def source_map(self, script: Target) -> PathAnswer | None:
-        """What comes from where a script's map is, or is usual; None where the script has none of its own."""
+        """Request the source map of a script at the named or the usual place. None if it has none of its own."""
         try:
-            # As the page asks for it, so that others need not.
+            # The request is the same as the page's, so that other probes can reuse the response.
             response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
             map_path = self._map_path(script, response)
         except (_Stopped, NetError) as error:
@@ -106,7 +106,7 @@ class _Asker:
         return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
 
     def _map_path(self, script: Target, response: Response) -> str | None:
-        """The path of a script's map on the page's origin; None where it is elsewhere, or inside the script."""
+        """Return the path of a script's map on the page's origin. None if the map is elsewhere or inside the script."""
         header = response.headers.get("SourceMap") or response.headers.get("X-SourceMap")
         comment = MAP_COMMENT.search(response.body[-COMMENT_BYTES:])
         named = header or (comment[1].decode("utf-8", "replace") if comment else "")
@@ -132,7 +132,7 @@ class _Asker:
         )
 
     def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
-        """Whether the site answers alike where nothing can lie: what resembles it, or proves the same."""
+        """Return True if a path that cannot exist gets a response that is similar, or proves the same file."""
         return any(
             identify(file, other) is not None or self._resembles(response, file.path, other, path)
             for path, other in self._baseline(file)
@@ -148,7 +148,7 @@ class _Asker:
         return resembles(response, path, other, other_path)
 
     def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
-        """Answers for what can't exist: those that are there, then the siblings, each asked for when needed."""
+        """Yield responses for paths that cannot exist: first the known ones, then siblings, fetched when needed."""
         for each in self._not_found:
             yield each.url.removeprefix(self._page.target.origin), each
         for path in siblings(file.path):
@@ -189,7 +189,7 @@ class _Asker:
 
 
 def _size_bytes(response: Response) -> int:
-    """The size of the body, by its header where only the beginning was read."""
+    """Return the size of the body; by its header if only the beginning was read."""
     length = response.headers.get("Content-Length") or ""
     is_declared = (
         response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)

@@ -1,4 +1,4 @@
-"""What several checks read from the page's headers, parsed once."""
+"""Header probes: CSP and cookies, parsed once for several checks."""
 
 from __future__ import annotations
 

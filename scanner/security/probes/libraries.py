@@ -1,4 +1,4 @@
-"""The beginnings of the page's own scripts, where libraries name themselves."""
+"""Library probe: the beginnings of the page's own scripts, where libraries name themselves."""
 
 from __future__ import annotations
 
@@ -23,15 +23,15 @@ MAX_SCRIPTS = 40
 MAX_READ = 8
 AT_ONCE = 4
 READ_BYTES = 64 * 1024
-# As much as others want of a script, so that it is asked for once.
+# The same limit as other probes, so that a script is fetched only once.
 MAX_BYTES = 1024 * 1024
 
 
 @probe()
 def loaded_scripts(page: Page, references: References, network: Network) -> LoadedScripts:
-    """The page's scripts; of those of its own site whose address names no library, the first eight are read.
+    """List the page's scripts. Read the first eight of its own site whose address names no library.
 
-    Raises `SiteProtected` when the site refuses further requests. One that does not come is evidence without a text.
+    Raises `SiteProtected` if the site refuses further requests. A script without a response has no text.
     """
     addresses = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
     unknown = [each for each in addresses if by_address(each) is None and _is_own(each, page)][:MAX_READ]

@@ -1,4 +1,4 @@
-"""The page a second time: what should differ between two visits."""
+"""Nonce probe: a second fetch of the page, whose nonces should differ."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scanner.security.evidence import SecondFetch
 
 @probe()
 def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetch:
-    """The page asked for again where its policy has a nonce; without a page otherwise.
+    """Fetch the page again if its policy has a nonce. Otherwise the result has no page.
 
-    Caches are asked to fetch anew. Raises `SiteProtected` when the site refuses further requests.
+    The request asks caches to fetch anew. Raises `SiteProtected` if the site refuses further requests.
     """
     if not policies.nonces:
         return SecondFetch()

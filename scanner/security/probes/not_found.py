@@ -1,4 +1,4 @@
-"""What the site answers where there is nothing, which other findings are compared with."""
+"""Baseline probe: the site's responses for paths that do not exist. Other findings are compared with them."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ TIMEOUT_S = 10.0
 
 @probe(of_origin=True)
 def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
-    """Two paths of random names and different lengths, and one that can't be decoded, on the page's origin.
+    """Request two random paths of different lengths and one that can't be decoded, on the page's origin.
 
-    The last makes some frameworks fail. No redirect is followed. Raises `SiteProtected` when a
-    protection or a rate limit answers, and a `NetError` when one of the first two gets no answer.
+    The last makes some frameworks fail. No redirect is followed. Raises `SiteProtected` if a protection or a rate
+    limit answers, and a `NetError` if one of the first two gets no response.
     """
     answers = [_ask(page, network, f"/{secrets.token_hex(number_of_bytes)}") for number_of_bytes in (5, 12)]
     try:
@@ -29,7 +29,7 @@ def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
     except (SiteProtected, BudgetExceeded):
         raise
     except NetError:
-        pass  # a firewall may not let it through, and nothing depends on it
+        pass  # a firewall may block it, and nothing depends on it
     return NotFoundBaseline(tuple(answers))
 
 

@@ -1,4 +1,4 @@
-"""Who answers over TLS, and which versions and cipher suites the server takes."""
+"""TLS probes: the handshake, and the protocol versions and cipher suites that the server accepts."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from scanner.net.tls.hello import Alert, NotTls, ServerHello
 from scanner.page.evidence import Page
 from scanner.security.evidence import TlsPeer, TlsSupport
 
-# Of the eight connections that a scan may have open to a host at once.
+# A scan may have eight connections open to a host at once; these are half of them.
 OFFERS_AT_ONCE = 4
-# For the TLS of a page that came without: a web server that takes every hello for a slow request stays silent.
+# For a page that came over plain HTTP: a web server that takes any hello for a slow request stays silent.
 TWIN_TIMEOUT_S = 4.0
 
 VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
@@ -30,10 +30,10 @@ VERSION_OFFERS: tuple[tuple[TlsVersion, tuple[int, ...]], ...] = (
 
 @probe(of_origin=True)
 def tls_peer(page: Page, network: Network) -> TlsPeer:
-    """The handshake with the page's host.
+    """Shake hands with the page's host.
 
-    Where the page came over plain HTTP, its twin is asked: port 443 beside port 80, otherwise the same port,
-    as no other is known. An https page whose handshake now fails is a fault to report, not an absence.
+    For a page over plain HTTP, the handshake is with its https twin: port 443 for port 80, otherwise the same port,
+    because no other is known. An https page whose handshake now fails is an error, not a host without TLS.
     """
     host, port = _place(page)
     try:
@@ -55,9 +55,9 @@ def _place(page: Page) -> tuple[str, int]:
 
 @probe(of_origin=True)
 def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
-    """One hello per protocol version and one with nothing but weak suites; more only where that was taken.
+    """Offer one hello per protocol version and one with weak suites only. Ask for more only if that was accepted.
 
-    Raises `TlsFailed` when the server, which shakes hands, takes none of our offers, which then show nothing.
+    Raises `TlsFailed` if a server that completes a handshake accepts none of these offers, so that they show nothing.
     """
     if peer.handshake is None and (peer.is_silent or not _speaks_tls(peer, network)):
         return TlsSupport({})
@@ -77,7 +77,7 @@ def tls_support(peer: TlsPeer, network: Network) -> TlsSupport:
 
 
 def _speaks_tls(peer: TlsPeer, network: Network) -> bool:
-    """Whether the port answers a hello with TLS at all, be it a refusal."""
+    """Return True if the port answers a hello with TLS at all, even with a refusal."""
     try:
         answer = offer(network, peer.host, peer.port, TlsVersion.TLS1_2, SOUND_OR_OLD)
     except (NotReachable, TimedOut, NotTls):
@@ -86,7 +86,7 @@ def _speaks_tls(peer: TlsPeer, network: Network) -> bool:
 
 
 def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence[int]) -> ServerHello | None:
-    """The server's hello if it took the offer. Silence is a refusal: a client can't go on either."""
+    """Return the server's hello if it accepted the offer. Silence is a refusal: a client can't go on either."""
     try:
         answer = offer(network, peer.host, peer.port, version, ciphers)
     except (NotReachable, TimedOut, NotTls):
@@ -97,7 +97,7 @@ def _ask(network: Network, peer: TlsPeer, version: TlsVersion, ciphers: Sequence
 
 
 def _weak_ciphers(network: Network, peer: TlsPeer, taken: ServerHello | None, chosen: Sequence[str]) -> tuple[str, ...]:
-    """One suite for each weakness, by asking again without the kinds already seen."""
+    """Return one suite for each weakness. Each further offer leaves out the weaknesses already seen."""
     found: dict[Weakness, str] = {}
     for name in chosen:
         if (kind := weakness(name)) is not None:

@@ -1,4 +1,4 @@
-"""The same host over the other scheme: plain HTTP beside an https page, HTTPS beside an http page."""
+"""Transport probes: the same host over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ CONNECT_TIMEOUT_S = 5.0
 
 @probe(of_origin=True)
 def plain_http(page: Page, network: Network) -> PlainHttp:
-    """The redirects from the requested host's plain HTTP address, with the page's own path.
+    """Follow the redirects from the requested host's plain HTTP address, with the page's own path.
 
-    An https page on another port than 443 has no known twin: what port 80 of the host serves may be another
-    site altogether, and where this one would be is unknown, so nothing is asked.
+    An https page on another port than 443 has no known twin, so nothing is requested: port 80 of the host may serve
+    another site altogether.
     """
     if not page.requested.is_https:
         return PlainHttp(page.requested.url, page.hops)
@@ -33,7 +33,7 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
     try:
         first = network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S)
     except (Blocked, BudgetExceeded):
-        raise  # this is about the scanner, not the site
+        raise  # an error of the scanner, not of the site
     except NetError as error:
         return PlainHttp(twin.url, error=str(error))
     location = first.headers.get("Location")
@@ -56,7 +56,7 @@ def _absolute(location: str, twin: Target) -> str:
 
 @probe()
 def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
-    """The page's own response when it came over https, otherwise its twin's from the same host."""
+    """Return the page's own response if it came over https, otherwise fetch its twin from the same host."""
     if page.target.is_https:
         return HttpsAnswer(page.response)
     if peer.handshake is None:

@@ -1,4 +1,4 @@
-"""Content and metadata: what search engines show of the page, and whether there is enough to show."""
+"""Content and metadata checks: titles, descriptions, headings, image alternatives, and the amount of text."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from scanner.page.markup import attribute, live
 from scanner.seo.metadata import descriptions, title_px, titles, width
 from scanner.seo.visible_text import read_visible_text
 
-# An error page's content is not indexed.
+# The content of an error page is not indexed.
 CATEGORY = Category("Content and metadata", weight=25, html=True, error_pages=False)
 
 TITLE_PX = (160, 600)

@@ -1,4 +1,4 @@
-"""Crawlability: what tells crawlers where they may go, and what there is to find."""
+"""Crawlability checks: robots.txt and sitemaps."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ NO_SITEMAP = NotApplicable("No sitemap was found.")
 
 
 class SitemapsUnread(NetError):
-    """What came of the sitemaps that were chosen from an index proves nothing of any of them."""
+    """Raised if the responses for the sitemaps chosen from an index prove nothing about any of them."""
 
     code = "TIMEOUT"
 
@@ -132,7 +132,7 @@ def sitemap_valid(
     top = [each for each in sitemaps.files if each.sitemap is not None]
     if not top:
         return NO_SITEMAP
-    # A child that can't be read is sitemap-index's matter.
+    # sitemap-index reports children that can't be read.
     read = top + [each for each in sitemaps.children if each.sitemap is not None and not each.sitemap.fault]
     evidence = [_evidence(each) for each in read]
     if faults := _faults(read, _fault):
@@ -187,13 +187,13 @@ def sitemap_index(sitemaps: Sitemaps) -> Finding:
 
 
 def _faults(files: Sequence[SitemapFile], judge: Callable[[Sitemap], str]) -> list[str]:
-    """The faults of those sitemaps that have one, each behind its URL."""
+    """Return the faults of the sitemaps that have one, each after the sitemap's URL."""
     found = ((each.url, judge(each.sitemap)) for each in files if each.sitemap is not None)
     return [f"{excerpt(url)} {fault}" for url, fault in found if fault]
 
 
 def _fault(sitemap: Sitemap) -> str:
-    """Why crawlers do not take a sitemap, as a clause; empty where they do."""
+    """Return why crawlers reject a sitemap, as a clause. Empty if they do not."""
     if sitemap.fault:
         return sitemap.fault
     if sitemap.size_bytes > MAX_BYTES:
@@ -229,7 +229,7 @@ def _no_answer(file: SitemapFile) -> str:
 
 
 def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:
-    """Whether a sitemap should list the page: it may be indexed, under this very URL."""
+    """Return True if a sitemap should list the page: it may be indexed, under this very URL."""
     if page.response.status != 200 or not page.is_html or "?" in page.target.url or indexing.decisive:
         return False
     if robots is not None and not decide(robots.robots, GOOGLEBOT, page.target.path).allowed:

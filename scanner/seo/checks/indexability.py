@@ -1,4 +1,4 @@
-"""Indexability: whether search engines may take the page into their index, and under which URL."""
+"""Indexability checks: may search engines index the page, and under which URL."""
 
 from __future__ import annotations
 
@@ -324,7 +324,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT]
     kind = f"; temporary: {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])}" if temporary else ""
-    # Browsers keep HSTS for the host that was asked only if it is upgraded by itself, before it leads elsewhere.
+    # Browsers store HSTS for the requested host only if it is upgraded first, before it redirects elsewhere.
     is_upgraded = bool(redirects) and _is_upgrade(redirects[0].url, page.hops[1].url)
     if len(redirects) - is_upgraded > 1:
         return Warn(f"{len(redirects)} redirects in a row lead to {final}{kind}.", evidence=evidence)
@@ -367,7 +367,7 @@ def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
 
 
 def _is_upgrade(before: str, after: str) -> bool:
-    """Whether a redirect leads from http to https, and nowhere else."""
+    """Return True if a redirect only changes http to https."""
     old, new = ada_url.URL(before), ada_url.URL(after)
     return (old.protocol, new.protocol) == ("http:", "https:") and (
         (old.hostname, old.pathname, old.search) == (new.hostname, new.pathname, new.search)

@@ -1,4 +1,4 @@
-"""International: which language versions belong together."""
+"""International checks: the language versions of a page (hreflang)."""
 
 from __future__ import annotations
 
@@ -115,7 +115,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     if not answers.answers:
         return NotApplicable("No other language version than the page itself could be fetched.")
     own = canonicals.own_urls
-    # A page for all other languages may send visitors on by their language, as Google's own example does.
+    # A page for all other languages may redirect visitors by their language, as Google's own example does.
     named = {each.url for each in alternates.links if not each.is_default}
     faults: list[tuple[str, str]] = []
     judged = 0
@@ -143,5 +143,5 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
 
 
 def _proves_nothing(status: int) -> bool:
-    """Whether it may be meant for scanners like this, or pass: search engines may well get the page."""
+    """Return True for a status that only scanners may get, or a temporary one. Search engines may get the page."""
     return status in (401, 403, 405, 408, 429) or status >= 500

@@ -1,4 +1,4 @@
-"""Links: whether crawlers can follow them, whether their texts are descriptive, and whether they are broken."""
+"""Link checks: links that crawlers can't follow, generic link texts, and broken links."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ from scanner.page.markup import attribute, live, resolve
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
 from scanner.seo.link_texts import is_generic
 
-# An error page's links are not followed.
+# Crawlers do not follow an error page's links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
-# What stands in the place of href where a script does the linking.
+# Attributes in place of href by which a script makes a link.
 INSTEAD_OF_HREF = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
 # Scripts that lead to no page a crawler could miss: printing, going back, bookmarklets.
 HARMLESS_SCRIPT = re.compile(
@@ -38,7 +38,7 @@ HARMLESS_SCRIPT = re.compile(
     r"|\(?\s*+(?:async\s++)?function\b|\(?\s*+\(\s*+\)\s*+=>)",
     re.IGNORECASE,
 )
-# Where a site has reasons to keep crawlers away from a page of its own.
+# Pages of its own that a site has reasons to keep crawlers away from.
 PRIVATE = re.compile(
     r"(?:^|[/_-])(?:log-?in|sign-?(?:in|up)|register|account|cart|basket|checkout|wishlist|compare|search|password|auth"
     r"|oauth|sso|admin|wp-login|wp-admin|konto|warenkorb|panier|compte|carrito|cuenta)(?:[/._-]|$)",
@@ -192,7 +192,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
                 f"{excerpt(rule.shown)} keeps crawlers from following any of {counted(len(own), 'internal link')}.",
                 fix="Remove nofollow from the robots meta element or the X-Robots-Tag header.",
             )
-    # What visitors wrote or somebody paid for is marked for what it is; filters and forms need not be crawled.
+    # Links in comments and paid links are marked correctly. Filters and forms need not be crawled.
     held = [
         link.url
         for link in own
@@ -218,7 +218,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
 
 
 def _uncrawlable(document: Document, node: LexborNode) -> str:
-    """Why a crawler can't follow an `a` element that looks like a link, as a clause; empty where it can."""
+    """Return why a crawler can't follow an `a` element that looks like a link, as a clause. Empty if it can."""
     names = node.attributes
     if (attribute(node, "role") or "").strip():
         return ""
@@ -229,7 +229,7 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
     reference = reference.strip()
     if not reference:
         return ""  # the page itself, as in the last of its breadcrumbs
-    # Browsers skip line ends and tabs inside.
+    # Browsers skip line ends and tabs inside a URL.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
         return "" if HARMLESS_SCRIPT.match(scheme) else "runs a script instead of naming a URL"
@@ -239,7 +239,7 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
 
 
 def _tag(node: LexborNode) -> str:
-    """The element's start tag with the attribute that shows what is wrong."""
+    """Return the element's start tag with the attribute that shows the fault."""
     for name in ("href", "xlink:href", *INSTEAD_OF_HREF):
         value = attribute(node, name)
         if value is not None:

@@ -1,4 +1,4 @@
-"""Mobile: whether the page is laid out for the phones that most searches come from."""
+"""Mobile checks: layout for phones, from which most searches come."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def font_legible(rendered: Rendered) -> Finding:
 def tap_targets(rendered: Rendered) -> Finding:
     if not rendered.targets:
         return NotApplicable("The rendered page has no tap targets.")
-    # Spacing makes up for size: a circle of 24 pixels around each centre has to be free of others.
+    # Spacing makes up for size: a circle of 24 pixels around each centre must not touch others.
     small = [each for each in rendered.targets if each.is_crowded and min(each.width_px, each.height_px) < TARGET_PX]
     if small:
         return Warn(

@@ -1,4 +1,4 @@
-"""Rendering: what is only on the page once scripts have run. Search engines see it later, if at all."""
+"""Rendering checks: content and metadata that only scripts add. Search engines see them later, if at all."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CATEGORY = Category("Rendering", weight=5, html=True)
 
 JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
 FEW_WORDS = 50
-# So much of the rendered text has to be in the HTML itself.
+# Minimum share of the rendered text that must be in the HTML itself.
 LEAST_SHARE = 0.5
 
 
@@ -92,7 +92,7 @@ def rendered_content(document: AccessibleDocument, rendered: Rendered) -> Findin
 
 
 def _robots(document: Document) -> str:
-    """The rules that change anything, however they are written."""
+    """Return the robots rules that have an effect, in a normal form."""
     rules = {
         " ".join(rule.split())
         for node in live(document, "meta[name]")

@@ -1,4 +1,4 @@
-"""Social cards: what shows when somebody shares the page."""
+"""Social card checks: Open Graph and Twitter metadata for the preview of a shared link."""
 
 from __future__ import annotations
 

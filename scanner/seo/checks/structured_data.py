@@ -1,4 +1,4 @@
-"""Structured data: what the page describes in JSON-LD."""
+"""Structured data checks: JSON-LD on the page."""
 
 from __future__ import annotations
 

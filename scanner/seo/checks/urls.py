@@ -1,4 +1,4 @@
-"""URL hygiene: URLs that people can read, type and share."""
+"""URL checks: URLs that people can read, type and share."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ SESSION = re.compile(
     r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
     re.IGNORECASE,
 )
-# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/: so BCP 47 writes them.
+# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/; BCP 47 writes them with capitals.
 LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
-# Between letters somebody meant a space; in “c++” a plus.
+# A plus between letters stands for a space; in “c++” it is a plus.
 PLUS = re.compile(r"\w\+\w")
 
 
@@ -54,7 +54,7 @@ def url_hygiene(page: Page) -> Finding:
     without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url.href)
     if without_session != url.href:
         faults.append("a session ID")
-    # People see what the escapes stand for: a Japanese letter has nine characters as it is sent.
+    # Browsers show the decoded URL: a Japanese letter takes nine characters when encoded.
     length = len(urllib.parse.unquote(url.href))
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")

@@ -1,4 +1,4 @@
-"""What the URLs answer that a page names: its canonical one, its language versions, and its image for sharing."""
+"""Probes of the URLs that a page names: its canonical URL, its language versions, and its image for sharing."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ CANONICAL_TIMEOUT_S = 15.0
 
 @probe()
 def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> CanonicalAnswer:
-    """The canonical URL fetched once without following redirects, unless it is the page's own.
+    """Fetch the canonical URL once without following redirects, unless it is the page's own.
 
-    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`, as none of them proves anything about the URL.
+    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`, because none of them proves anything about the URL.
     """
     url = canonicals.url
     if url is None or url == page.target.url:
@@ -44,9 +44,9 @@ def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> Ca
 
 @probe()
 def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals, network: Network) -> AlternateAnswers:
-    """The first ten other language versions, each fetched once without following redirects.
+    """Fetch the first ten other language versions once each, without following redirects.
 
-    Raises `SiteProtected` when the site refuses further requests, `TimedOut` and `BudgetExceeded`.
+    Raises `SiteProtected` if the site refuses further requests, `TimedOut` and `BudgetExceeded`.
     """
     own = canonicals.own_urls
     urls = [url for url in alternates.by_url if url not in own]
@@ -78,7 +78,7 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
 
 @probe()
 def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
-    """Asked only where the page's title or heading says that there is no such page.
+    """Fetch a path that does not exist, but only if the page's title or heading says that it does not exist.
 
     Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`.
     """
@@ -91,7 +91,7 @@ def missing_path_answer(page: Page, document: AccessibleDocument, network: Netwo
 
 @probe()
 def social_image(page: Page, social: SocialMetadata, network: Network) -> SocialImage:
-    """The image of og:image, its beginning only; its redirects are followed as networks do."""
+    """Fetch the beginning of the og:image. Redirects are followed, as networks do."""
     if not social.image:
         return SocialImage()
     try:

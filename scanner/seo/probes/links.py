@@ -1,4 +1,4 @@
-"""Whether the page's links are broken: a sample of them asked for, politely."""
+"""Broken link probe: requests a sample of the page's links at a polite rate."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ from scanner.seo.evidence import LinkAnswer, LinkAnswers
 
 MAX_INTERNAL = 25
 MAX_EXTERNAL = 5
-MAX_CANDIDATES = 60  # held against robots.txt, whose rules may be many
-# Other probes ask the same host at the same time.
+MAX_CANDIDATES = 60  # compared with robots.txt, whose rules may be many
+# Other probes request the same host at the same time.
 AT_ONCE = 6
 MAX_BYTES = 16 * 1024
 TIMEOUT_S = 8.0
@@ -31,11 +31,11 @@ GONE = frozenset({404, 410})
 
 @probe()
 def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, network: Network) -> LinkAnswers:
-    """At most 25 links to the own site and five to others, evenly spaced over the page, their redirects followed.
+    """Request at most 25 links to the own site and five to others, evenly spaced over the page. Follow redirects.
 
-    Left out is what may change something, rel=nofollow, and what robots.txt disallows, as crawlers go neither way.
-    When the site has enough of requests, or the budget is used up, the rest is not asked for; raises
-    `SiteProtected` or `BudgetExceeded` if nothing broken was found until then.
+    Links that may change something, rel=nofollow, and links that robots.txt disallows are left out, because crawlers
+    do not follow them. If the site refuses further requests, or the budget is used up, the rest is not requested.
+    Raises `SiteProtected` or `BudgetExceeded` then if no broken link was found before.
     """
     if page.response.status >= 400:
         return LinkAnswers()
@@ -65,7 +65,7 @@ def _is_allowed(url: str, page: Page, robots: RobotsFile | None) -> bool:
 
 
 class _Asker:
-    """Asks for links of one page, until the site has enough; `ended` then says so."""
+    """Requests links of one page until the site refuses; `ended` is then the error."""
 
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
@@ -74,7 +74,7 @@ class _Asker:
         self.ended: SiteProtected | BudgetExceeded | None = None
 
     def answer(self, url: str, is_internal: bool) -> LinkAnswer | None:
-        """What came; None where it was not asked for."""
+        """Request the link. None if it was not requested."""
         if self.ended is not None or time.monotonic() >= self._ends:
             return None
         try:
@@ -95,15 +95,15 @@ class _Asker:
         return LinkAnswer(url, is_internal, response.status, is_broken)
 
     def _is_hidden(self, target: Target) -> bool:
-        """Whether who has the scan's credentials may find there what others don't.
+        """Return True if the scan has credentials for the target, so that logged-in users may find a page there.
 
-        We do not look: a GET of /logout or /delete with somebody's session could do what it says.
+        The link is not requested with them: a GET of /logout or /delete with somebody's session could do what it says.
         """
         credentials = self._network.credentials
         return credentials is not None and credentials.origin == target.origin
 
     def _ask(self, target: Target) -> Response:
-        """The end of the redirects; a server's error is asked for once more, as it may have been ours to cause."""
+        """Return the response at the end of the redirects. A 5xx is requested again, as the scan may have caused it."""
         for _ in range(2):
             left_s = max(self._ends - time.monotonic(), 0.1)
             response = self._network.follow(
@@ -119,7 +119,7 @@ class _Asker:
         return response
 
     def _is_proved(self, target: Target, error: NotReachable) -> bool:
-        """Whether others can't reach it, either: the host refuses, or its name has no address."""
+        """Return True if nobody can reach the target: the host refuses, or its name has no address."""
         if target.origin == self._page.target.origin:
             return False  # it has just answered
         if isinstance(error, Refused):
@@ -133,7 +133,7 @@ class _Asker:
         return False
 
     def _has_no_address(self, host: str) -> bool:
-        """Whether the name servers say so; to ask once more tells that from name servers that do not answer."""
+        """Return True if the name servers say so. A second query tells this from name servers that do not answer."""
         try:
             return not any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
         except NetError:
@@ -141,9 +141,9 @@ class _Asker:
 
 
 def _is_broken(response: Response, is_internal: bool) -> bool | None:
-    """Whether the answer proves that nobody finds anything there, or that somebody does; None where it does neither.
+    """Return True if the response proves the link broken, False if it proves it works, None if neither.
 
-    A refusal may be for us alone, and large sites refuse machines with 503, too.
+    A refusal may be for scanners only, and large sites refuse machines with 503, too.
     """
     status = response.status
     if challenge_sign(response):

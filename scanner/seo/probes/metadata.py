@@ -1,4 +1,4 @@
-"""What is worked out from the page once for all checks, without a network."""
+"""Probes that parse the page once for all checks, without network access."""
 
 from __future__ import annotations
 

@@ -10,5 +10,5 @@ from scanner.page.evidence import Page
 
 @probe(of_origin=True)
 def robots_file(page: Page, network: Network) -> RobotsFile:
-    """The robots.txt of the origin where the page ended."""
+    """Load the robots.txt of the origin where the page ended."""
     return load_robots(page.target, network)

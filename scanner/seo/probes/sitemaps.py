@@ -1,4 +1,4 @@
-"""The site's sitemaps: where robots.txt says, else where they usually are, and some of what an index names."""
+"""Sitemap probe: sitemaps named in robots.txt, else in the usual places, and some of those that an index names."""
 
 from __future__ import annotations
 
@@ -23,23 +23,23 @@ from scanner.page.fetch import RateLimitedBySite, SiteProtected, challenge_sign
 MAX_NAMED = 5
 MAX_CHILDREN = 5
 AT_ONCE = 5
-MAX_BYTES = 5 * 1024 * 1024  # on the wire; compressed, this holds all that a sitemap may
+MAX_BYTES = 5 * 1024 * 1024  # on the wire; with compression, this holds the largest sitemap that is allowed
 TIMEOUT_S = 15.0
 
 
 @probe()
 def sitemaps(page: Page, canonicals: Canonicals, robots: RobotsFile | None, network: Network) -> Sitemaps:
-    """The first five sitemaps of robots.txt, or those in the usual places, and up to five of what indexes name.
+    """Load the first five sitemaps of robots.txt, or those in the usual places, and up to five that indexes name.
 
-    One that does not come, or is none, is evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` where
-    nothing is known of any of them.
+    A missing or invalid sitemap is evidence. Raises `SiteProtected`, `TimedOut` or `BudgetExceeded` if nothing is
+    known about any of them.
     """
     loader = _Loader(page, canonicals, network)
     named = tuple(dict.fromkeys(robots.robots.sitemaps if robots else ()))
     if named:
         files = loader.load(named[:MAX_NAMED])
     else:
-        # Many sites answer every address with something: a sitemap is there if its root is one's, be it broken.
+        # Many sites answer every address with something. Only a root element of a sitemap, even broken, proves one.
         found = [each for each in loader.load(USUAL) if not each.is_conclusive or (each.sitemap and each.sitemap.kind)]
         files = tuple({each.url: each for each in found}.values())  # one often redirects to the other
     if loader.errors and not any(each.is_conclusive for each in files):
@@ -51,7 +51,7 @@ def sitemaps(page: Page, canonicals: Canonicals, robots: RobotsFile | None, netw
 
 
 class _Loader:
-    """Loads sitemaps for one page. `errors` are those that tell nothing of a sitemap."""
+    """Loads sitemaps for one page. `errors` are those that prove nothing about a sitemap."""
 
     def __init__(self, page: Page, canonicals: Canonicals, network: Network) -> None:
         self._page = page
@@ -60,7 +60,7 @@ class _Loader:
         self.errors: list[NetError | SiteProtected] = []
 
     def load(self, addresses: Sequence[str]) -> tuple[SitemapFile, ...]:
-        """What came of each, in order."""
+        """Load each address. The results are in the same order."""
         with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "sitemap") as pool:
             return tuple(pool.map(self._load, addresses))
 

@@ -1,4 +1,4 @@
-"""axe-core's verdicts on many pages in one real Chromium, by the service's own code."""
+"""Runs axe-core on many pages in one real Chromium, with the service's own code."""
 
 from __future__ import annotations
 
@@ -20,17 +20,17 @@ from scanner.net.proxy import BrowserProxy
 from tests.scanner.cast import POLICY
 from tests.targets.server import Answer, Site
 
-# Pages at a time: one waits while another one works.
+# Pages at once: one waits while another works.
 TABS = 3
 LIMIT_S = 240.0
 # For all pages together.
 LIMITS = Limits(requests=5_000, requests_per_host=5_000)
-# Pictures, films and the like: what axe-core says of them does not depend on what they show.
+# Images, videos and the like: axe-core's results do not depend on their content.
 FILES = "*://*/*.*"
 
 
 def axe_reports(pages: Mapping[str, str], others: Mapping[str, Answer]) -> dict[str, AxeReport]:
-    """What axe-core says of each page, by its name. Paths with a dot in them are not fetched; `others` may be."""
+    """Return axe-core's report on each page, by name. Paths with a dot are not loaded unless they are in `others`."""
     routes = {f"/{name}": Answer(markup) for name, markup in pages.items()}
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
@@ -39,7 +39,7 @@ def axe_reports(pages: Mapping[str, str], others: Mapping[str, Answer]) -> dict[
         Network(POLICY, time_limit_s=LIMIT_S) as network,
         BrowserProxy(network, limits=LIMITS) as proxy,
         tempfile.TemporaryDirectory() as folder,
-        # A thread of its own, as Django's ORM refuses to work in one that has an event loop.
+        # A thread of its own, because Django's ORM refuses to work in one that has an event loop.
         ThreadPoolExecutor(1, "playwright") as thread,
     ):
         run = _run(site.url, proxy, program, Path(folder), list(pages))

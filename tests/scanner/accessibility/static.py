@@ -1,4 +1,4 @@
-"""What the static rules say of a page, from its markup alone."""
+"""Findings of the static rules on a page, from its markup alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def static_checks() -> list[Check]:
 
 
 def static_findings(markup: str) -> dict[str, Finding]:
-    """Rule → finding."""
+    """Return the findings by rule."""
     of_page = page(markup)
     parsed = document(of_page)
     evidence: dict[type, object] = {Page: of_page, Document: parsed, AccessibleDocument: AccessibleDocument(parsed)}

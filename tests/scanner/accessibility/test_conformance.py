@@ -1,6 +1,6 @@
-"""What the browser says of pages like those of the W3C's rules (ACT), on which axe-core alone was wrong.
+"""Browser verdicts on pages like those of the W3C's rules (ACT) on which axe-core alone was wrong.
 
-Each page is a rule, a name and a body; the rule must find nothing in the good ones, and something in the bad ones.
+Each page is a rule, a name and a body. The rule must find nothing in the good pages, and something in the bad ones.
 """
 
 from __future__ import annotations

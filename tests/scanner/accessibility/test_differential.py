@@ -1,4 +1,4 @@
-"""The static rules against axe-core: both judge each page of the corpus, and what they disagree on is listed here."""
+"""The static rules compared with axe-core: both judge each page of the corpus. All disagreements are listed here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from tests.scanner.accessibility.static import static_findings
 from tests.scanner.cast import verdict
 from tests.targets.server import Answer
 
-# One worker does all of it, as the reports are made once: some 15 seconds, more beside other work.
+# One worker runs all of these tests, because the reports are made once: in about 15 seconds, more under load.
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
 LEAST_AGREEMENT = 0.97
 NOTHING = frozenset({"pass", "n/a", "inapplicable"})
-# What the static rule says, and what axe-core may say for the two to agree.
+# For each verdict of the static rule: the results of axe-core that agree with it.
 AGREEING = {
     "fail": {"violation"},
     "warn": {"violation", "incomplete"},
@@ -36,7 +36,7 @@ COVERING = "axe-core takes what covers the screen for a dialog; by its markup it
 BY_CLASS = "Its class speaks of a style sheet that hides it; here none does."
 OUT_OF_SIGHT = "Its class and text are those of a link that is out of sight, as axe-core wants it; here it is seen."
 LETTERS = "axe-core tells Refresh from refresh; browsers do not, and go to the other page."
-# (page, rule) → (static, axe-core, why they differ). Neither more nor less.
+# (page, rule) → (static, axe-core, reason). The list is exact.
 DISAGREEMENTS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("dialogs/behind-tab-order", "landmark-one-main"): ("warn", "pass", COVERING),
     ("dialogs/behind-tab-order", "page-has-heading-one"): ("warn", "pass", COVERING),
@@ -54,17 +54,17 @@ DISAGREEMENTS: dict[tuple[str, str], tuple[str, str, str]] = {
     ("navigation/drawer-focus-inside", "aria-hidden-focus"): ("pass", "violation", BY_CLASS),
 }
 
-# Where axe-core asks a person because of what covers the screen, which is a dialog by its looks alone.
+# Pages where axe-core asks a person because an element that only looks like a dialog covers the screen.
 UNSEEN_DIALOGS = {
     ("dialogs/behind-tab-order", "aria-hidden-focus"),
     ("dialogs/behind-tabbable-with-dialog", "aria-hidden-focus"),
 }
-# Rules that axe-core never finds broken, as it asks a person to look.
+# Rules that never fail in axe-core, because it asks a person to look.
 ONLY_FOR_REVIEW = frozenset(
     {"aria-braille-equivalent", "bypass", "duplicate-id-aria", "form-field-multiple-labels", "no-autoplay-audio"}
     | {"server-side-image-map", "th-has-data-cells", "video-caption"}
 )
-# Of these, the one that is there to be looked at or not there at all.
+# Of these, the rule that is either for review or inapplicable.
 NEVER_PASSED = frozenset({"server-side-image-map"})
 
 
@@ -80,7 +80,7 @@ def findings(name: str) -> Mapping[str, Finding]:
 
 
 def static_verdicts(name: str) -> Mapping[str, str]:
-    """Rule → pass, warn, fail or n/a, from the markup alone."""
+    """Return rule → pass, warn, fail or n/a, from the markup alone."""
     return {rule: verdict(finding) for rule, finding in findings(name).items()}
 
 
@@ -96,7 +96,7 @@ def axe_verdict(report: AxeReport, rule: str) -> str:
 
 
 def pairs(reports: Mapping[str, AxeReport]) -> Iterator[tuple[str, str, str, str]]:
-    """Page, rule, what the static rule says and what axe-core says."""
+    """Yield page, rule, the static rule's verdict and axe-core's."""
     for name, report in reports.items():
         for rule, static in static_verdicts(name).items():
             yield name, rule, static, axe_verdict(report, rule)
@@ -112,7 +112,7 @@ def test_static_rules_and_axe_agree_but_for_what_is_listed(reports: Mapping[str,
     total = judged = 0
     for name, rule, static, axe in pairs(reports):
         total += 1
-        # Where neither finds anything, to agree is no feat.
+        # Agreement where neither finds anything is trivial.
         judged += not {static, axe} <= NOTHING
         if axe not in AGREEING[static]:
             found[name, rule] = (static, axe)

@@ -1,4 +1,4 @@
-"""The document is evidence: checks read it in any order, and none changes what another one finds."""
+"""The document is evidence: checks read it in any order, and none changes the results of another."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def test_a_page_cannot_make_a_check_expensive(rule: str, markup: str) -> None:
     function = next(each.function for each in CHECKS if each.id == rule)
     start = process_time()
     function(seen)
-    assert process_time() - start < 4  # takes a fifth to a half of it
+    assert process_time() - start < 4  # in practice it takes a fifth to a half of this
 
 
 def test_a_document_cannot_be_changed() -> None:

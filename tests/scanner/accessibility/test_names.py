@@ -46,7 +46,7 @@ def named(markup: str) -> str:
         ("<input data-x placeholder=Name>", "Name"),
         ("<label>Name <input data-x></label>", "Name"),
         ("<label for=i>Name</label><input data-x id=i>", "Name"),
-        ("<label for=i hidden>Name</label><input data-x id=i>", ""),  # as axe-core has it
+        ("<label for=i hidden>Name</label><input data-x id=i>", ""),  # as in axe-core
         ("<label>Flash <input data-x type=checkbox> <input value=3> times</label>", "Flash 3 times"),
         ("<fieldset data-x><legend>Size</legend></fieldset>", "Size"),
         ("<table data-x><caption>Sales</caption></table>", "Sales"),
@@ -75,7 +75,7 @@ def test_visible_text_leaves_names_and_hidden_parts_out() -> None:
     [
         ("<b data-x role='img'>", "img"),
         ("<b data-x role='shiny IMG none'>", "img"),
-        ("<b data-x role='widget button'>", "button"),  # widget is abstract
+        ("<b data-x role='widget button'>", "button"),  # widget is an abstract role
         ("<b data-x role='presentation'>", "none"),
         ("<b data-x role='doc-toc'>", "doc-toc"),
         ("<b data-x role='graphics-symbol'>", "graphics-symbol"),
@@ -118,7 +118,7 @@ def test_role_none_is_ignored_where_it_contradicts(markup: str, expected: bool) 
         ("<div data-x tabindex=-1>", True),
         ("<div data-x tabindex=x>", False),
         ("<input data-x type=hidden>", False),
-        ("<div data-x contenteditable>", False),  # this and the next two as axe-core
+        ("<div data-x contenteditable>", False),  # this and the next two as in axe-core
         ("<video data-x controls>", False),
         ("<iframe data-x src=a></iframe>", False),
         ("<details><summary data-x>", True),

@@ -1,4 +1,4 @@
-"""An accessibility scan of a site on loopback, through the engine's one entry."""
+"""An accessibility scan of a site on loopback, through the engine's entry point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What faults cost a page on which little else applies, through the engine's one entry."""
+"""Score that faults cost on pages with few other applicable checks, through the engine's entry point."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_three_links_without_a_name_do_not_cost_a_whole_category(body: str) -> N
     assert 2 < points_of("link-name", body + LINKS) < 12
 
 
-# What axe-core finds something to judge in on a page of text and links.
+# Rules of axe-core that apply to a page of text and links.
 APPLIES = {
     *("link-name", "label-content-name-mismatch", "color-contrast", "target-size", "css-orientation-lock", "bypass"),
     *("empty-heading", "heading-order", "page-has-heading-one", "landmark-one-main", "region", "aria-hidden-body"),
@@ -43,7 +43,7 @@ APPLIES = {
 
 
 class Seen:
-    """A browser in which these rules of axe-core are broken, those of APPLIES hold, and no other applies."""
+    """A browser in which these axe-core rules are violated, those of APPLIES pass, and no other applies."""
 
     def __init__(self, *broken: str) -> None:
         self.broken = broken

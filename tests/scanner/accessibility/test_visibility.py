@@ -18,7 +18,7 @@ def tree(body: str, style: str = "") -> AccessibleDocument:
         ("<b id=x>", False),
         ("<b id=x hidden>", True),
         ("<div hidden><b id=x></b></div>", True),
-        ("<div hidden style='display: flex'><b id=x></b></div>", False),  # the author's display wins
+        ("<div hidden style='display: flex'><b id=x></b></div>", False),  # the author's display value wins
         ("<div style='DISPLAY : None'><b id=x></b></div>", True),
         ("<div style='color:red;display:none!important'><b id=x></b></div>", True),
         ("<div style='/* display:none */'><b id=x></b></div>", False),
@@ -35,7 +35,7 @@ def tree(body: str, style: str = "") -> AccessibleDocument:
         ("<dialog open><b id=x></b></dialog>", False),
         ("<div popover><b id=x></b></div>", True),
         ("<input id=x type=HIDDEN>", True),
-        ("<input id=x type=' hidden'>", False),  # which is no type, so a text
+        ("<input id=x type=' hidden'>", False),  # not a valid type, so a text field
         ("<title id=x>A page</title>", True),
         ("<svg><title id=x>A shoe</title></svg>", False),
         ("<link id=x>", True),
@@ -165,7 +165,7 @@ def test_rules_of_the_page_itself_count(style: str, is_hidden: bool) -> None:
         ("@supports (display: grid){.a{display:none}}", True),
         ("@container (width > 9px){.a{display:none}}", True),
         (".a{@media (width < 9px){display:none}}", True),
-        (".a:lang(en){display:none}", True),  # lexbor does not know it
+        (".a:lang(en){display:none}", True),  # lexbor does not know :lang()
         (".y:has(:target) .a{display:none}", True),
         (".a{display:var(--shown)}", True),
         ("@media (min-width: 600px){.z{display:none}}", False),
@@ -202,7 +202,7 @@ def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
     assert list(seen.exposed("#none")) == []
     for node in seen.document.tree.css("p")[:2_000]:
         seen.visibility.is_hidden(node)
-    assert process_time() - start < 4  # takes a quarter of it
+    assert process_time() - start < 4  # in practice it takes a quarter of this
 
 
 @pytest.mark.parametrize(
@@ -220,7 +220,7 @@ def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
         ("print-only", True),
         ("overflow-hidden", False),
         ("visually-hidden", False),
-        # Shown, and with it what they are a part of.
+        # Visible, and so are the elements around them.
         ("dropdown-toggle", False),
         ("nav-item dropdown", False),
         ("modal-trigger", False),

@@ -1,4 +1,4 @@
-"""What a report keeps of many places in a real Chromium."""
+"""The places that a report keeps when there are many, in a real Chromium."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loads as a browser would have told of them, for tests without one."""
+"""Browser loads built by hand, for tests without a browser."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def request(
     end_s: float | None = 0.2,
     **others: Any,
 ) -> LoadedRequest:
-    """One that the document led to; `path` may be an address of its own."""
+    """Return a request that the document made. `path` may be an absolute URL."""
     given: dict[str, Any] = {"method": "GET", "status": 200, "protocol": "h2", "wire_bytes": 1, "initiator": DOCUMENT}
     url = path if "://" in path else f"{HERE}/{path}"
     return LoadedRequest(url=url, kind=kind, start_s=start_s, response_s=end_s, end_s=end_s, **(given | others))
@@ -34,7 +34,7 @@ def largest(time_s: float = 0.3, url: str = "", *, lazy: bool = False, high: boo
 
 
 def load(*requests: LoadedRequest, **others: Any) -> Load:
-    """One with a paint after 0.3 s, and the document before the requests."""
+    """Return a load with a paint after 0.3 s, with the document before the requests."""
     given: dict[str, Any] = {
         "fcp_s": 0.3,
         "lcp": largest(),
@@ -56,7 +56,7 @@ def figure(value: float | None) -> Measured | None:
 
 
 def figures(**others: Any) -> Vitals:
-    """Those of a quick page; numbers for what is measured."""
+    """Return the figures of a quick page. Numbers replace measured figures."""
     given: dict[str, Any] = {"fcp": 1.0, "lcp": 1.5, "cls": 0.0, "tbt": 0.0, "seen_fcp": 0.3, "seen_lcp": 0.3} | others
     rest: dict[str, Any] = {"script_s": 0.2, "main_thread_s": 0.4, "loads": 3, "is_complete": True}
     named = {name: figure(given.pop(name)) for name in ("fcp", "lcp", "cls", "tbt", "seen_fcp", "seen_lcp")}

@@ -1,4 +1,4 @@
-"""What Chrome tells of used code: ranges within ranges for scripts, used rules for style sheets."""
+"""Code coverage as Chrome reports it: nested ranges for scripts, used rules for style sheets."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Range = tuple[int, int, int]  # start, end, count
 
 
 def script(*functions: list[Range], url: str = URL) -> dict[str, Any]:
-    """As `Profiler.takePreciseCoverage` tells of it; the first function is the script itself."""
+    """Return an entry of `Profiler.takePreciseCoverage`. The first function is the script itself."""
     return {
         "url": url,
         "functions": [
@@ -36,9 +36,9 @@ def script(*functions: list[Range], url: str = URL) -> dict[str, Any]:
         ([[(0, 100, 0)]], 100),
         ([[(0, 100, 1)], [(10, 40, 0)]], 30),
         ([[(0, 100, 1)], [(10, 40, 0)], [(60, 100, 0)]], 70),
-        # A function that ran with a branch that did not, and another within the one that did not.
+        # A function that ran, with a branch that did not, and another function inside that branch.
         ([[(0, 100, 1)], [(10, 60, 1), (20, 50, 0)], [(30, 40, 0)]], 30),
-        # What ran within what did not cannot be, but the innermost counts.
+        # Code can't run inside code that did not, but if it is reported, the innermost range counts.
         ([[(0, 100, 0)], [(10, 40, 1)]], 70),
         ([[(0, 100, 1)], [(0, 100, 0)]], 100),
         ([[(0, 100, 1)], [(10, 10, 0)]], 0),
@@ -96,7 +96,7 @@ def test_never_more_is_unused_than_there_is(ranges: list[Range]) -> None:
 
 
 def nested(draw: st.DrawFn, start: int, end: int, depth: int) -> list[Range]:
-    """Ranges that lie within each other, as functions do."""
+    """Draw ranges nested like functions."""
     found = [(start, end, draw(st.integers(0, 1)))]
     at = start
     while depth and end - at > 2 and draw(st.booleans()):
@@ -112,7 +112,7 @@ def nested(draw: st.DrawFn, start: int, end: int, depth: int) -> list[Range]:
 def test_ranges_within_each_other_are_counted_letter_by_letter(ranges: list[Range]) -> None:
     length = max(end for _, end, _ in ranges)
     innermost: list[int] = [1] * length
-    for start, end, count in ranges:  # outer ones first
+    for start, end, count in ranges:  # outer ranges first
         innermost[start:end] = [count] * (end - start)
     (found,) = used_scripts([script(ranges)])
     assert found.unused == innermost.count(0)
@@ -133,8 +133,8 @@ def rule(id: str, start: int, end: int, *, used: bool = True) -> dict[str, Any]:
         ([rule("1", 0, 100)], 0),
         ([rule("1", 0, 30), rule("1", 50, 60)], 60),
         ([rule("1", 0, 30), rule("1", 50, 60, used=False)], 70),
-        ([rule("1", 0, 30), rule("1", 20, 40), rule("1", 0, 30)], 60),  # told of twice
-        ([rule("2", 0, 100)], 100),  # of another sheet
+        ([rule("1", 0, 30), rule("1", 20, 40), rule("1", 0, 30)], 60),  # reported twice
+        ([rule("2", 0, 100)], 100),  # from another sheet
         ([rule("1", 0, 400)], 0),
     ],
 )

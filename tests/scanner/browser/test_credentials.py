@@ -1,4 +1,4 @@
-"""Credentials in a real browser: the page's own origin has them, and nobody else, however they are asked for."""
+"""Credentials in a real browser: only requests to the page's own origin have them, however they are made."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ new Worker('/own-worker.js');
 new WebSocket('{socket}/socket');
 </script></body></html>"""
 WORDS = "<!doctype html><html lang=en><title>End</title><h1>End</h1><p>Some words that are to be seen."
-# The other's frame reads what it can of the page's origin, and takes it home.
+# The other origin's frame reads what it can of the page's origin and sends it to its own site.
 FRAME = """<!doctype html><title>Other</title><script>
 for (const mode of ['include', 'omit'])
   fetch('{site}/open', {{credentials: mode}}).then((got) => got.text()).then((text) => fetch('/taken?' + text));
@@ -67,7 +67,7 @@ class Seen:
 
 
 def guarded(body: str) -> Callable[[Request], Answer]:
-    """The page for who has the header and the cookie."""
+    """Return a route that serves the page only to requests with the header and the cookie."""
 
     def route(request: Request) -> Answer:
         if request.header("X-Key") != HEADER or f"sid={COOKIE}" not in (request.header("Cookie") or ""):
@@ -78,7 +78,7 @@ def guarded(body: str) -> Callable[[Request], Answer]:
 
 
 def echo(request: Request) -> Answer:
-    """Open to everybody who asks, and says what it was sent."""
+    """Answer any request and repeat its credentials, with CORS for every origin."""
     headers = {
         "Access-Control-Allow-Origin": request.header("Origin") or "*",
         "Access-Control-Allow-Credentials": "true",
@@ -149,7 +149,7 @@ def test_a_redirect_away_tells_no_more_of_the_page_than_its_origin(seen: Seen) -
 
 
 def test_no_other_origin_is_sent_any_of_them(seen: Seen) -> None:
-    """Nor is it told by a redirect, a script that reads the cookies, or a frame that reads the page's origin."""
+    """Redirects, scripts that read the cookies and frames that read the page's origin do not leak them, either."""
     other, port = seen.others
     asked = {each.path.partition("?")[0] for each in other.requests}
     assert asked >= {

@@ -1,7 +1,7 @@
-"""Our figures of real loads beside Chromium's own trace of the same loads, on five pages whose figures are known.
+"""Our metrics of real loads compared with Chromium's own trace of the same loads, on five pages with known figures.
 
-A page's work is done by loops of a known length, so that a busy machine makes no page quicker. Compared are times of
-one and the same load: within 10 %, or 10 ms where that is more, as a paint is told of in steps of a frame.
+Work on the pages is done by loops of a known length, so that a busy machine makes no page quicker. The compared times
+are of the same load: within 10 %, or 10 ms where that is more, because paints are reported in steps of a frame.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ from scanner.performance.vitals import Markup, cumulative_layout_shift, simulate
 from tests.scanner.cast import POLICY
 from tests.targets.server import Answer, Site
 
-# One worker does all of it, as the pages are loaded once.
+# One worker runs all of these tests, because the pages are loaded once.
 pytestmark = pytest.mark.xdist_group("metrics")
 
 TIME_LIMIT_S = 20.0
@@ -49,7 +49,7 @@ WORDS = "Words that are painted. " * 40
 
 
 def png(width: int, height: int) -> bytes:
-    """A picture of so many pixels, no two rows alike: what is too plain to show much is no largest paint."""
+    """Return a picture with different rows. Pictures that are too plain are not candidates for the largest paint."""
     rows = b"".join(b"\0" + bytes((row * 7 + column * 13) % 251 for column in range(width)) for row in range(height))
 
     def part(name: bytes, data: bytes) -> bytes:
@@ -60,15 +60,15 @@ def png(width: int, height: int) -> bytes:
 
 
 PAGES = {
-    # The first paint waits for 150 ms of work, and is the largest one.
+    # The first paint waits for 150 ms of work, and is also the largest.
     "text": HEAD + f"<script>work(150)</script><p id=text>{WORDS}",
-    # A line at once; the largest paint is text behind a task of 200 ms.
+    # A line is painted at once. The largest paint is text, after a task of 200 ms.
     "late-text": HEAD
     + f"<p>A line.<p id=late><script>painted(() => {{ work(200); late.textContent = '{WORDS}' }})</script>",
-    # The largest paint is an image that a script brings in behind 120 ms of work.
+    # The largest paint is an image that a script inserts after 120 ms of work.
     "late-image": HEAD + "<p>A line.<script>painted(() => { work(120); document.body.insertAdjacentHTML('beforeend', "
     "'<img id=hero src=/hero.png width=400 height=300 alt=Hero>') })</script>",
-    # The image stands in the markup, behind a script that keeps the parser busy.
+    # The image is in the markup, after a script that blocks the parser.
     "image": HEAD + "<img id=hero src=/hero.png width=400 height=300 alt=Hero><script src=/work.js></script><p>A line.",
     # A box as wide as the screen and 200 px high moves by 100 px, and then by 50 px more.
     "shift": HEAD + "<div id=ad></div><div id=box style='height:200px;background:#fd8'>A line.</div><script>"
@@ -87,7 +87,7 @@ class Seen:
 
     @property
     def traced(self) -> Load:
-        """The first load with what a visit reads of the trace, of which there is only one at a time."""
+        """Return the first load with the main thread's work from the trace. (Only one trace can run at a time.)"""
         began = _navigation(self)
         tasks = main_thread.main_thread(self.trace, began["args"]["frame"], began["ts"] / 1_000_000)
         return replace(self.first, main_thread=tasks)
@@ -114,7 +114,7 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
             for name in PAGES:
                 with BrowserProxy(network) as proxy:
                     await browser.start_tracing(categories=CATEGORIES)
-                    # Taking the picture of the page makes it lay itself out, which the trace would have, too.
+                    # Taking the picture makes the page do layout, which would be in the trace.
                     parts = frozenset(Part) - {Part.AXE}
                     visit = Visit(f"{site.url}/{name}", proxy, POLICY.user_agent, TIME_LIMIT_S, parts=parts)
                     load = await visit_page(browser, visit, lambda: Usage(0, 0.0, 0.0))
@@ -125,7 +125,7 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
 
 
 def traced_s(seen: Seen, name: str) -> list[float]:
-    """When the page's own navigation came to each event of that name."""
+    """Return the times of the events of that name since the page's own navigation."""
     began = _navigation(seen)
     id = began["args"]["data"]["navigationId"]
     return [
@@ -174,7 +174,7 @@ def test_what_moves_moves_as_the_trace_has_it(seen: Mapping[str, Seen], name: st
 
 
 def test_a_shift_is_the_part_of_the_screen_that_it_touches_times_the_way(seen: Mapping[str, Seen]) -> None:
-    """Layout Instability: impact fraction times distance fraction, of the longer side."""
+    """The Layout Instability formula: impact fraction times distance fraction of the longer side."""
     height = SCREEN["height"]
     first, second = (200 + 100) / height * 100 / height, (200 + 50) / height * 50 / height
     found = seen["shift"].first.shifts
@@ -213,7 +213,7 @@ def test_an_images_address_is_that_of_its_request(seen: Mapping[str, Seen], name
 def test_a_loop_is_one_task_and_blocks_four_times_as_long_on_a_phone(seen: Mapping[str, Seen]) -> None:
     load = seen["late-text"].traced
     longest = max(load.main_thread.tasks, key=lambda each: each.duration_s)
-    # The loop is bound to the clock: a busy machine may let it run longer, and leaves it a part of that.
+    # The loop runs by the clock. On a busy machine it may run longer, and gets only a part of that time as CPU time.
     assert longest.duration_s >= 0.199
     assert longest.processor_s <= longest.duration_s * 1.05
     blocked_s = simulated(load, Markup()).blocked_s
@@ -233,7 +233,7 @@ def test_a_scripts_run_lies_within_a_task(seen: Mapping[str, Seen]) -> None:
 
 def test_work_is_counted_as_processor_time(seen: Mapping[str, Seen]) -> None:
     idle, busy = seen["shift"].first, seen["late-text"].first
-    # The loop is bound to the clock: of its 0.2 s a busy machine leaves it a part.
+    # The loop runs by the clock: on a busy machine it gets only a part of the 0.2 s as CPU time.
     assert idle.script_s < busy.script_s / 2
     assert 0.02 < busy.script_s <= busy.main_thread_s <= 1.0
 

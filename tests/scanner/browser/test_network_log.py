@@ -1,4 +1,4 @@
-"""Sequences of events as Chrome's DevTools protocol sends them."""
+"""Network log from sequences of events as Chrome's DevTools protocol sends them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PAGE = "https://site.example.com/"
 
 
 class Session:
-    """Stands for a CDP session: its events are told by the test. Time begins at 100 s."""
+    """A fake CDP session whose events the test sends. Time begins at 100 s."""
 
     def __init__(self) -> None:
         self.log = NetworkLog()
@@ -46,7 +46,7 @@ class Session:
         self.tell("loadingFailed", id, at_s, errorText=error, canceled=False)
 
     def loaded(self, id: str, url: str, at_s: float, type: str, **rest: Any) -> None:
-        """One that ended well, 0.1 s after it began."""
+        """Send the events of a request that ended well, 0.1 s after it began."""
         self.sent(id, url, at_s, type, **rest)
         self.answered(id, at_s + 0.05)
         self.finished(id, at_s + 0.1, 100)
@@ -63,7 +63,7 @@ def session() -> Session:
 
 @pytest.fixture
 def opened(session: Session) -> Session:
-    """With the document behind it."""
+    """A session in which the document has been loaded."""
     session.loaded("1", PAGE, 0.0, "Document")
     return session
 

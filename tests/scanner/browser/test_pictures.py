@@ -1,4 +1,4 @@
-"""Pictures show what findings name where it is, or not at all, and no page makes them cost it its verdicts."""
+"""Pictures show the elements of findings where they are, or not at all. No page loses its verdicts to its pictures."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def at(top: int, left: int, inner: str = BAD) -> str:
     return f'<div style="position: absolute; top: {top}px; left: {left}px">{inner}</div>'
 
 
-# The image without alternative text is at 100 from the left; from the top, see each.
+# The image without alternative text is 100 px from the left. For its distance from the top, see each page.
 ROUTES = {
     "/below": page(LINES + at(1500, 100)),
     "/frame": page('<iframe src="/framed" title="Frame" width="300" height="200"></iframe>'),
@@ -101,7 +101,7 @@ def visit(browser: WarmBrowser, url: str, *parts: Part) -> BrowserLoad:
 
 
 def image_box(seen: BrowserLoad) -> Box | None:
-    """Where the picture has the image without an alternative text."""
+    """Return the box of the image without alternative text in the picture."""
     assert seen.axe
     selector = seen.axe.violations["image-alt"].nodes[0].selector
     return seen.page_picture.boxes.get(selector) if seen.page_picture else None
@@ -183,9 +183,9 @@ def test_the_largest_paint_stands_on_the_first_screen_and_the_film_shows_it_last
     ("marks", "expected"),
     [
         ({"First paint": 100, "Largest paint": 900}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
-        # A frame is drawn up to a refresh before the mark that is set for it.
+        # A frame is drawn up to one refresh before the mark that is set for it.
         ({"First paint": 110, "Largest paint": 110}, {0: (), 100: ("First paint", "Largest paint")}),
-        # Nothing was drawn any more: the last frame still is what is seen.
+        # Nothing was drawn later, so the last frame is still visible.
         ({"First paint": 100, "Largest paint": 2000}, {0: (), 100: ("First paint",), 905: ("Largest paint",)}),
     ],
 )
@@ -211,7 +211,7 @@ def test_a_page_that_never_paints_has_no_film() -> None:
 
 
 def _size(webp: bytes) -> tuple[int, int]:
-    """Width and height of lossy WebP (RFC 9649, section 2.5)."""
+    """Return width and height of lossy WebP (RFC 9649, section 2.5)."""
     start = webp.index(b"\x9d\x01\x2a") + 3
     wide, high = struct.unpack("<HH", webp[start : start + 4])
     return wide & 0x3FFF, high & 0x3FFF

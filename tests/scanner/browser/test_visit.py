@@ -1,4 +1,4 @@
-"""What a visit gathers is what its scan's checks read, and no more."""
+"""A visit gathers exactly the evidence that its scan's checks read."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_visit_gathers_what_the_checks_of_its_scan_read(scan_type: ScanType) -
     makers = probes()
     pending = [need.evidence for each in checks(scan_type) for need in each.needs]
     if scan_type is ScanType.ACCESSIBILITY:
-        pending.append(evidence.AxeReport)  # its verdicts decide over the static rules
+        pending.append(evidence.AxeReport)  # its results decide over the static rules
     read: set[type] = set()
     while pending:
         each = pending.pop()

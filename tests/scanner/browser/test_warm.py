@@ -1,4 +1,4 @@
-"""Chromium stays, survives what pages do to it, and leaves nothing behind."""
+"""The warm Chromium: it keeps running, survives hostile pages, and leaves nothing behind."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ LOOPBACK = ip_network("127.0.0.1/32")
 POLICY = Policy(allowed_networks=(LOOPBACK,))
 PATIENCE_S = 20.0
 
-# A page whose only fault is an image without an alternative text.
+# A page whose only fault is an image without alternative text.
 PAGE = """<!doctype html><html lang="en"><head><title>A page</title>
 <meta name="viewport" content="width=device-width">{head}</head>
 <body><main><h1>Hello</h1><p>Some text to look at.</p><img src="/image.png" width="40" height="30"></main>{body}
 </body></html>"""
 
-# Everything that does not stop a page: what it hides from scripts, and what it asks of people.
+# Hostile scripts that do not stop a page: they break built-ins, and ask people for things.
 BLINDING = """<script nonce="n">
 Object.defineProperty(window, 'axe', {get() { throw 1 }, set() { throw 2 }});
 const kinds = [Array, Element, Node, Document, Promise, Object, String, Function, Map, RegExp, PerformanceObserver];
@@ -92,8 +92,8 @@ ENDURED = {
         headers={"Content-Type": "text/html"},
     ),
 }
-# What no page survives, and what the report then says.
-TIME_IS_UP = "busy|ran out"  # the page kept the browser so, or got too little of the machine to tell
+# Scripts that no page survives, and the report's reason then.
+TIME_IS_UP = "busy|ran out"  # the page kept the browser busy, or the browser got too little of the machine to answer
 REFUSED = {
     "loop-at-once": ("<script>while (true);</script>", TIME_IS_UP),
     "loop-later": ("<script>onload = () => setTimeout(() => { while (true); }, 20)</script>", TIME_IS_UP),
@@ -116,7 +116,7 @@ KILLS = {
 
 
 def children(sign: str) -> list[psutil.Process]:
-    """Processes below this one whose command line shows that sign."""
+    """Return the descendant processes whose command line contains the sign."""
     found = []
     for each in psutil.Process().children(recursive=True):
         try:
@@ -128,13 +128,13 @@ def children(sign: str) -> list[psutil.Process]:
 
 
 def browsers() -> list[psutil.Process]:
-    """Those that the driver started: what Chromium itself forks shows Chromium's command line for a moment."""
+    """Return the browsers that the driver started. Chromium's own forks show its command line for a moment, too."""
     started = {each.pid for driver in children(KILLS["driver"]) for each in driver.children()}
     return [each for each in children(KILLS["browser"]) if each.pid in started]
 
 
 def kill(request: Request) -> Answer:
-    """A request that ends the processes that its path names: in the middle of the load."""
+    """Kill the processes that the path names, in the middle of the load."""
     for each in children(KILLS[request.path.rpartition("/")[2]]):
         with contextlib.suppress(psutil.NoSuchProcess):  # some end with the first
             each.kill()
@@ -173,7 +173,7 @@ def site() -> Iterator[Site]:
 def browser() -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    # The tests of the sandbox ask for it themselves.
+    # The tests of the sandbox request one themselves.
     with WarmBrowser(program, sandbox=not sandbox_problem(program)) as running:
         yield running
     assert not children("chrom")
@@ -360,7 +360,7 @@ def test_without_a_sandbox_chromium_does_not_start_unless_the_operator_wants_it(
 ) -> None:
     program = find_browser("auto")
     assert program is not None
-    # Chromium's own words where user namespaces are forbidden; with --no-sandbox it starts.
+    # Imitates Chromium where user namespaces are forbidden: its own message, and it starts with --no-sandbox.
     picky = tmp_path / "chromium"
     picky.write_text(
         f'#!/bin/sh\ncase " $* " in *" --no-sandbox "*) exec "{program}" "$@";; esac\n'
@@ -384,7 +384,7 @@ def test_a_program_that_the_browser_s_user_cannot_run_is_named(tmp_path: Path) -
     assert f"{program} cannot be run by user {BROWSER_UID}" in sandbox_problem(program)
 
 
-# Memory of every kind that a page can ask for: pictures, what scripts hold, and what lies outside of their heap.
+# Scripts that allocate memory of every kind that a page can: pictures, JavaScript heap, and memory outside of it.
 GREEDY = {
     "canvas": "setInterval(() => { const canvas = document.createElement('canvas');"
     " canvas.width = canvas.height = 4096; const context = canvas.getContext('2d'); context.fillRect(0, 0, 4096, 4096);"
@@ -415,7 +415,7 @@ def test_a_page_that_wants_all_memory_ends_near_the_bound_and_is_told_of(
     page = Answer(PAGE.format(head="", body=body), headers={"Content-Type": "text/html"})
     with Site({"/": page}) as greedy, pytest.raises(BrowserFailed, match="too much memory"):
         visit(browser, f"{greedy.url}/")
-    assert len(seen) > 1  # the first look is before the page
+    assert len(seen) > 1  # the first measurement is before the page
     assert max(seen[:-1]) <= MEMORY_MIB * MIB
     assert not browsers()
 
@@ -452,9 +452,9 @@ def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
 def test_a_page_is_blamed_only_for_what_it_did_with_the_processor() -> None:
     began = Usage(0, cpu_s=5.0, waited_s=1.0)
     assert overrun(began, Usage(0, cpu_s=24.0, waited_s=9.0), 20.0) == BUSY
-    # With more of the processor it might have ended in time, or not: nobody can tell.
+    # With more CPU time it might have ended in time, or not: that can't be known.
     assert overrun(began, Usage(0, cpu_s=8.0, waited_s=12.0), 20.0) == STARVED
-    # It neither worked nor waited for the processor; or the processor was kept from all of the machine.
+    # It neither worked nor waited for the CPU; or the whole machine got no CPU.
     assert overrun(began, Usage(0, cpu_s=6.0, waited_s=1.5), 20.0) == OUT_OF_TIME
 
 
@@ -464,7 +464,7 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
     everything = [*drivers, *(one for each in drivers for one in each.children(recursive=True))]
     exact = 0
     for each in everything:
-        with contextlib.suppress(psutil.NoSuchProcess):  # the page's own ends about now
+        with contextlib.suppress(psutil.NoSuchProcess):  # the page's own processes end about now
             exact += each.memory_full_info().pss
     usage = Meter(drivers).look()
     assert 0.6 * exact < usage.memory_bytes < 1.6 * exact
@@ -472,7 +472,7 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
 
 
 def test_folders_of_processes_that_were_killed_are_removed(browser: WarmBrowser, site: Site) -> None:
-    gone = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID there is
+    gone = Path(tempfile.gettempdir()) / f"{FOLDER}4194305-abc"  # beyond the largest process ID
     gone.mkdir(exist_ok=True)
     browser.close()
     visit(browser, f"{site.url}/plain")

@@ -1,4 +1,4 @@
-"""What a browser changes: which checks are planned, who judges them, and what they weigh."""
+"""Effects of a browser on a scan: the planned checks, the source of their verdicts, and their weights."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ Plant = Callable[..., None]
 
 @pytest.fixture
 def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
-    """Makes these the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
+    """Make these functions the catalogue of SEO scans, in one category of weight 40, or 10 without a browser."""
 
     def plant(*functions: Any, verdict: Any = None, probes: tuple[Any, ...] = (), caps: tuple[Cap, ...] = ()) -> None:
         category = types.ModuleType("planted.category")
@@ -175,7 +175,7 @@ def test_a_cap_may_hold_only_without_a_browser(plant: Plant, browser: FakeBrowse
 def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     plant: Plant, browser: FakeBrowser | None, is_seen: bool
 ) -> None:
-    """A page that only scripts build: a browser that brings no layout has not seen it, either."""
+    """The page is built by scripts only. A browser that returns no layout has not seen it, either."""
 
     @probe()
     def served(clock: Clock) -> ServedContent:
@@ -255,7 +255,7 @@ def test_no_probe_that_needs_a_browser_is_planned_without_one(scan_type: ScanTyp
     assert len(full_plan.checks) == len(checks(scan_type))
 
 
-# axe-core's verdict as a finding.
+# axe-core's result as a finding.
 
 NODE = AxeNode("#a > img", "html > body > div > img", "<img src=a>", "Element does not have an alt attribute")
 
@@ -299,7 +299,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
         ("serious", ("best-practice",), MEDIUM),
         ("critical", ("best-practice",), MEDIUM),
         ("minor", ("best-practice",), LOW),
-        ("", ("wcag2a",), CRITICAL),  # the check's own
+        ("", ("wcag2a",), CRITICAL),  # the check's own severity
     ],
 )
 def test_impacts_are_severities(impact: str, tags: tuple[str, ...], severity: object) -> None:

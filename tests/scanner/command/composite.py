@@ -1,6 +1,6 @@
-"""As much of GitHub's runner as action.yml needs: the steps of a composite action, as a job would run them.
+"""A minimal GitHub runner for action.yml: it runs the steps of a composite action as a job would.
 
-Steps that use other actions are answered, not run: setup-python with the interpreter of the tests, cache with nothing.
+Steps that use other actions are not run but faked: setup-python returns the interpreter of the tests, cache nothing.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ TIMEOUT_S = 280
 
 @dataclass(frozen=True, slots=True)
 class Ran:
-    """What a job sees of the action: the status of the step that failed, outputs, summary, and all that was said."""
+    """The result that a job sees: the status of the step that failed, outputs, summary, and the log."""
 
     status: int
     outputs: Mapping[str, str]
@@ -36,7 +36,7 @@ class Ran:
 
 
 class Action:
-    """The action of a folder, on one runner: what a run installs, the next one finds."""
+    """The action of a folder, on one runner: what one run installs, the next one finds."""
 
     def __init__(self, folder: Path, temporary: Path) -> None:
         self.folder = folder
@@ -50,7 +50,7 @@ class Action:
         until: str = "",
         **inputs: str,
     ) -> Ran:
-        """As `uses:` with these inputs, `_` for `-`; `until` is the last step to run."""
+        """Run the action as `uses:` would, with these inputs, `_` for `-`. `until` is the last step to run."""
         given = {name.replace("_", "-"): value for name, value in inputs.items()}
         assert given.keys() <= self.definition["inputs"].keys()
         defaults = {name: str(each.get("default", "")) for name, each in self.definition["inputs"].items()}
@@ -92,7 +92,7 @@ class Action:
             env={name: value for name, value in os.environ.items() if name in ("HOME", "PATH") or name[:4] == "PIP_"}
             | {
                 "PIP_RETRIES": "1",
-                "PIP_NO_COMPILE": "0",  # pip's way of saying yes: Python compiles what is imported, a part of it all
+                "PIP_NO_COMPILE": "0",  # pip's way of saying yes; Python compiles what is imported, which is less
                 "GITHUB_ACTION_PATH": str(self.folder),
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(summary),
@@ -115,7 +115,7 @@ def _filled(text: str, context: Mapping[str, Any]) -> str:
 
 
 def _holds(condition: str, context: Mapping[str, Any]) -> bool:
-    """Comparisons with texts, joined by `&&`."""
+    """Evaluate comparisons with strings, joined by `&&`."""
     for comparison in condition.split(" && "):
         found = re.fullmatch(f"({REFERENCE}) (==|!=) '([^']*)'", comparison)
         assert found is not None, comparison
@@ -125,7 +125,7 @@ def _holds(condition: str, context: Mapping[str, Any]) -> bool:
 
 
 def _value(reference: str, context: Mapping[str, Any]) -> str:
-    """As GitHub has it: what is not there is empty."""
+    """Return the value of a reference. As in GitHub, a missing value is empty."""
     found: Any = context
     for name in reference.split("."):
         found = found.get(name, {})

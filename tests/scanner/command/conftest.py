@@ -14,18 +14,18 @@ from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 
 FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-command.txt")
-# What pip says where there is no registry.
+# Messages of pip without a registry.
 NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out")
 
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of what is installed, for building writes into it."""
+    """A copy of the sources of the distribution, because building writes into them."""
     source = tmp_path_factory.mktemp("repository")
     shutil.copytree(ROOT / "scanner", source / "scanner", ignore=shutil.ignore_patterns("__pycache__"))
     for each in FILES:
         shutil.copy(ROOT / each, source)
-    # What `pip install .` of an earlier release left in a checkout.
+    # Leftovers of `pip install .` of an earlier release in a checkout.
     earlier = source / "build" / "lib" / "accounts"
     earlier.mkdir(parents=True)
     (earlier / "__init__.py").touch()
@@ -34,7 +34,7 @@ def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def installed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Where the packages are; what they depend on is the interpreter's own."""
+    """The folder of the installed packages. Dependencies are the interpreter's own."""
     packages = tmp_path_factory.mktemp("installed") / "packages"
     options = ("--offline", "--no-deps", "--no-build-isolation", "--python", sys.executable, "--quiet")
     subprocess.run(
@@ -47,7 +47,7 @@ def installed(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Pat
 
 @pytest.fixture(scope="session")
 def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action:
-    """Ready to scan: installed from the registry into an environment of its own, once."""
+    """The action, ready to scan: installed from the registry into an environment of its own, once."""
     made = Action(repository, tmp_path_factory.mktemp("runner"))
     ran: Ran = made.run(until="install", browser="false")
     if ran.status and any(each in ran.log for each in NO_REGISTRY):
@@ -58,7 +58,7 @@ def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action
 
 @pytest.fixture(scope="session")
 def shop() -> Iterator[Site]:
-    """The sample site, with another page."""
+    """The sample site with one more page."""
     with sample_site() as running:
         running.routes["/shop"] = Answer(
             "<!doctype html><html lang=en><title>Shop</title><h1>Shop</h1>", headers={"Content-Type": "text/html"}

@@ -1,4 +1,4 @@
-"""Reports as the command has them, made by hand."""
+"""Reports in the form that the command uses, built by hand."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""action.yml, run step by step as GitHub would, from a copy of the repository and the registry of packages."""
+"""action.yml, run step by step as by GitHub, from a copy of the repository and the registry of packages."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.targets.server import Answer, Site
 
 ALLOWED = "127.0.0.0/8"
 PATHS = ("sarif", "junit", "html", "json", "markdown")
-# What a runner obeys (docs.github.com, workflow commands), as its first words or, in the old form, anywhere.
+# Workflow commands that a runner obeys (docs.github.com): as the first words of a line or, in the old form, anywhere.
 ORDERS = "::error::no\n::add-mask::a ##[add-mask]b"
 DEFINITION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
 
@@ -27,7 +27,7 @@ of_the_action = [pytest.mark.slow, pytest.mark.xdist_group("action")]
 
 
 def scan(action: Action, site: Site, workspace: Path, path: str = "/", **inputs: str) -> Ran:
-    """Of the site, without a browser unless the inputs say so."""
+    """Scan the site, without a browser unless the inputs say otherwise."""
     given = {"urls": f"{site.url_as('localhost')}{path}", "types": "seo", "allow_network": ALLOWED, "browser": "false"}
     return action.run(workspace, {"SCAN_CA_BUNDLE": str(site.ca_file)}, **(given | inputs))
 

@@ -1,4 +1,4 @@
-"""docs/ci.md and ci/gitlab.yml: every sample of a shell is run, every other one compared with what it stands for."""
+"""docs/ci.md and ci/gitlab.yml: shell samples are run, all others are compared with what they describe."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.xdist_group("installed")
 
 
 def samples(language: str) -> list[str]:
-    """The blocks of a language, also those within lists."""
+    """Return the code blocks of a language, also those within lists."""
     found = re.findall(rf"^( *)```{language}\n(.*?)^ *```$", DOC, re.MULTILINE | re.DOTALL)
     return [re.sub(f"^{indent}", "", text, flags=re.MULTILINE) for indent, text in found]
 
@@ -44,7 +44,7 @@ def valid(document: Any, name: str) -> None:
 
 
 def steps() -> list[dict[str, Any]]:
-    """All steps of the samples for GitHub."""
+    """Return all steps of the samples for GitHub."""
     found: list[dict[str, Any]] = []
     for sample in map(yaml.safe_load, samples("yaml")):
         if isinstance(sample, list):
@@ -60,7 +60,7 @@ def test_the_action_and_its_samples_are_what_github_takes() -> None:
     valid({"on": "push", "jobs": jobs}, "github-workflows")
     (whole,) = (each for each in samples("yaml") if "jobs:" in each)
     workflow = yaml.safe_load(whole)
-    workflow["on"] = workflow.pop(True)  # as YAML 1.1 understands a plain `on`, and GitHub does not
+    workflow["on"] = workflow.pop(True)  # YAML 1.1 parses a plain `on` as true, unlike GitHub
     valid(workflow, "github-workflows")
 
 
@@ -90,7 +90,7 @@ def test_the_samples_for_gitlab_are_what_it_takes() -> None:
 
 
 def run(script: str, folder: Path, installed: Path, site: Site, **variables: str) -> subprocess.CompletedProcess[str]:
-    """In the folder, with `website-scan` as installed; the site is that of the samples."""
+    """Run a script in the folder, with `website-scan` as installed. The samples' URL becomes the site's."""
     return subprocess.run(
         ["bash", "-e", "-c", script.replace("https://example.com", site.url_as("localhost"))],
         cwd=folder,
@@ -107,7 +107,7 @@ def run(script: str, folder: Path, installed: Path, site: Site, **variables: str
 
 
 def commands(folder: Path, installed: Path) -> Path:
-    """A folder for PATH: packages in a folder of their own are found by PYTHONPATH only."""
+    """Return a folder for PATH with a start script: packages in a folder of their own need PYTHONPATH."""
     program = folder.parent / f"{folder.name}-bin" / "website-scan"
     if not program.exists():
         program.parent.mkdir()
@@ -132,7 +132,7 @@ def test_every_sample_of_a_shell_runs(installed: Path, shop: Site, tmp_path: Pat
     for each in (write, gate, again):
         ran = run(each, tmp_path, installed, shop)
         assert ran.returncode == 0, (each, ran.stderr)
-    assert "-m venv" in install  # run with the action, whose packages it takes
+    assert "-m venv" in install  # runs with the action, whose packages it uses
     ran = run(statuses, tmp_path, installed, shop)
     assert (ran.returncode, ran.stdout.splitlines()[-1]) in {(0, "Good."), (1, "The gate failed.")}, ran.stderr
     unreached = statuses.replace("https://example.com", "http://10.0.0.1")
@@ -175,7 +175,7 @@ def test_the_job_for_gitlab_runs_and_leaves_its_reports(installed: Path, shop: S
 def test_settings_of_the_sample_are_understood(installed: Path, shop: Site, tmp_path: Path) -> None:
     (settings,) = samples("toml")
     (tmp_path / "website-scan.toml").write_text(settings.replace("https://example.com", shop.url_as("localhost")))
-    # The baseline that the file names is the one that is written first, and looked at from then on.
+    # The first command writes the baseline that the file names. Later ones compare with it.
     for each in ("website-scan --type seo --write-baseline known.json", "website-scan --type seo"):
         ran = run(each, tmp_path, installed, shop)
         assert ran.returncode == 0, ran.stderr

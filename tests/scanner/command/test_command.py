@@ -33,7 +33,7 @@ SUMMARY = {"total_checks", "passed", "failed", "warnings", "critical", "high", "
 CHECK = {"name", "status", "severity", "message"}
 PROGRESS = re.compile(r"\r\x1b\[K *\d{1,3} %  (connecting|collecting|checking|done) +(\d+/\d+ checks  )?\S+")
 LOOPBACK = ("--allow-network", "127.0.0.0/8")
-# Controls, marks that turn the direction of text, lone surrogates, line and paragraph separators.
+# Control characters, marks that change the direction of text, lone surrogates, line and paragraph separators.
 OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 
 
@@ -63,7 +63,7 @@ def site() -> Iterator[Site]:
 
 
 def scan(site: Site, *arguments: str, path: str = "/") -> subprocess.CompletedProcess[str]:
-    """In this process, without a browser."""
+    """Run the command in this process, without a browser."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scanning, "SCAN_CA_BUNDLE", site.ca_file)
         patch.setattr(local, "browser", lambda: None)
@@ -71,7 +71,7 @@ def scan(site: Site, *arguments: str, path: str = "/") -> subprocess.CompletedPr
 
 
 def scan_apart(site: Site, *arguments: str, path: str = "/", **variables: str) -> subprocess.CompletedProcess[str]:
-    """In a process of its own."""
+    """Run the command in a process of its own."""
     url = site.url_as("localhost") + path
     return run("scan", url, *arguments, *LOOPBACK, SCAN_CA_BUNDLE=str(site.ca_file), **variables)
 
@@ -100,7 +100,7 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
 
 
 def test_a_page_that_needs_a_key_is_shown_it(site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Given itself, by a variable, or by a file; and what the page says of it is not repeated."""
+    """Credentials are given directly, by a variable, or by a file. The page repeats them, the output does not."""
     site.routes["/keyed"] = lambda asked: Answer(PAGE.format(asked.header("X-One")))
     site.requests.clear()
     cookies = tmp_path / "cookies"
@@ -208,7 +208,7 @@ def test_sarif_is_sarif(site: Site, scan_type: str) -> None:
     for result in run_["results"]:
         assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
     assert run_["invocations"][0]["executionSuccessful"] is True
-    # Code scanning takes this property for the mark of a security alert.
+    # This property makes code scanning show a result as a security alert.
     assert any("security-severity" in rule["properties"] for rule in rules) == (scan_type == "security")
 
 
@@ -227,7 +227,7 @@ def test_sarif_of_a_failed_scan_says_what_went_wrong() -> None:
 def test_several_urls_are_one_document_in_order_and_refusals_have_the_codes_of_the_api(site: Site) -> None:
     good = site.url_as("localhost")
     with socket.socket() as deaf:
-        deaf.bind(("127.0.0.1", 0))  # bound but not listening: nobody else gets the port, nobody answers
+        deaf.bind(("127.0.0.1", 0))  # bound but not listening: no other process gets the port, and nothing answers
         expected = {
             f"{good}/": None,
             "http://10.0.0.1/": "DOMAIN_BLOCKED",
@@ -352,7 +352,7 @@ def test_progress_is_one_line_on_a_terminal_that_is_gone_at_the_end(site: Site) 
 def _read(terminal: int) -> bytes:
     try:
         return os.read(terminal, 4096)
-    except OSError:  # what Linux says when the other end is closed
+    except OSError:  # Linux raises this when the other end is closed
         return b""
 
 
@@ -364,7 +364,7 @@ def test_elsewhere_there_is_no_progress(site: Site, output_format: str) -> None:
 def test_ctrl_c_ends_a_scan_at_once_and_keeps_what_was_finished(site: Site) -> None:
     urls = [f"{site.url}/", f"{site.url}/silent"]
     arguments = ("--type", "seo", "--format", "json", *LOOPBACK)
-    # Shells let what they start in the background ignore it, and that would be handed on.
+    # Shells make background processes ignore this signal, and children would inherit that.
     signal.signal(signal.SIGINT, signal.default_int_handler)
     with start("scan", *urls, *arguments, SCAN_CA_BUNDLE=str(site.ca_file)) as process:
         wait_until(lambda: "/silent" in site.paths() or process.poll() is not None, 30)
@@ -396,7 +396,7 @@ def test_what_a_hostile_page_says_reaches_no_terminal(site: Site, scan_type: str
     said = set(ran.stdout + ran.stderr) - {"\n"}
     assert not {each for each in said if unicodedata.category(each) in OBEYED}
     if scan_type == "seo":
-        assert "[U+202E]" in ran.stdout  # named, not obeyed
+        assert "[U+202E]" in ran.stdout  # replaced by its name, not obeyed
 
 
 def test_a_terminal_without_utf_8_gets_what_it_can_show(site: Site) -> None:
@@ -437,14 +437,14 @@ def test_a_fault_of_the_scanner_fails_the_one_scan(
     assert "nobody thought of" in caplog.text
 
 
-# One worker does these, so that there is one run.
+# One worker runs these tests, so that the scan runs once.
 of_rendered = pytest.mark.xdist_group("rendered")
 WITH_A_BROWSER = (ScanType.PERFORMANCE, ScanType.SEO, ScanType.ACCESSIBILITY)
 
 
 @pytest.fixture(scope="module")
 def rendered(site: Site) -> tuple[list[Any], list[Request]]:
-    """One run with a browser: its documents, and what it asked the site for."""
+    """One run with a browser: its documents, and the requests that the site received."""
     before = len(site.requests)
     types = [part for each in WITH_A_BROWSER for part in ("--type", each)]
     ran = scan_apart(site, *types, "--format", "full", SCAN_BROWSER="auto")
@@ -473,7 +473,7 @@ def test_several_types_of_a_page_share_one_load(rendered: tuple[list[Any], list[
     assert [each["type"] for each in exports] == list(WITH_A_BROWSER)
     asked = [each for each in requests if each.path == "/"]
     # The first load and its two repetitions.
-    # On a machine that is busy there is no time for these.
+    # A busy machine has no time for the repetitions.
     assert 1 <= sum("Chrome/" in (each.header("User-Agent") or "") for each in asked) <= 3
 
 
@@ -497,7 +497,7 @@ def test_without_a_browser_a_scan_is_complete_and_at_most_an_a(site: Site) -> No
 
 @pytest.mark.parametrize("scan_type", list(ScanType))
 def test_without_a_browser_every_format_says_what_was_left_out(site: Site, scan_type: ScanType) -> None:
-    """The same page had 63 D with a browser and 80 B without, both complete, and nothing said which."""
+    """Regression: a page had 63 D with a browser and 80 B without, both complete, and nothing said which was which."""
     left_out = [check for check in checks(scan_type) if needs_browser(check)]
     export = json.loads(scan(site, "--type", scan_type, "--format", "full").stdout)
     assert export["browser"] is None

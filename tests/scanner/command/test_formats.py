@@ -1,4 +1,4 @@
-"""Every format: one valid document for all reports, in which nothing that a site says is anything but text."""
+"""Output formats: one valid document for all reports, in which everything from a site is escaped text."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from tests.reports.sarif import assert_sarif
 from tests.scanner.command.reports import failed, found, judged
 
 HOSTILE = "=1+1 \x1b[31m \u202e </script><img src=x onerror=alert(1)> ]]> | `x` [a](javascript:b) @team\n# head"
-# Controls but line ends, marks that turn the direction of text, lone surrogates.
+# Control characters except line ends, marks that change the direction of text, lone surrogates.
 OBEYED = {"Cc", "Cf", "Cs", "Zl", "Zp"}
 REPORTS = (
     judged(
@@ -116,7 +116,7 @@ def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
 
 
 def test_code_scanning_takes_any_number_of_pages() -> None:
-    """It refuses a file of more than 20 runs; all results of a run say whether they are suppressed, or none does."""
+    """GitHub refuses a file of more than 20 runs. Either all results of a run have suppressions, or none."""
     pages = [
         judged(found("hsts", "fail" if number % 2 else "pass"), found("csp"), url=f"https://example.com/{number}")
         for number in range(30)
@@ -263,7 +263,7 @@ def test_html_is_one_file_that_loads_nothing() -> None:
     assert "hsts is wrong" in tree.css("article")[0].text()
     assert "1 is below 2" in tree.css_first("[aria-labelledby=gate]").text()
     assert "This report is partial: 1 check could not run" in tree.css("article")[0].text()
-    # Nothing that takes a script is offered where its policy allows none.
+    # Buttons that need a script are hidden where the policy allows no script.
     assert tree.css_first("style").text().endswith("[data-copy] { display: none; }")
 
 

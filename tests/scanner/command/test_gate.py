@@ -1,4 +1,4 @@
-"""The gate and the baseline: what fails a build, and what is no news."""
+"""The gate and the baseline: findings that fail a build, and findings that are already known."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`website-scan` as `pip`, `pipx` and `uv tool` install it: away from the repository, with all that it needs."""
+"""`website-scan` as `pip`, `pipx` and `uv tool` install it: outside the repository, with all its dependencies."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scanner.command.arguments import FORMATS
 from tests.command_line import ROOT
 from tests.targets.server import Site
 
-# What takes long to load, and neither help nor a refusal needs.
+# Packages that take long to load. Neither help nor a refusal needs them.
 HEAVY = (
     "celery",
     "django",
@@ -43,7 +43,7 @@ SERVICE = (
     "scans",
     "webhooks",
 )
-# Runs the command where these cannot be imported.
+# Program that runs the command where these packages cannot be imported.
 WITHOUT = f"""
 import sys
 sys.modules.update(dict.fromkeys({SERVICE}))
@@ -65,7 +65,7 @@ def website_scan(
 
 
 def test_it_scans_and_shows_without_the_repository(installed: Path, shop: Site, tmp_path: Path) -> None:
-    """Data, templates and style sheets are installed, and what is started can be."""
+    """Data, templates and style sheets are installed, and programs are executable."""
     url = f"{shop.url_as('localhost')}/"
     allowed = ("--allow-network", "127.0.0.0/8", "--format", "html", "--output", "report.html")
     ran = website_scan(installed, url, *allowed, cwd=tmp_path, SCAN_CA_BUNDLE=str(shop.ca_file))
@@ -119,7 +119,7 @@ def test_every_format_is_written_without_a_framework(installed: Path, shop: Site
 
 
 def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
-    """Also what is imported within functions; the browser's packages are an extra."""
+    """Imports within functions count, too. The browser's packages are an extra."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
     declared, browser = (
         {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
@@ -134,7 +134,7 @@ def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
 
 
 def imports_of(path: Path) -> set[str]:
-    """The names at the top level of what a module imports."""
+    """Return the top-level names of the packages that a module imports."""
     found = set()
     for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):

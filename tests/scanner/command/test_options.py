@@ -1,4 +1,4 @@
-"""What `website-scan` understands, from the command line and from website-scan.toml."""
+"""Options of `website-scan`, from the command line and from website-scan.toml."""
 
 from __future__ import annotations
 
@@ -98,7 +98,7 @@ def test_what_is_wrong_in_the_file_is_named(folder: Path, written: str, complain
 
 @pytest.mark.parametrize("key", sorted(NOT_HERE))
 def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str) -> None:
-    """A stranger's branch could send a secret to a server of its own, or write over a file."""
+    """Otherwise a stranger's branch could send a secret to a server of its own, or overwrite a file."""
     (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')
     with pytest.raises(WrongUsage, match=f"{key} can only be given on the command line"):
         options_from([URL])

@@ -1,4 +1,4 @@
-"""Several documents of one scan, and files that are whole or not there."""
+"""Several output documents of one scan. A file is written completely or not at all."""
 
 from __future__ import annotations
 
@@ -130,7 +130,7 @@ def test_a_link_stays_one_and_a_file_that_keeps_its_place_is_written(
     assert (folder / "report").read_text() == "one"
 
     def busy(*_: object) -> None:
-        raise OSError(16, "Device or resource busy")  # as a file that is mounted alone
+        raise OSError(16, "Device or resource busy")  # as for a file that is mounted by itself
 
     monkeypatch.setattr(Path, "replace", busy)
     write(folder / "report", "two")

@@ -1,4 +1,4 @@
-"""`--server` and what a server, or what answers in its place, may do."""
+"""`--server`, and the possible answers of a server or of something in its place."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Answer = tuple[int, dict[str, str], bytes]
 
 
 class Fake:
-    """Gives its answers in turn, the last one for ever, and notes what it was asked."""
+    """A fake server that gives its answers in turn, repeats the last one, and records the requests."""
 
     def __init__(self) -> None:
         self.answers: list[Answer] = []
@@ -71,7 +71,7 @@ def test_what_may_pass_is_asked_again_as_the_server_says(fake: Fake) -> None:
     fake.answers = [slow, (502, {}, b"<html>"), (200, {}, b'{"id": "aud_1"}')]
     assert fake.server().ask("POST", "/v1/audits", {"pages": []}) == {"id": "aud_1"}
     assert fake.waited == [7.0, 2.0]
-    # However often it was sent, the service makes one audit of it.
+    # The service makes one audit of a request, no matter how often it is sent.
     assert len({headers["Idempotency-Key"] for _, _, headers, _ in fake.asked}) == 1
     assert {body for *_, body in fake.asked} == {b'{"pages": []}'}
 

@@ -1,4 +1,4 @@
-"""The parsers of header lines behind the SEO checks: whatever a site sends, they read it, soon."""
+"""Parsers of header lines behind the SEO checks: they read any input, and quickly."""
 
 from __future__ import annotations
 

@@ -39,7 +39,7 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("/*.pdf$", "/a.pdf/b.pdf", True),
         ("/$", "/", True),
         ("/$", "/a", False),
-        ("/a$b", "/a$b", True),  # a dollar inside is literal
+        ("/a$b", "/a$b", True),  # a dollar sign inside is literal
         ("/a%24", "/a$", True),
         ("/a%2Ab", "/a*b", True),
         ("/a%2Ab", "/axb", False),
@@ -56,8 +56,8 @@ def allowed(text: str, path: str, agent: str = "googlebot") -> bool:
         ("/a%2fb", "/a/b", False),  # an escaped slash is another character
         ("/a%2fb", "/a%2Fb", True),
         ("/a b", "/a%20b", True),
-        ("/a#b", "/a", True),  # behind the # is a comment
-        ("private", "/private", False),  # no path
+        ("/a#b", "/a", True),  # after # comes a comment
+        ("private", "/private", False),  # not a path
         ("", "/", False),
     ],
 )
@@ -70,7 +70,7 @@ def test_patterns(pattern: str, path: str, is_blocked: bool) -> None:
     [
         ("Disallow: /\nAllow: /page", True),
         ("Allow: /page\nDisallow: /page", True),  # allow wins a tie
-        ("Allow: /p\nDisallow: /pa", False),  # the longer one wins, wherever it stands
+        ("Allow: /p\nDisallow: /pa", False),  # the longer rule wins, in any position
         ("Disallow: /pa\nAllow: /p", False),
         ("Allow: /\nDisallow: /*e$", False),
         ("Disallow:", True),
@@ -101,7 +101,7 @@ def test_the_longest_pattern_decides(lines: str, expected: bool) -> None:
         ("User-agent: * everybody\nDisallow: /", "googlebot", False),
         ("USER-AGENT: *\ndisallow: /", "googlebot", False),
         ("User-agent : *\nDisallow : /", "googlebot", False),
-        ("User-agent: *\nDisallow /page", "googlebot", False),  # no colon, yet understood
+        ("User-agent: *\nDisallow /page", "googlebot", False),  # understood without a colon
         ("useragent: *\ndisalow: /", "googlebot", False),
         ("User-agent: *\rDisallow: /", "googlebot", False),
         ("\ufeffUser-agent: *\r\nDisallow: /", "googlebot", False),
@@ -152,7 +152,7 @@ def test_faults_have_their_line_and_reason() -> None:
         ("Allows: /a", True),
         ("User-agents: *", True),
         ("Sitemaps: https://site.example.com/sitemap.xml", True),
-        ("Disalow: /a", False),  # understood all the same
+        ("Disalow: /a", False),  # understood nevertheless
         ("Visit-time: 0600-0845", False),
         ("Cache-delay: 10", False),
         ("Disallow: /*.pdf$", False),
@@ -263,7 +263,7 @@ def test_the_rules_of_one_crawler_are_those_that_decide(lines: list[str], path: 
     [
         ("User-agent: *\nCrawl-delay: 2\nDisallow: /a", 2.0),
         ("User-agent: *\nDisallow: /a\ncrawl-delay : 0.5", 0.5),
-        ("User-agent: *\nCrawl-delay: 2\nUser-agent: mine\nCrawl-delay: 7", 7.0),  # one group, as no rule is between
+        ("User-agent: *\nCrawl-delay: 2\nUser-agent: mine\nCrawl-delay: 7", 7.0),  # one group: no rule is in between
         ("User-agent: *\nCrawl-delay: 9\nDisallow:\nUser-agent: mine\nDisallow:", 0.0),
         ("User-agent: mine\nDisallow: /a\nUser-agent: other\nCrawl-delay: 30", 0.0),
         ("Crawl-delay: 9\nUser-agent: *\nDisallow:", 0.0),

@@ -1,4 +1,4 @@
-"""A network that may reach this machine, as an operator would exempt it."""
+"""A network that may reach this machine, as if an operator had exempted it."""
 
 from __future__ import annotations
 
@@ -15,6 +15,6 @@ NETWORKS = (ipaddress.ip_network("127.0.0.0/8"), ipaddress.ip_network("::1/128")
 
 @contextlib.contextmanager
 def loopback_network(ca_bundle: Path | None = None) -> Iterator[Network]:
-    """A network for one test, closed at its end."""
+    """Yield a network for one test, closed at its end."""
     with Network(Policy(allowed_networks=NETWORKS, ca_bundle=ca_bundle)) as network:
         yield network

@@ -1,4 +1,4 @@
-"""What the tests of the guard's rules have in common: a rule, ways to take it out, and networks to try it on."""
+"""Helpers for tests of the guard's rules: a rule, ways to remove it, and networks to try it on."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from tests.scanner.net.seams import Names
 from tests.targets.server import Site
 
 HUGE = 10**9
-# Small, so that going over them takes little. A row about a limit lifts it here.
+# Small limits, so that exceeding them takes little. A row about a limit lifts it here.
 LIMITS = Limits(
     connect_s=5.0,
     first_byte_s=5.0,
@@ -38,9 +38,9 @@ Remove = Callable[[pytest.MonkeyPatch], None]
 
 @dataclass(frozen=True)
 class Rule:
-    """`harm` tries what the rule forbids, and says whether it was done; `remove` takes exactly this rule out.
+    """A rule of the guard. `harm` tries what the rule forbids and returns True on success; `remove` removes exactly it.
 
-    So a row fails when its rule is lost, and none can pass for another reason.
+    A row fails if its rule is lost, and cannot pass for another reason.
     """
 
     name: str
@@ -48,24 +48,24 @@ class Rule:
     harm: Callable[[], bool]
 
     def holds(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        """Fails unless the harm is done without the rule, and not with it."""
+        """Fail unless the harm succeeds without the rule and not with it."""
         assert not self.harm(), "harm was done with the rule"
         self.remove(monkeypatch)
         assert self.harm(), "the rule is not what prevents the harm"
 
 
 def replaced(owner: object, name: str, value: object) -> Remove:
-    """Removes a rule by replacing what holds it."""
+    """Remove a rule by replacing the attribute that implements it."""
     return lambda patch: patch.setattr(owner, name, value)
 
 
 def lifted(**limits: float) -> Remove:
-    """Removes a rule that is a limit."""
+    """Remove a rule that is a limit."""
     return replaced(sys.modules[__name__], "LIMITS", replace(LIMITS, **limits))  # type: ignore[arg-type]
 
 
 def done(attempt: Callable[[], object]) -> bool:
-    """Whether the attempt was not refused."""
+    """Return True if the attempt was not refused."""
     try:
         attempt()
     except Refusal:
@@ -75,7 +75,7 @@ def done(attempt: Callable[[], object]) -> bool:
 
 @contextlib.contextmanager
 def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits: float) -> Iterator[Network]:
-    """A network that may reach this machine, within LIMITS."""
+    """Yield a network that may reach this machine, within LIMITS."""
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file if site else None)
     with Network(policy, limits=replace(LIMITS, **limits), time_limit_s=time_limit_s) as network:  # type: ignore[arg-type]
         yield network
@@ -83,6 +83,6 @@ def exempting(site: Site | None = None, *, time_limit_s: float = 60.0, **limits:
 
 @contextlib.contextmanager
 def guarding(names: dict[str, Any], dial: Any, policy: Policy | None = None) -> Iterator[Network]:
-    """A network with the whole guard, whose names and connections a test makes up."""
+    """Yield a network with the whole guard, with made-up names and connections."""
     with Network(policy or Policy(), resolver=Names(names), dialer=dial, limits=LIMITS) as network:
         yield network

@@ -1,6 +1,5 @@
-"""What stands in for the world behind the network's seams: names that resolve to what a test says, and
-public addresses that lead to a site on loopback.
-"""
+"""Fakes at the network's seams: names that resolve to given addresses, and public addresses that lead to a site on
+loopback."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
 
 
 class Names:
-    """A resolver with fixed answers; a list of answers is given one by one, the last for good."""
+    """A resolver with fixed answers. A list of answers is given one by one; the last one repeats."""
 
     def __init__(self, answers: Mapping[str, Sequence[str] | list[Sequence[str]]]) -> None:
         self._answers = dict(answers)
@@ -33,7 +32,7 @@ class Names:
 
 
 class Elsewhere(socket.socket):
-    """A socket that takes its peer on loopback for somebody on the Internet."""
+    """A socket that claims a peer on the Internet, although the peer is on loopback."""
 
     claimed: tuple[str, int]
 
@@ -42,7 +41,7 @@ class Elsewhere(socket.socket):
 
 
 class Wires:
-    """A dialer: addresses of the Internet to sites on loopback. What is not wired refuses the connection."""
+    """A dialer that connects addresses of the Internet to sites on loopback. Other addresses refuse the connection."""
 
     def __init__(self, sites: Mapping[str, Site]) -> None:
         self._sites = dict(sites)

@@ -1,4 +1,4 @@
-"""Which addresses are public. Sources: IANA's special-purpose address registries (RFC 6890)."""
+"""Public and special addresses. Sources: IANA's special-purpose address registries (RFC 6890)."""
 
 from __future__ import annotations
 
@@ -84,9 +84,9 @@ REGISTRY_IPV6 = {
     "fc00::/7": "unique local, RFC 4193",
     "fe80::/10": "link-local unicast, RFC 4291",
 }
-# The registry's two other rows, which are as public as the IPv4 address inside.
+# The registry's two other rows: they are as public as the IPv4 address inside.
 REGISTRY_WRAPPERS = {"::ffff:0:0/96": "mapped, RFC 4291", "64:ff9b::/96": "IPv4-IPv6 translation, RFC 6052"}
-# What the registries leave to others.
+# Ranges that other sources define.
 ELSEWHERE = {
     "168.63.129.16/32": "Azure's host services",
     "224.0.0.0/4": "multicast, RFC 5771",
@@ -239,7 +239,7 @@ def _dotted(number: int) -> str:
     return str(IPv4Address(number))
 
 
-# How the same number can be written as a URL's host (WHATWG URL, "IPv4 parser").
+# Spellings of the same number as a URL's host (WHATWG URL, "IPv4 parser").
 SPELLINGS: dict[str, Callable[[int], str]] = {
     "dotted": _dotted,
     "number": str,
@@ -273,7 +273,7 @@ def _inside(networks: Iterable[IPNetwork]) -> st.SearchStrategy[IPv4Address | IP
 SPECIAL_IPV4 = tuple(IPv4Network(each) for each in (*REGISTRY_IPV4, "168.63.129.16/32", "224.0.0.0/4"))
 TABLES = [network for table in (IPV4_SPECIAL, IPV6_SPECIAL) for network, _ in table]
 ADDRESSES = st.one_of(st.ip_addresses(), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(TABLES))
-# Where an address can stand in an IPv6 address, most significant bit first, so that all forms have a place for it.
+# Positions of an IPv4 address in an IPv6 address, most significant bit first, so that every form has a place for it.
 WRAPPED = {
     "mapped": lambda inner: 0xFFFF << 32 | inner,
     "compatible": lambda inner: inner,
@@ -306,7 +306,7 @@ def test_nothing_that_python_calls_special_is_accepted(address: IPv4Address | IP
         or inner.is_unspecified
         or (isinstance(inner, IPv6Address) and inner.is_site_local)
     )
-    # 64:ff9b::/96 is reserved to Python; for the guard it is what it carries.
+    # Python treats 64:ff9b::/96 as reserved. For the guard it is the address that it carries.
     if is_special and inner not in IPv6Network("64:ff9b::/96"):
         assert refusal(address) is not None
 

@@ -1,4 +1,4 @@
-"""Chromium behind the proxy: a page that tries every way it knows to reach a refused address."""
+"""Chromium behind the proxy: a page that tries all ways to reach a refused address."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from tests.targets.server import Answer, Request, Site
 
 GOOD = ip_network("127.0.0.1/32")
 CANARY = "127.0.0.2"
-# What the page waits for, so that every attempt was made before it is over.
+# Condition that the page sets when every attempt has been made.
 DONE = "document.documentElement.dataset.done === 'yes'"
 
 PAGE = """<!doctype html><html lang="en"><head><title>Attempts</title>
@@ -104,7 +104,7 @@ self.addEventListener('activate', (event) => event.waitUntil(self.clients.claim(
 
 
 class Datagrams:
-    """Counts what comes in by UDP."""
+    """A counter of UDP datagrams."""
 
     def __init__(self, address: str) -> None:
         self.count = 0
@@ -132,7 +132,7 @@ class Datagrams:
 
 @contextmanager
 def attempts(canary: Site, udp: int, good_udp: int) -> Iterator[Site]:
-    """The page and what belongs to it."""
+    """A site with the page and its files."""
     with Site() as site:
         values = {
             "canary": canary.url,
@@ -166,7 +166,7 @@ def make_attempts(context: BrowserContext, site: Site) -> None:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Chromium]:
-    """With windows, which the service's has not: here they shall try."""
+    """Chromium that may open windows, unlike the service's: here pages shall try that, too."""
     with chromium({"args": [each for each in ARGUMENTS if each != "--block-new-web-contents"]}) as running:
         yield running
 
@@ -202,7 +202,7 @@ def test_a_page_reaches_no_refused_address_whatever_it_tries(browser: Chromium) 
 
 
 def test_the_same_page_reaches_the_canary_where_it_may(browser: Chromium) -> None:
-    """The control: these attempts are real, and only the judge stops them."""
+    """Control: these attempts are real, and only the guard stops them."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,
@@ -236,7 +236,7 @@ def test_the_same_page_reaches_the_canary_where_it_may(browser: Chromium) -> Non
 
 
 def test_without_its_arguments_chromium_would_send_datagrams_around_the_proxy() -> None:
-    """The control for WebRTC."""
+    """Control for WebRTC."""
     with (
         Site({"*": anything}, address=CANARY) as canary,
         Datagrams(CANARY) as udp,

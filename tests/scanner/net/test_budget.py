@@ -1,4 +1,4 @@
-"""Limits count for all threads together, and a refusal costs nothing."""
+"""Limits apply to all threads together, and a refused request costs nothing."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""A canary listens where no scan and no delivery may go, and nobody comes: whatever a site or its DNS tries.
+"""Canary: a listener that no scan and no delivery may reach, no matter what a site or its DNS tries.
 
-The site is on 127.0.0.1, which is exempted, the canary on 127.0.0.2, which is not, on the same port, and that port
-is allowed. Names are resolved by the service's own resolver, asked of a name server on loopback.
+The site is on 127.0.0.1, which is exempted; the canary is on 127.0.0.2, which is not, on the same port, and that port
+is allowed. The service's own resolver resolves names, through a name server on loopback.
 """
 
 from __future__ import annotations
@@ -35,8 +35,8 @@ from tests.targets.server import Answer, Certificate, Route, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Attempt, Delivery
 
-# So that a connection to the canary is stopped by the guard, or not at all. The last two are one address, as Python
-# 3.12 writes it and as 3.13 does.
+# The sockets allow these hosts, so that only the guard can stop a connection to the canary. The last two are the same
+# address as Python 3.12 and as 3.13 write it.
 pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1", "::ffff:7f00:2", "::ffff:127.0.0.2"])
 
 SITE, CANARY = "127.0.0.1", "127.0.0.2"
@@ -44,7 +44,7 @@ GUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.1/32"),)
 UNGUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.0/8"),)
 PATIENCE_S = 20.0
 
-# Every name or spelling here leads to the canary, the last one after its first answer.
+# Every name or spelling leads to the canary; the rebinding name only after its first answer.
 NAMES: Mapping[str, Sequence[str] | list[Sequence[str]]] = {
     "www.example.com": (SITE,),
     "inside.example.com": (CANARY,),
@@ -81,7 +81,7 @@ class World:
         )
 
     def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
-        """As a worker does it; None when the URL itself is refused."""
+        """Scan as a worker does. None if the URL itself is refused."""
         policy = self.policy(networks)
         try:
             target = parse_target(url, policy)
@@ -103,7 +103,7 @@ plain_only = pytest.mark.parametrize("world", [None], ids=["http"], indirect=Tru
 each_type = pytest.mark.parametrize("scan_type", list(ScanType))
 
 
-# Where a scan begins
+# The URL of a scan
 
 
 @each_type
@@ -119,7 +119,7 @@ def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_t
 @plain_only
 @pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # which begins with the site
 def test_the_same_hosts_lead_to_the_canary_once_it_is_exempted(world: World, host: str) -> None:
-    # Without this, the tests here could pass because nothing ever led there.
+    # Control: otherwise the tests could pass because nothing ever leads to the canary.
     result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
     assert result is not None
     assert world.canary.count() > 0
@@ -133,9 +133,9 @@ def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(worl
     result = world.scan(world.url("rebind.example.com"), scan_type)
     assert result is not None
     assert result.status in ("completed", "partial")
-    assert world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY  # which needs the page alone
+    assert world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY  # which needs only the page
     assert world.canary.count() == 0
-    # The name server has changed its mind: the next scan is refused.
+    # The name server has changed its answer: the next scan is refused.
     again = world.scan(world.url("rebind.example.com"), scan_type)
     assert again is not None
     assert again.error is not None
@@ -143,9 +143,9 @@ def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(worl
     assert world.canary.count() == 0
 
 
-# Where redirects lead
+# Redirects
 
-# What browsers would follow, then what nobody does, exempted or not.
+# Locations that browsers would follow, then locations that nothing follows, exempted or not.
 FOLLOWED = (
     "//{host}/", "http://{host}/", "/\\{host}/", "\\\\{host}\\", "ht\ttp://{host}/", "HTTP:\\\\{host}",
     " http://{host}/ ", "http:///{host}/", "/hop",
@@ -157,7 +157,7 @@ NOT_FOLLOWED = (
 
 
 def redirecting(location: str, host: str, status: int) -> dict[str, Route]:
-    """A site whose pages lead there, `/hop` on a second step."""
+    """Return a site whose pages redirect there, `/hop` in a second step."""
     answer = Answer.redirect(location.format(host=host), status)
     return {"*": answer, "/hop": Answer.redirect(f"//{host}/", status)}
 
@@ -167,7 +167,7 @@ STATUSES = (301, 302, 303, 307, 308)
 
 @pytest.mark.parametrize("status", STATUSES)
 def test_no_redirect_leads_a_scan_to_the_canary(world: World, status: int) -> None:
-    """Every location with every status and every type, every status with every type; not each three together."""
+    """Tests each location with every status and every type, each status with every type, but not all combinations."""
     types = list(ScanType)
     for number, location in enumerate(FOLLOWED + NOT_FOLLOWED):
         scan_type = types[(number + STATUSES.index(status)) % len(types)]
@@ -208,7 +208,7 @@ def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, 
     assert world.canary.count() == 0
 
 
-# Where pages lead
+# Links and resources of pages
 
 
 @each_type
@@ -246,7 +246,7 @@ def test_the_same_pages_lead_to_the_canary_once_it_is_exempted(world: World) -> 
 
 
 def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
-    """Settings for a site whose certificate says where to fetch the one that is missing."""
+    """Return TLS settings for a site whose certificate names the URL of the missing issuer."""
 
     def present(context: ssl.SSLContext) -> None:
         leaf = Identity.root("Nobody knows").issue(SITE, ca_issuers=url)
@@ -278,12 +278,12 @@ def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) 
     assert [each for each in result.skipped_checks if "Port 22" in each.reason] == []
 
 
-# Where the API and deliveries lead
+# The API and deliveries
 
 
 @pytest.fixture
 def open_settings(world: World, settings: pytest_django.fixtures.SettingsWrapper) -> World:
-    """The world with its policy in the settings, where the API and the workers look for it."""
+    """The world with its policy in the settings, where the API and the workers read it."""
     settings.SCAN_ALLOWED_NETWORKS = GUARDED
     settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
     settings.SCAN_CA_BUNDLE = world.site.ca_file
@@ -313,7 +313,7 @@ def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_sett
 
 
 def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
-    """What has become of a delivery to a receiver there, and its one attempt."""
+    """Register a receiver, deliver an event to it, and return the delivery's status and its one attempt."""
     registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
     assert registered.status_code == 201
     finished_scan(home)
@@ -349,7 +349,7 @@ def test_a_receiver_at_a_port_that_became_forbidden_is_a_failed_attempt(
 def test_a_receiver_that_redirects_takes_no_delivery_to_the_canary(
     open_settings: World, home: Member, status: int, settings: pytest_django.fixtures.SettingsWrapper
 ) -> None:
-    settings.SCAN_ALLOWED_NETWORKS = UNGUARDED  # deliveries follow no redirect, wherever it leads
+    settings.SCAN_ALLOWED_NETWORKS = UNGUARDED  # deliveries follow no redirect
     open_settings.site.routes["/hook"] = Answer.redirect(f"http://{CANARY}:{open_settings.port}/", status)
     state, attempt = delivered(open_settings, home, "www.example.com")
     assert (state, attempt.response_status) == ("pending", status)

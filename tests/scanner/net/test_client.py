@@ -1,4 +1,4 @@
-"""Exchanges over real connections: what is sent, what comes back, and what ends a hostile answer."""
+"""Exchanges over real connections: requests as sent, responses as received, and the end of hostile responses."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def network(site: Site | None = None, *, limits: Limits = DEFAULT_LIMITS, time_l
 
 
 def raw(*parts: bytes) -> Callable[[Request], None]:
-    """A route that sends these bytes and hangs up."""
+    """Return a route that sends these bytes and hangs up."""
 
     def answer(request: Request) -> None:
         for part in parts:
@@ -87,7 +87,7 @@ def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pyte
         "Accept": "*/*",
         "Accept-Encoding": "gzip, deflate, br, zstd",
     }
-    # Exactly what the WHATWG parser makes of it: no second library "repairs" the path.
+    # The URL is sent as the WHATWG parser returns it: no second library "repairs" the path.
     assert second.path == "/two%zz|%2e?a=%27b^&c=%C3%BC"
     assert [value for name, value in second.headers if name.lower() == "user-agent"] == ["Other"]
     assert second.header("Cookie") is None
@@ -98,7 +98,7 @@ def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pyte
 
 def test_connections_are_kept_and_a_stale_one_is_replaced() -> None:
     def once(request: Request) -> Answer | None:
-        # The second request on a connection finds it closed, as after a server's keep-alive time-out.
+        # The second request on a connection finds it closed, as after a server's keep-alive timeout.
         asked = [each for each in site.requests if each.connection_number == request.connection_number]
         return Answer("fresh") if len(asked) == 1 else None
 
@@ -221,14 +221,14 @@ def test_a_port_that_does_not_speak_tls(greeting: bytes) -> None:
 
 @pytest.fixture
 def patient() -> Iterator[threading.Event]:
-    """Set at the end of a test, so that a dripping site stops."""
+    """Event that is set at the end of a test, so that a dripping site stops."""
     event = threading.Event()
     yield event
     event.set()
 
 
 def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[Request], None]:
-    """A route that never stops, and never pauses for as long as a socket's time-out."""
+    """Return a route that never stops, and never pauses longer than a socket's timeout."""
 
     def answer(request: Request) -> None:
         request.connection.sendall(first)
@@ -267,7 +267,7 @@ def test_a_dripping_chunk_size_ends_with_the_exchange(patient: threading.Event) 
 def test_a_dripping_tls_handshake_ends_with_the_connection_time(patient: threading.Event) -> None:
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)
-        connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KiB that comes byte by byte
+        connection.sendall(b"\x16\x03\x03\x40\x00")  # a record of 16 KiB that arrives byte by byte
         while not patient.wait(0.02):
             connection.sendall(b"\x02")
 
@@ -369,7 +369,7 @@ def test_bytes_over_a_bare_connection_count_too() -> None:
         assert 10 * KIB < net.received_bytes <= 14 * KIB
 
 
-# Answers that are not quite HTTP
+# Responses that are not quite HTTP
 
 
 @pytest.mark.parametrize(
@@ -430,7 +430,7 @@ def test_an_early_answer_to_a_large_upload_is_read() -> None:
 
 
 def test_the_networks_of_a_policy_are_addresses_not_names() -> None:
-    # What the tests above rely on: nothing is reachable here without an exemption.
+    # Control for the tests above: nothing here is reachable without an exemption.
     with (
         Site({"/": Answer()}) as site,
         Network(Policy(allowed_networks=(ipaddress.ip_network("::1/128"),))) as net,

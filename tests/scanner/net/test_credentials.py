@@ -1,4 +1,4 @@
-"""What may be shown to a target, and to whom the network shows it."""
+"""Credentials: which are valid for a target, and to which origin the network sends them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The guard: every address is judged, the judged address is dialed, and what was dialed is checked."""
+"""The guard: it judges every address, dials the judged address, and checks the peer of the connection."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_a_name_with_any_address_that_is_not_public_is_refused_before_anything_i
 def test_a_refusal_of_a_name_does_not_say_what_our_name_servers_know(
     address: str, caplog: pytest.LogCaptureFixture
 ) -> None:
-    """Else anybody could read an internal zone through the reports; operators find the reason in the log."""
+    """Otherwise reports could be used to read an internal zone. Operators find the reason in the log."""
     caplog.set_level(logging.INFO)
     names = Names({"jenkins.corp.example.org": (PUBLIC, address)})
     with Network(Policy(), resolver=names, dialer=Wires({})) as network, pytest.raises(Blocked) as refusal:
@@ -282,7 +282,7 @@ def test_closing_the_network_wakes_whoever_waits() -> None:
 
 def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:
     with contextlib.ExitStack() as cleanup:
-        # Nobody accepts, and the queue is full: what comes now waits for the kernel to answer.
+        # Nothing accepts and the queue is full, so a new connection waits for the kernel's answer.
         server = cleanup.enter_context(socket.create_server(("127.0.0.1", 0), backlog=0))
         for _ in range(4):
             filler = cleanup.enter_context(socket.socket())

@@ -1,7 +1,7 @@
-"""Where a request goes is where its target was judged to go, whatever was written: seen at the seams, on the wire.
+"""A request goes to the target that was judged, for any spelling of a URL: observed at the seams and on the wire.
 
-The resolver and the dialer write down what they are asked for, and the connection what is sent. `requests` and urllib3
-lie in between; they must not find another host, port or path in anything.
+The resolver and the dialer record the names and addresses that they get, and the connection what is sent. `requests`
+and urllib3 are in between; they must not find another host, port or path in anything.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ TAILS = (
 FILLERS = st.text(alphabet="a1.-_%@:/\\?#[]&=;\u3002\uff0e\uff0f\uff1a\uff20\u00ad\u200b ", max_size=4)
 
 HOSTILE = st.tuples(
-    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # most of them begin as they may
+    st.sampled_from(SCHEMES + SCHEMES[:4] * 3),  # most of them have an allowed scheme
     st.sampled_from(USERS),
     st.lists(st.one_of(st.sampled_from(HOSTS), FILLERS), min_size=1, max_size=2).map("".join),
     st.sampled_from(PORTS),
@@ -94,7 +94,7 @@ HOSTILE = st.tuples(
 
 
 class Record:
-    """A resolver and a dialer in one: each name has one address, each connection an answer that is there already."""
+    """A recording resolver and dialer in one: each name has one address, each connection a prepared response."""
 
     def __init__(self, address: str, answer: bytes) -> None:
         self.asked: list[str] = []
@@ -121,13 +121,13 @@ class Record:
         return connection
 
     def sent(self) -> bytes:
-        """What came out of the last connection."""
+        """Return the bytes that the last connection sent."""
         with self._ends:
             return b"".join(iter(lambda: self._peer.recv(65536), b""))
 
 
 class Nowhere(Elsewhere):
-    """A socket without an address of its own."""
+    """A socket that reports a fixed address as its own, because it has none."""
 
     def getsockname(self) -> tuple[str, int]:
         return ("192.0.2.1", 1)
@@ -139,7 +139,7 @@ def goes_where_it_was_judged_to_go(target: Target, address: str) -> None:
         try:
             network.fetch(target)
         except TlsFailed:
-            assert target.is_https  # nobody shakes hands here, but the greeting was sent
+            assert target.is_https  # nothing completes the handshake, but the ClientHello was sent
     assert record.asked == [target.host]
     try:
         expected = str(ip_address(target.host))
@@ -154,7 +154,7 @@ def goes_where_it_was_judged_to_go(target: Target, address: str) -> None:
             "Accept: */*\r\nAccept-Encoding: gzip, deflate, br, zstd\r\n\r\n"
         )
     elif expected != target.host:
-        # The extension server_name (RFC 6066, section 3) holds the host with its length before it.
+        # The extension server_name (RFC 6066, section 3) contains the host after its length.
         assert len(target.host).to_bytes(2) + target.host.encode() in sent
 
 
@@ -165,7 +165,7 @@ def judged(value: str, policy: Policy) -> Target | None:
         return None
 
 
-@settings(max_examples=300, deadline=None)  # a connection each, and machines are shared
+@settings(max_examples=300, deadline=None)  # each needs a connection, and machines are shared
 @given(HOSTILE)
 @example("http://example.com\\@127.0.0.1/")
 @example("http://127.0.0.1..:8080\\x")
@@ -193,7 +193,7 @@ def test_a_reference_that_is_accepted_leads_where_it_was_judged_to_lead(base: st
 
 
 def test_the_grammar_makes_urls_of_which_many_are_accepted() -> None:
-    # So that the tests above compare something.
+    # Control: the tests above must have something to compare.
     found = [
         judged(f"{scheme}{user}{host}{port}{tail}", OPEN)
         for scheme in SCHEMES for user in USERS[:3] for host in HOSTS for port in PORTS[:4] for tail in TAILS[:3]

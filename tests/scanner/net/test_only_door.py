@@ -1,4 +1,4 @@
-"""Nothing outside of `scanner/net` opens a connection: read from the source, module by module."""
+"""Only `scanner/net` opens connections: checked in the source, module by module."""
 
 from __future__ import annotations
 
@@ -12,28 +12,28 @@ from tests.house import PACKAGES, ROOT
 
 DOOR = ROOT / "scanner" / "net"
 
-# Whatever can open a connection to somewhere else.
+# Modules that can open a connection to another host.
 CONNECTING = (
     "_socket", "aiohttp", "asyncio", "curl_cffi", "dns", "ftplib", "http.client", "httpcore", "httplib2",
     "httpx", "imaplib", "OpenSSL", "paramiko", "poplib", "pycurl", "requests", "smtplib", "socket",
     "socketserver", "ssl", "telnetlib", "trio", "urllib.request", "urllib3", "websocket", "websockets",
     "xmlrpc.client",
 )  # fmt: skip
-# The embedded stack and its supervisor look whether ports of this machine are free or answer.
+# The embedded stack and its supervisor check if ports of this machine are free or answer.
 LOCAL_MODULES = {"socket", "http.client"}
 LOCAL_PORTS = {
     "operations/stack/embedded.py",
     "operations/stack/postgres.py",
     "operations/stack/redis.py",
     "config/gunicorn.py",  # answers on connections that others opened
-    "infrastructure/postgresql/silence.py",  # asks the database whether it still answers
+    "infrastructure/postgresql/silence.py",  # asks the database if it still answers
     "operations/stack/launcher.py",
     "operations/stack/management/commands/up.py",
     "operations/stack/processes.py",
     "operations/stack/supervisor.py",
 }
-# What they import of such a module opens nothing: names of errors that Django's mail raises, and the loop in which
-# Playwright's answers come in through a pipe; and how a certificate is verified, for the queue's own client.
+# These imports open no connection: names of errors that Django's mail raises; asyncio, for the loop in which
+# Playwright's answers arrive through a pipe; and ssl, for how the queue's own client verifies a certificate.
 HARMLESS = {
     "config/celery.py": {"ssl"},
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
@@ -45,7 +45,7 @@ HARMLESS = {
         "smtplib.SMTPResponseException",
         "smtplib.SMTPServerDisconnected",
     },
-    # Asks the identity providers that operators name, which may well be in their own network; what it raises.
+    # Sends requests to the identity providers that operators configure, perhaps in their own network; errors it raises.
     "accounts/adapters/providers.py": {"requests"},
     "accounts/pages/providers.py": {"requests"},
     "scanner/browser/credentials.py": {"asyncio"},
@@ -53,7 +53,7 @@ HARMLESS = {
     "scanner/browser/main_thread.py": {"asyncio"},
     "scanner/browser/pictures.py": {"asyncio"},
     "scanner/browser/warm.py": {"asyncio"},
-    "scanner/command/remote.py": {"requests"},  # asks the service that who types the command names
+    "scanner/command/remote.py": {"requests"},  # sends requests to the service that the user of the command names
 }
 
 
@@ -63,7 +63,7 @@ def modules() -> Iterator[Path]:
 
 
 def imported(source: str) -> set[str]:
-    """Every module name that the source imports, in whatever way it is written down."""
+    """Return every module name that the source imports, in any form of import."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(source)):
         if isinstance(node, ast.Import):
@@ -83,7 +83,7 @@ def _is_import(function: ast.expr) -> bool:
 
 
 def connecting(names: set[str]) -> set[str]:
-    """Those of the names that are, or lie in, a module that connects."""
+    """Return the names that are, or are inside, a module that can connect."""
     return {name for name in names if any(name == each or name.startswith(f"{each}.") for each in CONNECTING)}
 
 

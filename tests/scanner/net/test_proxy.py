@@ -1,4 +1,4 @@
-"""The browser's proxy, spoken to as no browser would."""
+"""The browser's proxy, with requests that no browser would send."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def authorization(proxy: BrowserProxy, password: str | None = None) -> str:
 
 
 def ask(proxy: BrowserProxy, line: str, *headers: str, body: bytes = b"", known: bool = True) -> socket.socket:
-    """Send a request to the proxy; the connection, to read from."""
+    """Send a request to the proxy. Returns the connection to read from."""
     connection = connect(proxy)
     lines = [line, *headers]
     if known:
@@ -56,7 +56,7 @@ def connect(proxy: BrowserProxy) -> socket.socket:
 
 
 def answer(connection: socket.socket) -> bytes:
-    """Everything until the proxy closes."""
+    """Read everything until the proxy closes."""
     received = b""
     with connection:
         while data := connection.recv(65536):
@@ -163,7 +163,7 @@ def test_a_tunnel_to_what_may_not_be_contacted_is_refused(proxy: BrowserProxy, a
 
 
 def test_a_plain_request_to_what_may_not_be_contacted_gets_no_answer(proxy: BrowserProxy) -> None:
-    """An answer would be taken for the site's own."""
+    """The browser would take an answer for the site's own."""
     with Site({"/": Answer("Hello")}, address="127.0.0.2") as canary:
         assert answer(ask(proxy, f"GET {canary.url}/ HTTP/1.1")) == b""
     assert canary.connections == 0
@@ -198,12 +198,12 @@ def test_nonsense_is_refused(proxy: BrowserProxy, raw: bytes) -> None:
         try:
             assert connection.recv(100).startswith(b"HTTP/1.1 400 ")
         except ConnectionResetError:
-            assert len(raw) > 65536  # what was not read resets the connection
+            assert len(raw) > 65536  # unread bytes reset the connection
     assert proxy.connections == 0
 
 
 def test_a_name_keeps_the_address_that_was_judged() -> None:
-    """A name that rebinds is asked once for the page's own fetches and the browser together."""
+    """A rebinding name is resolved only once, for the page's own fetches and the browser together."""
     names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
     with Site({"*": Answer("Hello")}) as site:
         wires = Wires({PUBLIC: site})
@@ -312,7 +312,7 @@ def test_the_browser_is_told_to_use_a_plain_connection_once(proxy: BrowserProxy,
     ],
 )
 def test_an_answer_that_would_confuse_the_browser_is_not_passed_on(proxy: BrowserProxy, sent: bytes) -> None:
-    """A site's 407 would make the browser forget the proxy's password, and everything after it would fail."""
+    """A site's 407 would make the browser forget the proxy's password, and all later requests would fail."""
 
     def converse(connection: socket.socket) -> None:
         connection.recv(65536)

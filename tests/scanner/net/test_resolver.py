@@ -1,4 +1,4 @@
-"""The system's resolver: literals, the hosts file, and real name servers on loopback."""
+"""The system's resolver: IP literals, the hosts file, and real name servers on loopback."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def resolve(host: str, seconds: float = 2.0) -> tuple[str, ...]:
 
 @pytest.fixture(autouse=True)
 def hosts_file(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """An empty hosts file in the place of the machine's."""
+    """An empty hosts file in place of the machine's."""
     path = tmp_path / "hosts"
     path.write_text("")
     monkeypatch.setattr(resolver, "HOSTS_FILE", path)
@@ -81,7 +81,7 @@ def test_private_answers_are_reported_not_hidden(monkeypatch: pytest.MonkeyPatch
 def test_a_name_without_an_address_is_not_reachable(zone: Zone, monkeypatch: pytest.MonkeyPatch) -> None:
     with name_server(zone, monkeypatch) as asked, pytest.raises(NotReachable, match="does not resolve"):
         resolve(HOST)
-    # Not in the system's search domains either: they could turn a public name into an internal one.
+    # Names are not tried in the system's search domains, which could turn a public name into an internal one.
     assert set(asked) == {"www.example.com. A", "www.example.com. AAAA"}
 
 

@@ -1,7 +1,7 @@
-"""Every rule about where the guard connects, with it and without it; see `rules.Rule`.
+"""Rules about the addresses that the guard connects to, each tested with and without it; see `rules.Rule`.
 
-Rules about what is then sent and received are in `test_rules_exchanges.py`; what each rule does in detail is tested
-beside its module.
+Rules about requests and responses are in `test_rules_exchanges.py`. The details of each rule are tested beside its
+module.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ def public(address: str) -> Callable[[], bool]:
 
 
 def public_behind_its_range(address: str) -> Callable[[], bool]:
-    """Two locks hold: the range, and what is inside. Here only the second is looked at."""
+    """Two rules overlap: the range, and the address inside. Here only the second is tested."""
 
     def harm() -> bool:
         with mock.patch.multiple(addresses, IPV6_SPECIAL=(), IPV6_GLOBAL=IPv6Network("::/0")):
@@ -64,7 +64,7 @@ def without_unwrapping(form: str) -> Remove:
     return replaced(addresses, "UNWRAPPERS", {name: each for name, each in UNWRAPPERS.items() if name != form})
 
 
-# An address of each range that carries no other one.
+# An address of each range that contains no other address.
 INSIDE = {"2001::/23": "2001:2::1", "2002::/16": "2002:5db8:d70e::1"}
 NOT_GLOBAL = (
     "100::1",
@@ -157,7 +157,7 @@ URLS = [
 ]
 
 
-# Names become addresses, addresses connections
+# Names become addresses, addresses become connections
 
 
 def judging_one(original: Any = Dialer._judged) -> Any:

@@ -1,4 +1,4 @@
-"""Every rule about what the guard sends and how much it takes, with it and without it; see `rules.Rule`."""
+"""Rules about what the guard sends and how much it reads, each tested with and without it; see `rules.Rule`."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def through_a_proxy() -> bool:
                 inner.setenv(name, proxy.url)
             inner.delenv("no_proxy", raising=False)
             inner.delenv("NO_PROXY", raising=False)
-            with contextlib.suppress(AssertionError, AttributeError):  # a proxy's answer is none of ours
+            with contextlib.suppress(AssertionError, AttributeError):  # the fake proxy's answers do not matter
                 done(lambda: network.fetch(site.url))
         return bool(proxy.requests)
 
@@ -132,13 +132,13 @@ def without_names(ca_bundle: Any, trust: Trust) -> ssl.SSLContext:
 
 
 def without_any_names(patch: pytest.MonkeyPatch) -> None:
-    """OpenSSL looks at the name, and urllib3 once more."""
+    """OpenSSL checks the name, and urllib3 checks it once more."""
     patch.setattr(client, "tls_context", without_names)
     patch.setattr(urllib3.connection, "_match_hostname", lambda *_: None)
 
 
 def over(*hosts: str) -> Callable[[], bool]:
-    """Whether that many requests to these hosts are all made."""
+    """Return a harm that succeeds if the requests to all these hosts are made."""
 
     def harm() -> bool:
         with Site({"*": Answer("x")}) as site, exempting() as network:
@@ -173,7 +173,7 @@ def only_the_total(self: Exchange) -> None:
 
 def waits_for_a_drip() -> bool:
     def drip(request: Request) -> None:
-        # Never silent for long, and not done in time.
+        # Never silent for long, and not finished in time.
         request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
         for _ in range(40):
             if site.ended.wait(0.02):
@@ -190,7 +190,7 @@ def outlives_the_network() -> bool:
 
 
 def reads(headers: Sequence[tuple[str, str]], body: bytes, over: int) -> Callable[[], bool]:
-    """Whether more than so many bytes come of such an answer."""
+    """Return a harm that succeeds if more than `over` bytes of such a response are read."""
 
     def harm() -> bool:
         with Site({"*": Answer(body, headers=headers)}) as site, exempting() as network:

@@ -1,4 +1,4 @@
-"""Every rule of the browser's proxy, with it and without it; see `rules.Rule`."""
+"""Rules of the browser's proxy, each tested with and without it; see `rules.Rule`."""
 
 from __future__ import annotations
 

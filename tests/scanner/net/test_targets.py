@@ -1,4 +1,4 @@
-"""From a string to a target: every rule of the API's `url`, and no second reading of the result."""
+"""Parsing of a string into a target: every rule of the API's `url`. The result is never parsed a second time."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXEMPTING = Policy(allowed_networks=LOOPBACK)
 
 
 def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
-    """The kind of refusal, None for a URL that is accepted."""
+    """Return the class of the refusal. None for a URL that is accepted."""
     try:
         parse_target(value, policy)
     except (InvalidUrl, Blocked) as refusal:
@@ -129,7 +129,7 @@ def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
         "%zz.com", "xn--\u00fc.com", "[::1", "::1", "[::1%25lo]", "[fe80::1%eth0]", "[1.2.3.4]", "[g::1]",
         "1.2.3.4.5", "256.1.1.1", "0x100000000", "1.2.3.09", "example.com:port", "example.com:-1",
         "example.com:65536", "example.com:80:80", "\u00ad", "a\u200b\u200b.\u00ad.com",
-        # UTS 46: joiners out of place, marks of direction, labels against the Bidi rule, symbols that hide syntax.
+        # UTS 46: misplaced joiners, marks of direction, labels against the Bidi rule, symbols that hide syntax.
         "a\u200d.com", "a\u200c.com", "\u202eexample.com", "\u2066example.com", "\u05d0a.com", "a\u05d0.com",
         "1\u05d0.com", "\u2100.com", "\u2488com", "\u2474.com", "example\uff0fcom", "example\uff1a80.com",
         "example\uff20evil.com", "example\uff05com", "\uff3b::1\uff3d", "\u0301example.com", "\u0661\u0662\u0667.0.0.1",

@@ -1,4 +1,4 @@
-"""Certificates made on the fly, and small TLS servers on loopback that present them."""
+"""Certificates generated on the fly, and small TLS servers on loopback that present them."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ DAY = datetime.timedelta(days=1)
 
 @dataclass(frozen=True)
 class Identity:
-    """A certificate with its key, able to issue others when it is an authority's."""
+    """A certificate with its key. It can issue others if it is an authority's."""
 
     certificate: x509.Certificate
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
@@ -49,7 +49,7 @@ class Identity:
         rsa_bits: int = 0,
         client_only: bool = False,
     ) -> Identity:
-        """A leaf for these names or addresses; the first is the common name too."""
+        """Issue a leaf for these names or addresses. The first is also the common name."""
         return Identity(
             *_certificate(
                 names[0],
@@ -123,7 +123,7 @@ def _certificate(
         .add_extension(x509.BasicConstraints(ca=authority, path_length=None), critical=True)
         .add_extension(x509.SubjectKeyIdentifier.from_public_key(key.public_key()), critical=False)
     )
-    # From Python 3.13 on a default context wants what RFC 5280 does (VERIFY_X509_STRICT).
+    # From Python 3.13 on, a default context requires what RFC 5280 does (VERIFY_X509_STRICT).
     if authority:
         builder = builder.add_extension(_KEY_USAGE_OF_AUTHORITIES, critical=True)
     if issuer:
@@ -153,7 +153,7 @@ def _general_name(name: str) -> x509.GeneralName:
 
 @contextlib.contextmanager
 def serve(answer: Callable[[socket.socket], None]) -> Iterator[int]:
-    """A server on loopback that gives each connection to `answer`; the port. It ends with the block."""
+    """Run a server on loopback that passes each connection to `answer`. Yields the port. It ends with the block."""
     threads: list[threading.Thread] = []
     connections: list[socket.socket] = []
     with socket.create_server((LOOPBACK, 0)) as listener:
@@ -199,7 +199,7 @@ def tls_server(
     ciphers: str | None = None,
     respond: bytes = b"",
 ) -> Iterator[int]:
-    """A real TLS server that sends exactly this chain, then answers each request with `respond`."""
+    """Run a real TLS server that sends exactly this chain, then answers each request with `respond`."""
     bundle = folder / f"{leaf.certificate.serial_number}.pem"
     bundle.write_bytes(b"".join([leaf.key_pem, leaf.pem, *(each.pem for each in issuers)]))
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -207,7 +207,7 @@ def tls_server(
         context.set_ciphers(ciphers)
     context.load_cert_chain(bundle)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", DeprecationWarning)  # old versions are what these tests are about
+        warnings.simplefilter("ignore", DeprecationWarning)  # these tests are about old versions
         if minimum is not None:
             context.minimum_version = minimum
         if maximum is not None:
@@ -223,7 +223,7 @@ def tls_server(
 
 
 def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[socket.socket], None]:
-    """An HTTP server for `serve`, with one answer to everything; `headers` are whole lines."""
+    """Return an HTTP server for `serve` with one answer to every request. `headers` are whole lines."""
 
     def answer(connection: socket.socket) -> None:
         if connection.recv(65536):
@@ -233,14 +233,14 @@ def http_answer(body: bytes, status: int = 200, headers: str = "") -> Callable[[
 
 
 def http_message(body: bytes, status: int = 200, headers: str = "") -> bytes:
-    """A response that ends its connection."""
+    """Return a response that ends its connection."""
     typed = "" if "content-type:" in headers.lower() else "Content-Type: text/html; charset=utf-8\r\n"
     length = f"Content-Length: {len(body)}\r\nConnection: close\r\n\r\n"
     return f"HTTP/1.1 {status} Answer\r\n{typed}{headers}{length}".encode() + body
 
 
 def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extensions: bytes = b"") -> bytes:
-    """A record with a ServerHello."""
+    """Return a record with a ServerHello."""
     legacy = min(version, TlsVersion.TLS1_2)
     body = legacy.to_bytes(2, "big") + random + b"\0" + cipher.to_bytes(2, "big") + b"\0"
     if version == TlsVersion.TLS1_3:
@@ -252,5 +252,5 @@ def server_hello(version: int, cipher: int, *, random: bytes = bytes(32), extens
 
 
 def alert(description: int, level: int = 2) -> bytes:
-    """A record with an alert, fatal unless `level` is 1."""
+    """Return a record with an alert, fatal unless `level` is 1."""
     return bytes([21, 3, 3, 0, 2, level, description])

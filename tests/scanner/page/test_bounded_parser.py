@@ -8,7 +8,7 @@ from scanner.page import bounded_parser
 from scanner.page.bounded_parser import MAX_DEPTH, MAX_ELEMENTS, SAMPLED, bounded, is_bounded
 
 LONG = 300_000
-# Each looks harmless to one who counts tags, and none is.
+# Each looks harmless when tags are counted, and none is.
 NESTED = {
     "plain": "<div>" * LONG,
     "stray ends": "<div></i>" * LONG,
@@ -37,7 +37,7 @@ def test_what_is_nested_too_deep_is_cut_off(name: str) -> None:
 
 
 def test_formatting_that_is_reopened_in_every_paragraph_does_not_fill_the_memory() -> None:
-    """82 KB of this make a tree of two gigabytes."""
+    """82 KB of this become a tree of two gigabytes."""
     page = "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000
     kept = bounded(page)
     assert 1000 < len(kept) < 20_000

@@ -122,16 +122,16 @@ def test_a_challenge_is_recognised(challenge: Response) -> None:
 @pytest.mark.parametrize(
     "ordinary",
     [
-        response(body=b"<title>Just a moment...</title>"),  # an article of that name
+        response(body=b"<title>Just a moment...</title>"),  # an article with that title
         response(status=403, body=b"<title>Access Denied</title>"),  # the site's own refusal
         response(status=403, body=b"<title>403 Forbidden</title>"),
         response(status=403, body=b"<title>How we mitigate: just a moment...</title>"),
         response(("Server", "cloudflare"), ("CF-RAY", "1"), status=403, body=b"<title>Log in</title>"),
         response(("cf-mitigated", "none")),
-        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),  # which is on every answer behind it
+        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),  # sent on every response of a site behind it
         response(("X-DataDome", "protected"), status=401),
         response(body=b"<h1>How px-captcha and captcha-delivery.com work</h1>"),
-        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # which it puts into ordinary pages
+        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # inserted into ordinary pages
         response(body=IMPERVA_TAG + b"<h1>Our shop</h1>" + b"<p>Welcome." * 2000),
         response(body=b"<p>Incapsula sends &lt;iframe src=/_Incapsula_Resource?a=1>: incident ID 1"),
         response(body=b"<title>Request Rejected</title><p>What to do when a pull request was rejected"),
@@ -175,7 +175,7 @@ def test_where_neither_answers_the_scan_fails_with_the_tls_error(network: Networ
 
 
 class Refusing:
-    """A network on which nothing answers; notes what was asked for."""
+    """A network on which nothing answers. It records the requests."""
 
     def __init__(self, error: Callable[[str], NetError]) -> None:
         self.error = error

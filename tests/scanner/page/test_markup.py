@@ -171,7 +171,7 @@ def test_an_excerpt_is_short_and_printable() -> None:
     assert len(shown) <= 160
 
 
-# What is thrown away while a search makes its results has a finalizer, which lets other threads go on.
+# Searches whose discarded objects have finalizers, which let other threads run.
 MANY_SEARCHES = """
 import sys, threading, time
 from selectolax.lexbor import LexborHTMLParser
@@ -210,5 +210,5 @@ def test_nothing_searches_in_a_tree_by_itself() -> None:
     searching = {
         path.name for path in engine.rglob("*.py") if re.search(r"\.css(_first|_matches)?\(", path.read_text())
     }
-    # The trial has a process of its own.
+    # The trial runs in a process of its own.
     assert searching == {"markup.py", "bounded_parser.py"}

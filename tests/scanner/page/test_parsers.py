@@ -1,4 +1,4 @@
-"""The small parsers that every scan type asks: whatever a site sends, they read it, soon."""
+"""Small parsers that all scan types use: they read any input, and quickly."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def test_two_addresses_are_two_sites() -> None:
         lambda: refresh(seen := page(head(""), ("Refresh", "1" * 200_000 + "x")), document(seen)),
         lambda: page_rules(document(page(head(f"<style>{'.a{display:none}' * 40_000}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'{' * 300_000}</style>")))),
-        # Some hundred bytes that stand for 2^29 selectors, and for 9^20: both took gigabytes.
+        # Some hundred bytes that expand to 2^29 selectors, and to 9^20: both took gigabytes.
         lambda: page_rules(document(page(head(f"<style>{'a,b{' * 29}c{{display:none}}{'}' * 29}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{'& & & & & & & & &{' * 20}c{{display:none}}</style>")))),
         lambda: page_rules(document(page(head(f"<style>{('a:hover,' * 199 + 'b{display:none}') * 900}</style>" * 5)))),
@@ -75,5 +75,5 @@ def test_what_is_made_to_be_slow_is_not(read: object) -> None:
 
 
 def _cpu_s() -> float:
-    """Of this process and of those that it has waited for: what others keep busy does not count."""
+    """CPU time of this process and of the children that it waited for. The load of other processes does not count."""
     return sum(os.times()[:4])

@@ -1,4 +1,4 @@
-"""Resources for the tables of the performance checks."""
+"""Resources for the tables of the performance checks' tests."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def resource(
     header_bytes: int = 300,
     http_version: str = "1.1",
 ) -> Resource:
-    """One that came: `wire` is its size as it was sent, otherwise that of its body."""
+    """Return a loaded resource. `wire` is its size as sent, by default the size of its body."""
     size = len(body) if wire is None else wire
     return Resource(
         url,
@@ -71,10 +71,10 @@ def sheet(css: str, url: str = f"{HERE}/css/a.css", *, eager: bool = True) -> Re
 
 
 def read(css: str, markup: str = "<p>Text") -> Styles:
-    """What is read of a style sheet for a document."""
+    """Return what the probe reads from a style sheet for a document."""
     return styles(document(page(markup)), found(sheet(css)))
 
 
 def moved(each: Resource, url: str) -> Resource:
-    """The same file at another address."""
+    """Return the same file at another address."""
     return replace(each, url=url, final_url=url)

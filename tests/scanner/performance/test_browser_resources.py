@@ -66,14 +66,14 @@ def test_depth_is_told_by_what_asked_for_it(initiator: str, depth: int) -> None:
         (request("wss://site.example.com/live", Kind.OTHER, is_programmed=True, status=101), False),
         (request("a.png", status=404), False),
         (request("a.png", status=204), False),
-        # Why nothing came the browser does not know.
+        # The browser does not know why no response came.
         (request("a.png", status=None, error="net::ERR_TUNNEL_CONNECTION_FAILED"), True),
         (request("a.png", status=None, error="net::ERR_EMPTY_RESPONSE"), True),
         (request("a.png", status=None, error="net::ERR_ABORTED"), False),
         (request("a.png", status=None, error="net::ERR_BLOCKED_BY_ORB"), False),
         (request("a.png", status=None, error="net::ERR_BLOCKED_BY_CLIENT.Inspector"), False),
         (request("a.woff2", Kind.FONT, status=None, error="net::ERR_FAILED"), False),
-        (request("a.png", status=None, end_s=None), False),  # was still under way
+        (request("a.png", status=None, end_s=None), False),  # still loading
         (request("a.js", Kind.SCRIPT, status=200, error="net::ERR_CONTENT_LENGTH_MISMATCH"), True),
     ],
 )
@@ -94,7 +94,7 @@ def test_what_came_to_the_browser_but_not_to_us_came() -> None:
     assert merged(seen, replace(resource(f"{HERE}/a.js", status=None), error="Connection reset.")) == seen
 
 
-# What the checks make of it.
+# The checks' verdicts.
 
 SCRIPT = request(f"{OTHER}/ads.js", Kind.SCRIPT)
 
@@ -105,23 +105,23 @@ SCRIPT = request(f"{OTHER}/ads.js", Kind.SCRIPT)
         (request("a.png", status=404), "fail"),
         (request("a.png", status=500, initiator=f"{HERE}/a.js"), "fail"),
         (request(f"{OTHER}/a.png", status=404), "fail"),  # the page itself shows it
-        (request("a.png", status=404, in_frame=True), "fail"),  # in a frame of its own
+        (request("a.png", status=404, in_frame=True), "fail"),  # in a frame of the same origin
         (request("frame", None, status=404, in_frame=True), "fail"),
         (request("a.woff2", Kind.FONT, status=None, error="net::ERR_FAILED"), "fail"),
         (request("a.png", status=403), "warn"),
-        # A script may ask whether something is there.
+        # Scripts may request something to see if it exists.
         (request("api/user", Kind.OTHER, is_programmed=True, status=404), "pass"),
         (request("api/user", Kind.OTHER, is_programmed=True, status=None, error="net::ERR_FAILED"), "pass"),
         (request("favicon.ico", Kind.OTHER, status=404, initiator=""), "pass"),
-        # What others do among themselves.
+        # Requests between third parties.
         (request(f"{OTHER}/a.png", status=404, in_frame=True), "pass"),
         (request(f"{OTHER}/frame", None, status=404, in_frame=True), "pass"),
         (request(f"{OTHER}/pixel.gif", status=410, initiator=SCRIPT.url), "pass"),
-        # Nobody wanted them any more, or they may not be there.
+        # The page cancelled the request, or may not make it.
         (request("a.mp4", Kind.MEDIA, status=None, error="net::ERR_ABORTED"), "pass"),
         (request(f"{OTHER}/a.js", Kind.SCRIPT, status=None, error="net::ERR_BLOCKED_BY_CSP"), "pass"),
         (request("a.png", status=None, end_s=None), "pass"),
-        (request("a.png", status=None, error="net::ERR_TUNNEL_CONNECTION_FAILED"), "pass"),  # asked for again
+        (request("a.png", status=None, error="net::ERR_TUNNEL_CONNECTION_FAILED"), "pass"),  # it is requested again
     ],
 )
 def test_what_is_broken(each: LoadedRequest, expected: str) -> None:

@@ -30,7 +30,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
         ((("Cache-Control", 'private="set-cookie, max-age=1", max-age=60'),), 60, False),
         ((("Cache-Control", "no-cache"),), None, False),
         ((("Cache-Control", "no-store"),), None, False),
-        ((("Cache-Control", "must-revalidate"),), None, True),  # once it is stale; when that is nobody says
+        ((("Cache-Control", "must-revalidate"),), None, True),  # applies once stale, but without a lifetime
         ((("Cache-Control", 'no-cache="set-cookie"'),), None, True),
         ((("Pragma", "no-cache"),), None, False),
         ((("Pragma", "no-cache"), ("Cache-Control", "public")), None, True),
@@ -41,7 +41,7 @@ NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
             (("Date", "Sun, 22 Nov 2026 11:00:00 GMT"), ("Expires", "Sun, 22 Nov 2026 12:00:00 GMT")),
             3600,
             False,
-        ),  # a clock that is wrong is wrong in both
+        ),  # a wrong clock is wrong in both
         ((("Expires", "0"),), 0, False),
         ((("Expires", "-1"),), 0, False),
         ((("Expires", "Thu, 01 Jan 1970 00:00:00 GMT"),), 0, False),

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from scanner.performance.compression import css_waste, javascript_waste
 from scanner.performance.javascript_tokens import Kind, pieces
 
-# Enough white space that the file is looked at, all of which can be left out: 60 bytes.
+# Enough white space that the file is judged; all of it can be removed: 60 bytes.
 JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
 
 
@@ -20,11 +20,11 @@ JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
         (b"var a=1;", 0),
         (b"var  a = 1;\n", 1 + 2 + 1),
         (b"a;// gone\nb", 8),
-        (b"a/* gone */b", 9),  # the words would join without one
+        (b"a/* gone */b", 9),  # without white space the words would join
         (b"/*! kept */a", 0),
         (b"/** @license MIT */a", 0),
         (b"//# sourceMappingURL=a.map", 0),
-        (b"a\nb", 0),  # here a statement ends
+        (b"a\nb", 0),  # the statement ends here
         (b"a\n\n\nb", 2),
         (b"{\n  a\n}", 1 + 2 + 1),
         (b"a + +b", 1),
@@ -36,10 +36,10 @@ JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
         (b"return /  '/;", 1),
         (b"a / b / c", 4),
         (b"a[0] / 2; 'x  y'", 3),
-        # Grammar alone knows: what is left of the line does not count.
+        # Only a grammar could decide: the rest of the line does not count.
         (b"(a) / b  /  c;\nd ;", 1 + 1 + 1),
         (b"if (a) /'/.test(b);\n  c ;", 1 + 1 + 3 + 1),
-        # A template or comment could begin there, so nothing counts from there on.
+        # A template or comment could begin here, so nothing counts from here on.
         (b"(a) / b ` c\n   d;", 1),
         (b"it's broken\n  a ;", 2 + 1),
         (b"a; /* no end   ", 1),

@@ -1,4 +1,4 @@
-"""Schedules on a link of 200,000 bytes a second and 0.15 s for a round trip, computed by hand."""
+"""Schedules on a link of 200,000 bytes a second with a round trip of 0.15 s, computed by hand."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scanner.performance.slow_link import BYTES_PER_S, MAX_REQUESTS, ROUND_TRIP_
 from tests.scanner.browser.loads import HERE, document_request, request
 
 Kind = ResourceKind
-# Name, TCP and TLS, then the request itself: when the first byte of a document may come.
+# DNS, TCP and TLS, then the request itself: the earliest time of a document's first byte.
 FIRST_BYTE_S = 4 * 0.15
 
 
@@ -26,7 +26,7 @@ def simulated(requests: Sequence[LoadedRequest], seen: MainThread = MainThread()
 
 
 def ends(*requests: LoadedRequest, **document: object) -> list[float]:
-    """To a ten-thousandth of a second: a document has at least one byte."""
+    """Return the end times to a ten-thousandth of a second, because a document has at least one byte."""
     return [round(each, 4) for each in simulated((document_request(**document), *requests))]
 
 
@@ -48,7 +48,7 @@ def test_nothing_takes_no_time() -> None:
         ({"url": "http://site.example.com/"}, 0.45),
         ({"protocol": "http/1.1"}, 0.6),
         ({"redirects": 2}, 0.6 + 0.3),
-        ({"wait_s": 0.4}, 0.6),  # that was the way there and back
+        ({"wait_s": 0.4}, 0.6),  # the wait was the round trip
     ],
 )
 def test_one_document(document: dict[str, object], expected: float) -> None:
@@ -61,7 +61,7 @@ def test_what_a_server_thinks_longer_than_for_its_quickest_answer_counts() -> No
 
 
 def test_a_style_sheet_is_asked_for_while_the_document_comes() -> None:
-    # From 0.825 s on they have half of the link each.
+    # From 0.825 s on, each of them has half of the link.
     assert ends(sheet(), wire_bytes=1) == [0.6, 0.85]
     assert ends(sheet(), wire_bytes=200_000) == [1.775, 1.025]
 
@@ -79,8 +79,8 @@ def test_over_one_connection_all_images_come_side_by_side() -> None:
 
 def test_over_six_connections_they_wait_for_each_other() -> None:
     old = [replace(each, protocol="http/1.1") for each in TWELVE]
-    # The first takes the document's connection, the next five wait 0.3 s for theirs (the name is known by then). When
-    # two more have come through the first connection, the five end at once, and make room for the last four.
+    # The first takes the document's connection. The next five wait 0.3 s for theirs (the name is known by then). When
+    # two more have come through the first connection, the five end together and make room for the last four.
     expected = [0.6, 0.8, *[1.33] * 5, 1.0, 1.35, *[1.68] * 4]
     assert ends(*old, protocol="http/1.1") == expected
 
@@ -109,7 +109,7 @@ def test_what_an_inline_script_puts_off_comes_later_than_the_document() -> None:
 def test_who_is_urgent_has_more_of_the_link() -> None:
     behind = {"start_s": 0.25, "initiator": f"{HERE}/a.css", "wire_bytes": 80_000}
     script, image = request("a.js", Kind.SCRIPT, **behind), request("a.png", **behind)
-    assert ends(sheet(), script, image) == [0.6, 0.85, 1.5, 1.8]  # four parts of five, then what is left
+    assert ends(sheet(), script, image) == [0.6, 0.85, 1.5, 1.8]  # four fifths of the link, then the rest
     blocking = replace(image, is_blocking=True)
     assert ends(sheet(), script, blocking) == [0.6, 0.85, 1.8, 1.6]
 
@@ -175,7 +175,7 @@ def test_what_a_script_asks_for_comes_behind_its_work_on_a_slow_processor() -> N
     ran = MainThread((Task(0.3, 0.25, 0.25),), (Evaluation(f"{HERE}/a.js", 0.3, 0.25, 0.25),))
     idle = simulated((document_request(), script, data))
     busy = simulated((document_request(), script, data), ran)
-    # 0.2 s of work, four times; of the 0.3 s between them 0.1 s were idle, which is too short for a timer.
+    # Four tasks of 0.2 s. Of the 0.3 s between them, 0.1 s were idle, which is too short for a timer.
     assert idle[2] == pytest.approx(0.75 + 0.3 + 0.15, abs=1e-3)
     assert busy[2] == pytest.approx(0.75 + 4 * 0.2 + 0.15, abs=1e-3)
 
@@ -187,7 +187,7 @@ def test_the_look_ahead_finds_what_the_markup_names_whatever_the_main_thread_doe
 
 
 def test_what_a_sheet_names_is_asked_for_when_the_page_can_be_laid_out() -> None:
-    """A background image, or a font: whether an element wants it is known when every blocking sheet is there."""
+    """A background image or a font is requested when every blocking sheet is there; only then is its use known."""
     small, large = (
         sheet(is_blocking=True, wire_bytes=1),
         request("b.css", Kind.STYLESHEET, is_blocking=True, wire_bytes=200_000),
@@ -201,7 +201,7 @@ def test_what_a_sheet_names_is_asked_for_when_the_page_can_be_laid_out() -> None
 
 
 def test_an_image_that_a_script_writes_into_the_page_comes_behind_the_script() -> None:
-    """The browser says that the document asked for it."""
+    """The browser names the document as the initiator."""
     script = request("a.js", Kind.SCRIPT, end_s=0.2, wire_bytes=200_000)
     image = request("a.png", start_s=0.4)
     ran = MainThread((Task(0.3, 0.11, 0.11),), (Evaluation(f"{HERE}/a.js", 0.3, 0.11, 0.11),))

@@ -1,6 +1,6 @@
-"""The simulated phone beside a load that is throttled for real. `make bench ARGS=vitals` does so on ten pages.
+"""The simulated phone compared with a load under real throttling. `make bench ARGS=vitals` does so on ten pages.
 
-The bounds are wide, since a busy machine makes the throttled load slower, and not the simulated one.
+The bounds are wide, because a busy machine slows down the throttled load, but not the simulated one.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def link() -> Iterator[SlowLink]:
 
 @pytest.mark.parametrize("name", ["scripts", "late-image"])
 def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowLink, name: str) -> None:
-    """Script-bound pages were told to be painted in half the time, and to block the main thread for 0 ms."""
+    """Regression: script-bound pages were reported as painted in half the time, and with a blocking time of 0 ms."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     url = f"http://127.0.0.1:{link.ports[0]}/{name}"
@@ -50,5 +50,5 @@ def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowL
     assert 0.5 * real.fcp_s <= found.fcp.value <= 1.4 * real.fcp_s
     assert 0.5 * real.lcp_s <= found.lcp.value <= 1.4 * real.lcp_s
     assert found.tbt.value <= 1.6 * real.tbt_s + 0.1
-    # Interruptions lengthen every single task that is throttled, so that little is sure on this side.
+    # Interruptions lengthen every single throttled task, so little is certain in this direction.
     assert found.tbt.value > 0 or real.tbt_s < 0.3

@@ -28,7 +28,7 @@ Kind = ResourceKind
 HERO = f"{HERE}/hero.jpg"
 
 
-# Lighthouse's own figures for its curve (its statistics tests), and the control points of the four metrics.
+# Lighthouse's own figures for its curve (from its statistics tests), and the control points of the four metrics.
 @pytest.mark.parametrize(
     ("value", "good", "median", "expected"),
     [
@@ -80,11 +80,11 @@ def shifts(*pairs: tuple[float, float]) -> tuple[LayoutShift, ...]:
         (((0.1, 0.2), (1.0, 0.1)), 0.3),
         (((0.1, 0.2), (1.1, 0.1)), 0.2),  # a second between them: two windows, of which the larger counts
         (((0.1, 0.1), (1.1, 0.2)), 0.2),
-        # A window ends after five seconds, however close its shifts are.
+        # A window ends after five seconds, no matter how close its shifts are.
         (tuple((each * 0.9, 0.1) for each in range(6)), 0.6),
         (tuple((each * 0.9, 0.1) for each in range(7)), 0.6),
         (((0.0, 0.1), (0.9, 0.1), (1.8, 0.1), (2.7, 0.1), (3.6, 0.1), (4.5, 0.1), (5.0, 0.5)), 0.6),
-        (((3.0, 0.1), (2.5, 0.2), (9.0, 0.1)), 0.3),  # in whatever order they were told
+        (((3.0, 0.1), (2.5, 0.2), (9.0, 0.1)), 0.3),  # in any order of the events
     ],
 )
 def test_shifts_add_up_within_a_window(seen: tuple[tuple[float, float], ...], expected: float) -> None:
@@ -99,10 +99,10 @@ def test_shifts_add_up_within_a_window(seen: tuple[tuple[float, float], ...], ex
         (((0.4, 0.2), (0.7, 0.1)), 0.3, 0.75 + 0.35),
         (((0.0, 0.2),), 0.3, 0.0),  # before anything was shown
         (((0.1, 0.2),), 0.3, 0.0),
-        (((0.2, 0.2),), 0.3, 0.35),  # the half behind the paint
+        (((0.2, 0.2),), 0.3, 0.35),  # the half after the paint
         (((0.29, 0.0225),), 0.3, 0.0),  # 2.5 ms of it
         (((0.4, 0.2),), None, None),
-        # Too short for the browser's own list of long tasks, which begins at 50 ms: "0 ms" was told of such pages.
+        # Too short for the browser's own list of long tasks, which begins at 50 ms. Regression: "0 ms" was reported.
         (((0.4, 0.03), (0.5, 0.04)), 0.3, 0.07 + 0.11),
         (((0.4, 0.0125),) * 9, 0.3, 0.0),
     ],
@@ -120,7 +120,7 @@ def test_what_else_the_machine_does_makes_no_task_longer() -> None:
     assert simulated(seen, Markup()).blocked_s == pytest.approx(0.03)
 
 
-# Of a page whose document comes after 0.1 s and is painted after 0.3 s; on the slow link it comes after 0.6 s.
+# A page whose document arrives after 0.1 s and is painted after 0.3 s. On the slow link it arrives after 0.6 s.
 
 
 def fcp(*requests: LoadedRequest, is_shell: bool = False, **others: object) -> float | None:
@@ -147,9 +147,9 @@ def test_the_first_paint_comes_as_long_after_the_document_as_it_was_seen_to() ->
 
 def test_it_waits_for_what_blocks_it_and_for_nothing_else() -> None:
     image = request("b.png", wire_bytes=1_000_000)
-    assert fcp(sheet()) == 0.95  # 0.85 s for the sheet, 0.1 s as seen
-    assert fcp(sheet(), image) == pytest.approx(0.95 + 0.1 / 8, abs=1e-3)  # which has a ninth of the link meanwhile
-    assert fcp(sheet(end_s=0.4)) == 0.8  # came after the paint, so that cannot have waited for it
+    assert fcp(sheet()) == 0.95  # 0.85 s for the sheet, 0.1 s as measured
+    assert fcp(sheet(), image) == pytest.approx(0.95 + 0.1 / 8, abs=1e-3)  # meanwhile the image has a ninth of the link
+    assert fcp(sheet(end_s=0.4)) == 0.8  # it came after the paint, so the paint did not wait for it
     assert fcp(sheet(end_s=None)) == 0.8
 
 
@@ -163,7 +163,7 @@ def test_of_an_empty_shell_it_waits_for_its_scripts() -> None:
 def worked(
     *tasks: tuple[float, float], runs: Mapping[str, tuple[float, float]] = {}, frame_s: float = 0.3
 ) -> MainThread:
-    """All of it at full speed; `runs` are those of scripts, by their names."""
+    """Return the main thread with its work at full speed. `runs` are those of scripts, by name."""
     return MainThread(
         tuple(Task(at, took, took) for at, took in tasks),
         tuple(Evaluation(f"{HERE}/{name}", at, took, took) for name, (at, took) in (runs or {}).items()),
@@ -172,7 +172,7 @@ def worked(
 
 
 def test_work_before_the_paint_takes_four_times_as_long() -> None:
-    """Script-bound pages were said to be painted after 1.2 to 1.7 s, where phones take 2.9 to 4.1."""
+    """Regression: script-bound pages were said to be painted after 1.2 to 1.7 s, where phones take 2.9 to 4.1 s."""
     assert fcp(main_thread=worked((0.1, 0.15))) == pytest.approx(0.6 + 4 * 0.15 + 0.05)
     assert fcp(main_thread=worked((0.05, 0.1))) == pytest.approx(0.6 + 4 * 0.05 + 0.15)  # what the document waited for
     blocking = request("a.js", Kind.SCRIPT, is_blocking=True, wire_bytes=100_000)
@@ -184,14 +184,14 @@ def test_work_on_an_early_script_goes_on_while_a_late_one_comes() -> None:
     one = request("a.js", Kind.SCRIPT, end_s=0.15, is_blocking=True, wire_bytes=1_000)
     two = request("b.js", Kind.SCRIPT, end_s=0.15, is_blocking=True, wire_bytes=200_000)
     ran = worked((0.15, 0.1), (0.25, 0.05), runs={"a.js": (0.15, 0.1), "b.js": (0.25, 0.05)})
-    # The first one's 0.4 s of work lie within the second one's second on the link.
+    # The first script's 0.4 s of work fit into the second script's one second on the link.
     assert fcp(one, two, main_thread=ran) == pytest.approx(0.755 + 1.0 + 4 * 0.05, abs=0.005)
 
 
 def test_drawing_a_frame_is_not_the_main_threads_work() -> None:
     ran = worked((0.1, 0.1), (0.22, 0.08), frame_s=0.2)
     assert fcp(main_thread=ran) == pytest.approx(0.6 + 4 * 0.1 + 0.1)
-    # What it does meanwhile is behind the paint.
+    # Work during the drawing is after the paint.
     assert simulated(load(main_thread=ran), Markup()).blocked_s == pytest.approx(4 * 0.08 - 0.05)
 
 
@@ -235,7 +235,7 @@ def test_without_a_paint_or_a_request_there_is_no_figure() -> None:
 def test_an_image_is_painted_when_it_came() -> None:
     hero = request("hero.jpg", start_s=0.1, end_s=0.3, wire_bytes=200_000)
     assert lcp(hero, lcp=largest(0.35, HERO)) == 1.8
-    # Behind a script that brought it in.
+    # After the script that inserted it.
     late = request("hero.jpg", start_s=0.2, end_s=0.3, wire_bytes=200_000, initiator=f"{HERE}/app.js")
     assert lcp(script(), late, lcp=largest(0.35, HERO)) == pytest.approx(0.75 + 0.5 + 0.15 + 1 + 0.05)
 

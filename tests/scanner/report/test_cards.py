@@ -1,4 +1,4 @@
-"""Checks as cards: evidence that can be read, and nothing of the site's that becomes markup."""
+"""Checks as cards: readable evidence, with everything from the site escaped."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 
 def exported(**columns: Any) -> dict[str, Any]:
-    """A check of the JSON export."""
+    """Return a check as in the JSON export."""
     check = {"id": "x", "name": "X", "status": "fail", "severity": "high", "message": "M", "points": 1}
     return check | {"evidence": [], "references": []} | columns
 
@@ -77,7 +77,7 @@ def test_places_are_seen_at_once_and_all_of_them_with_one_click() -> None:
     assert summary == "All 12"
     assert rest.getparent().tag == "details"
     assert [each.text for each in rest.xpath(".//code")] == [f"#e{number}" for number in range(5, 12)]
-    # Each cell says what it is, where a row is a block.
+    # On narrow screens a row is a block, so each cell has its own label.
     assert set(rest.xpath(".//td/@data-label")) == {"Selector", "HTTP status"}
     assert not card(evidence=[{"selector": f"#e{number}"} for number in range(6)]).xpath("//details")
 

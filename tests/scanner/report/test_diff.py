@@ -1,4 +1,4 @@
-"""What changed between two reports of a page."""
+"""Diff of two reports on a page."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def document(
     places: dict[str, list[str]] | None = None,
     url: str = "https://example.com/",
 ) -> dict[str, Any]:
-    """An export in which each check is in one of STATES; `places` are selectors of its evidence."""
+    """Return an export in which each check has one of STATES. `places` are selectors in its evidence."""
     checks = [
         {
             "id": id,
@@ -55,7 +55,7 @@ def told(changes: Diff) -> dict[str, list[str]]:
 
 
 def moved(changes: Diff) -> tuple[str, list[str], list[str]]:
-    """The group of the only finding, and the places that it gained and lost."""
+    """Return the group of the only finding, and the places that it gained and lost."""
     ((group, _),) = told(changes).items()
     (change,) = getattr(changes, group)
     return group, [each.text for each in change.new_places], [each.text for each in change.fixed_places]
@@ -142,13 +142,13 @@ def test_a_list_that_was_cut_makes_no_news() -> None:
     assert len(full) == EVIDENCE_ITEMS
     cut, other = placed(*full), placed(*full[1:], "#zzz")
     assert moved(diff(cut, other)) == ("same", [], [])
-    # The shorter list is whole: what is not in it is mended, but what is only in it may have been there before.
+    # The shorter list is complete: places not in it are fixed, but places only in it may have been there before.
     assert moved(diff(cut, placed("#placea", "#zzz"))) == (
         "better",
         [],
         [f"#place{each}" for each in "bcdefghijklmnopqrst"],
     )
-    # The earlier list is whole: what is not in it is new, but what the cut one lacks may be there.
+    # The earlier list is complete: places not in it are new, but places missing in the cut one may still be there.
     assert moved(diff(placed("#placea", "#zzz"), cut))[::2] == ("worse", [])
 
 

@@ -1,4 +1,4 @@
-"""What reports hold is what the serializers, and so openapi.yaml, say of them."""
+"""Reports have the form that the serializers, and so openapi.yaml, describe."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from tests.scanner.command.reports import NOW, found, judged
 
 
 def assert_described(document: Any, serializer: serializers.BaseSerializer) -> None:
-    """By the same names in the same order, all the way down; `fix` is there only on what did not pass."""
+    """Assert the same names in the same order at every level. `fix` only exists on checks that did not pass."""
     fields = serializer.fields  # type: ignore[attr-defined]
     assert [name for name in fields if name in document or name != "fix"] == list(document)
     for name, field in fields.items():

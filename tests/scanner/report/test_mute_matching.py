@@ -1,4 +1,4 @@
-"""Which findings a rule mutes: whole hosts, path segments, places, and nothing beside."""
+"""Matching of mute rules: whole hosts, path segments, places, and nothing else."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def test_a_finding_is_covered_when_all_of_its_places_are() -> None:
     both = Mutes([rule("image-alt", fingerprint=each) for each in (one, other)]).covering(check, URL)
     assert both is not None
     assert both.is_whole
-    # A new place is not what anybody has muted.
+    # Nobody has muted a new place.
     wider = Mutes([rule("image-alt", fingerprint=each) for each in (one, other)]).covering(
         finding("image-alt", "#a", "#b", "#new"), URL
     )

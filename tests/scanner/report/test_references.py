@@ -1,4 +1,4 @@
-"""Sources become links where there is a page to link to."""
+"""References become links if there is a page to link to."""
 
 from __future__ import annotations
 

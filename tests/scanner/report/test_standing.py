@@ -1,4 +1,4 @@
-"""Where the web stands: every figure belongs to a check, and has a source that can be read."""
+"""Statistics of the web: every figure belongs to a check, and has a public source."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from scanner.report.metrics import METRICS, mark, metrics
 from scanner.report.standing import BANDS, STANDINGS, Band, standing
 
 KNOWN = {check.id for scan_type in ScanType for check in checks(scan_type)}
-# Whom we believe, and where the year of an edition stands in their addresses.
+# Trusted sources, and the position of an edition's year in their URLs.
 ORIGINS = {"https://almanac.httparchive.org": "/en/{}/", "https://www.spamresource.com": "/{}/"}
 DATED = re.compile(r"(January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d")
 
 
 def card(id: str, **columns: object) -> html.HtmlElement:
-    """As the page shows a check."""
+    """Return a check as the page shows it."""
     exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "points": 0}
     template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
     return html.fromstring(template.module.card(card_of(exported | {"evidence": [], "references": []} | columns)))

@@ -1,4 +1,4 @@
-"""Evidence for the security checks' tables: pages, certificates, handshakes."""
+"""Evidence for the tables of the security checks' tests: pages, certificates, handshakes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def page(
     status: int = 200,
     trust_error: str | None = None,
 ) -> Page:
-    """An HTML page; its Content-Type can be replaced by giving one."""
+    """Return an HTML page. A given Content-Type replaces its own."""
     if not any(name.lower() == "content-type" for name, _ in headers):
         headers = (HTML, *headers)
     address = target(url)
@@ -52,7 +52,7 @@ def page(
 
 
 def bare_page(*headers: tuple[str, str], body: bytes = b"") -> Page:
-    """A page with exactly these headers."""
+    """Return a page with exactly these headers."""
     address = target("https://site.example.com/")
     return Page(address, address, (response(address.url, *headers, body=body),))
 

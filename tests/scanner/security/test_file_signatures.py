@@ -77,8 +77,8 @@ def test_further_forms_of_files(signature: str, body: str) -> None:
         ("svn_entries", "0\n"),
         ("hg_requires", "store"* 30),
         ("hg_requires", "not\nfound\n"),
-        ("env_file", "DB_PASSWORD=x\n"),  # one line alone
-        ("env_file", "A=1\nB=2\n"),  # nothing secret
+        ("env_file", "DB_PASSWORD=x\n"),  # only one line
+        ("env_file", "A=1\nB=2\n"),  # no secret
         ("env_file", "A=1\nDB_PASSWORD=\nAPP_KEY=null\nTOKEN=${TOKEN}\nSECRET=<secret>\nAPI_KEY=your-key\n"),
         ("env_file", "COMPASS=north\nBYPASS=1\nNEXT_PUBLIC_KEY=a\nKEYBOARD=b\nAUTHOR=c\n"),
         ("env_file", "Put this into .env:\nA=1\nDB_PASSWORD=x\n"),
@@ -164,7 +164,7 @@ def answer(body: bytes, media_type: str, status: int = 200) -> Response:
     ("response", "is_proved"),
     [
         (answer(b"A=1\nTOKEN=x", "text/plain"), True),
-        (answer(b"A=1\nTOKEN=x", "text/html"), True),  # a server's default type, and not one tag
+        (answer(b"A=1\nTOKEN=x", "text/html"), True),  # a server's default type, and no tag in the body
         (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/html"), False),
         (answer(b"A=1\nTOKEN=x\nB=<b>c</b>", "text/plain"), True),
         (answer(b"<!-- -->\n<!doctype html>\nA=1\nTOKEN=x", "text/plain"), False),

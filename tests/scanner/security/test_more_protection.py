@@ -1,4 +1,4 @@
-"""Whoever adds a protection must not be told that the site got worse: pairs of a site without and with it."""
+"""Adding a protection must never lower the score: pairs of a site without and with it."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ PROTECTIONS: tuple[tuple[str, str], ...] = (
 
 
 def judged(headers: HeaderLines) -> ScanResult:
-    """What checks say of such a response; those that would ask the network could not run."""
+    """Run the checks on a response with these headers. Checks that need the network could not run."""
     seen = page(*headers, html=MARKUP)
     planned = plan(ScanType.SECURITY)
     evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("It was not asked."))
@@ -83,7 +83,7 @@ def judged(headers: HeaderLines) -> ScanResult:
 
 
 def scores(result: ScanResult) -> tuple[int, int]:
-    """With caps and without, since a cap may hide what goes on below it."""
+    """Return the scores with caps and without, because a cap may hide a change below it."""
     assert result.score is not None
     return result.score, score(result.categories, ()).value
 
@@ -95,7 +95,7 @@ def test_one_more_protection_never_lowers_the_score(base: str) -> None:
     worse = []
     for name, value in PROTECTIONS:
         if name in sent - {CSP}:
-            continue  # of other headers than this, a second one protects nothing
+            continue  # except for CSP, a second header protects nothing
         after = scores(judged((*BASES[base], (name, value))))
         if any(now < was for now, was in zip(after, before, strict=True)):
             worse.append(f"{name}: {value}: {before} to {after}")
@@ -103,7 +103,7 @@ def test_one_more_protection_never_lowers_the_score(base: str) -> None:
 
 
 def test_a_policy_for_scripts_is_worth_its_trouble() -> None:
-    """A score that anything would earn were no measure."""
+    """A score that any policy earned would measure nothing."""
     found = [
         scores(judged(((CSP, policy),)))[1]
         for policy in (

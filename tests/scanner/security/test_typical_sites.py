@@ -12,7 +12,7 @@ FOLLOWS = "\n## "
 
 
 def documented() -> list[str]:
-    """The rows of the table of typical sites."""
+    """Return the rows of the table of typical sites."""
     section = DOCUMENT.read_text(encoding="utf-8").partition("## Twenty typical sites\n")[2].partition(FOLLOWS)[0]
     return [line for line in section.splitlines() if line.startswith("| ")][1:]
 

@@ -1,6 +1,6 @@
-"""Scans of a site behind ports 80 and 443 of a name of the Internet, with DNS records, all of it on loopback.
+"""Scans of a site behind ports 80 and 443 of a public host name, with DNS records, all of it on loopback.
 
-`python -m tests.scanner.security.typical_scan` writes the table of docs/scoring.md.
+`python -m tests.scanner.security.typical_scan` prints the table for docs/scoring.md.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from tests.targets.typical import SITES, TypicalSite
 
 @dataclass(frozen=True)
 class Records:
-    """DNS that gives these records for every name; validated where the domain is signed."""
+    """DNS with these records for every name. It validates if the domain is signed."""
 
     known: Mapping[str, Sequence[str]]
 
@@ -35,7 +35,7 @@ class Records:
 
 
 def scan_typical(site: TypicalSite) -> ScanResult:
-    """A security scan of the site's page over HTTPS, or over HTTP where it has no other."""
+    """Return a security scan of the site's page over HTTPS, or over HTTP if it has no HTTPS."""
     with contextlib.ExitStack() as running:
         ports: dict[int, Site] = {}
         ca_file = None
@@ -65,7 +65,7 @@ def scan_typical(site: TypicalSite) -> ScanResult:
 
 
 def row(site: TypicalSite) -> str:
-    """The site's line in the table of docs/scoring.md, from a scan of it."""
+    """Scan the site and return its row in the table of docs/scoring.md."""
     result = scan_typical(site)
     assert result.status == "completed", [each.reason for each in result.skipped_checks]
     failed = [

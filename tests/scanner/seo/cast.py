@@ -1,4 +1,4 @@
-"""What the tests of SEO checks share."""
+"""Shared helpers of the tests of SEO checks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from tests.scanner.cast import CLOCK
 
 
 def judge(check: Callable[..., Finding], seen: Page, *given: object) -> Finding:
-    """What a check finds on a page, from the given evidence and what probes without a network work out."""
+    """Return a check's finding on a page, from the given evidence and from probes that need no network."""
     evidence: dict[type, object] = {Page: seen, Clock: CLOCK} | {type(each): each for each in given}
 
     def needed(kind: type) -> object:

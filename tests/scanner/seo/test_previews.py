@@ -1,4 +1,4 @@
-"""Titles and descriptions as search engines cut them."""
+"""Previews: titles and descriptions, cut as search engines do."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def test_what_the_page_does_not_say_is_empty() -> None:
     ("image", "shown"),
     [
         ("https://a.test/i.png", "https://a.test/i.png"),
-        ("/i.png", ""),  # networks do not find it
+        ("/i.png", ""),  # social networks do not resolve it
         ("javascript:alert(1)", ""),
         ("data:image/png;base64,AA", ""),
     ],

@@ -1,4 +1,4 @@
-"""An SEO scan of a site on loopback, through the engine's one entry."""
+"""An SEO scan of a site on loopback, through the engine's entry point."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every row was held against axe-core 4.12.1 in Chromium."""
+"""Native roles. Every row was compared with axe-core 4.12.1 in Chromium."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<div role=region><aside data-x>a</aside></div>", None),
         ("<article role=none><aside data-x>a</aside></article>", "complementary"),
         ("<main><header data-x>", None),
-        ("<main><div><header>a</header><p><i><header data-x>", None),  # its surroundings are known from the first
+        ("<main><div><header>a</header><p><i><header data-x>", None),  # surroundings are known from the first header
         ("<main>a</main><footer data-x>", "contentinfo"),
         ("<main role=none><header data-x>", "banner"),
         ("<header data-x>", "banner"),
@@ -83,7 +83,7 @@ def seen(markup: str) -> tuple[AccessibleDocument, LexborNode]:
         ("<table role=none tabindex=0><tr><td data-x>a", "cell"),
         ("<table role=none><tr role=row><td data-x>a", "cell"),
         ("<table><tr><th data-x scope=row>a<td>b", "rowheader"),
-        ("<table><tr><th data-x>a<td>b", "columnheader"),  # a rowheader for axe-core; the same is allowed to both
+        ("<table><tr><th data-x>a<td>b", "columnheader"),  # a rowheader for axe-core; the same is allowed on both
         ("<ul role=none><li data-x>a", "none"),
         ("<ul role=none aria-label=n><li data-x>a", "listitem"),
         ("<ul role='none foo'><li data-x>a", "listitem"),

@@ -1,7 +1,8 @@
-"""Every row was held against axe-core 4.12.1 in Chromium. Where the verdicts differ, ours is the milder one:
+"""ARIA checks. Every row was compared with axe-core 4.12.1 in Chromium.
 
-warnings of the rules that only warn, custom elements, bindings of frameworks, what a style sheet may hide, references
-on pages with scripts, and what axe-core asks a person to look at although it is most often right.
+Where the verdicts differ, ours is the milder one: warnings of the rules that only warn, custom elements, bindings of
+frameworks, elements that a style sheet may hide, references on pages with scripts, and elements that axe-core asks a
+person to look at although they are mostly right.
 """
 
 from __future__ import annotations
@@ -19,9 +20,9 @@ from tests.scanner.cast import VERDICTS, body, document, message, page, verdict
 # By rule: markup, and the verdict; "review" is a warning without weight.
 CASES: dict[str, list[tuple[str, str]]] = {
     "aria-prohibited-attr": [
-        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as axe-core, which reads no role of DPUB-ARIA here
+        ("<div role=doc-tip aria-label=x></div>", "fail"),  # as axe-core, which reads no DPUB-ARIA role here
         ("<div aria-label=x></div>", "fail"),
-        ("<div aria-label=x>text</div>", "review"),  # some screen readers say it
+        ("<div aria-label=x>text</div>", "review"),  # some screen readers announce it
         ("<div aria-label=x><img alt=foo src=a></div>", "review"),
         ("<div aria-label=x><img alt='' src=a></div>", "fail"),
         ("<div aria-label=' '></div>", "pass"),
@@ -64,7 +65,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
     "aria-text": [
         ("<p role=text>a <a href=/>b</a></p>", "fail"),
         ("<p role=text>a</p>", "pass"),
-        ("<p role=text>a <b tabindex=0>b</b></p>", "pass"),  # no widget
+        ("<p role=text>a <b tabindex=0>b</b></p>", "pass"),  # not a widget
         ("<p role=text><button tabindex=-1>b</button></p>", "fail"),
         ("<p role=text><button disabled>b</button></p>", "pass"),
         ("<p role='text foo'><button>b</button></p>", "n/a"),
@@ -103,13 +104,13 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a aria-hidden=true href=/>x</a>", "warn"),
         ("<p aria-hidden=true><i aria-hidden=true><a href=/>x</a></i>", "warn"),
         ("<p aria-hidden=TRUE><a href=/>x</a>", "n/a"),
-        ("<dialog open>q</dialog><p aria-hidden=true><a href=/>x</a>", "pass"),  # a dialog may lie over it
+        ("<dialog open>q</dialog><p aria-hidden=true><a href=/>x</a>", "pass"),  # a dialog may cover it
         ("<p aria-hidden=true><iframe src=a></iframe>", "pass"),
         ("<p aria-hidden=true><i inert><a href=/>x</a></i>", "pass"),
         ("<p aria-hidden=true style='visibility:hidden'><a href=/>x</a>", "pass"),
         ("<p aria-hidden=true><map name=a><area href=/></map>", "warn"),
         ("<div aria-hidden=true><div contenteditable>a</div></div>", "pass"),
-        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # may send the focus back
+        ("<p aria-hidden=true><b onfocus='x()' tabindex=0>", "pass"),  # may move the focus away
         ("<p aria-hidden=true style='display:none'><a href=/>x</a>", "pass"),
         ("<div aria-hidden=true><details>a</details></div>", "warn"),
         ("<div role=dialog>q</div><p aria-hidden=true><a href=/>x</a>", "pass"),
@@ -117,7 +118,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<div role=dialog></div><p aria-hidden=true><a href=/>x</a>", "pass"),
         ("<div aria-modal=true>q</div><p aria-hidden=true><input></p>", "pass"),
         ("<p>x", "n/a"),
-        ("<p aria-hidden=true class=modal><a href=/>x</a>", "pass"),  # a style sheet hides it
+        ("<p aria-hidden=true class=modal><a href=/>x</a>", "pass"),  # a style sheet may hide it
         ("<div class=modal role=dialog></div><p aria-hidden=true><a href=/>x</a>", "warn"),
         ("<p aria-hidden=true><a>x</a>", "pass"),
         ("<p aria-hidden=true><input type=hidden>", "pass"),
@@ -154,7 +155,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p id=a><p id=a><b aria-details=a>", "review"),
         ("<p id=a><p id=a><b aria-details='a b'>", "review"),
         ("<b hidden aria-labelledby=a></b><p id=a><p id=a>", "review"),
-        ("<a href='#a'>x</a><p id=a><p id=a>", "n/a"),  # nor does a link count
+        ("<a href='#a'>x</a><p id=a><p id=a>", "n/a"),  # a link's fragment does not count, either
         ("<p id=a><p id=A><b aria-labelledby=a>", "pass"),
         ("<p>x", "n/a"),
         ("<label for=a>x</label><input id=a>", "pass"),
@@ -184,9 +185,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<article><header role=none tabindex=0></header></article>", "n/a"),
         ("<td role=none>", "n/a"),
         ("<p>x", "n/a"),
-        ("<button role=none disabled>a</button>", "pass"),  # takes no focus
+        ("<button role=none disabled>a</button>", "pass"),  # not focusable
         ("<fieldset disabled><button role=none>a</button></fieldset>", "pass"),
-        ("<video controls role=none></video>", "pass"),  # takes none for axe-core
+        ("<video controls role=none></video>", "pass"),  # not focusable for axe-core
         ("<ul role=none class=modal tabindex=0></ul>", "warn"),
     ],
     "aria-deprecated-role": [
@@ -219,7 +220,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<my-a role=foo>", "warn"),  # a custom element may set its role itself
         ("<p :role=r role=foo>", "warn"),
         ("<p class=modal role=foo>", "warn"),
-        ("<p role=generic>", "fail"),  # no role for authors, as axe-core
+        ("<p role=generic>", "fail"),  # not a role for authors, as axe-core
         ("<svg><g role=foo></g></svg>", "fail"),
     ],
     "aria-required-attr": [
@@ -278,7 +279,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=listitem>a", "warn"),
         ("<table><tr role=row><td>a</table>", "pass"),
         ("<div role=tablist><my-a><div role=tab>a</div></my-a></div>", "pass"),
-        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # the same
+        ("<my-a><div role=tab>a</div></my-a>", "pass"),  # as above
         ("<div role=none><div role=none><div role=tab>a</div></div></div>", "warn"),
         ("<select><option role=option>a</select>", "warn"),
         ("<div role=tab class=modal>", "pass"),
@@ -349,7 +350,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input type=checkbox aria-checked=true>", "pass"),
         ("<a aria-expanded=true>a</a>", "fail"),
         ("<a href=/ aria-expanded=true>a</a>", "pass"),
-        ("<div aria-required=false>", "pass"),  # says nothing
+        ("<div aria-required=false>", "pass"),  # has no effect
         ("<div aria-required=true>", "fail"),
         ("<div contenteditable aria-multiline=false>", "pass"),
         ("<div contenteditable aria-multiline=true>", "fail"),
@@ -360,7 +361,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<br aria-hidden=false>", "pass"),
         ("<wbr aria-hidden=true>", "n/a"),
         ("<wbr role=none aria-label=x>", "pass"),
-        ("<div role=doc-endnote aria-level=1>", "fail"),  # the same
+        ("<div role=doc-endnote aria-level=1>", "fail"),  # as above
         ("<div role='button foo' aria-pressed=true>", "fail"),
         ("<p>x", "n/a"),
         ("<div aria-foo=1>", "pass"),
@@ -405,7 +406,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<p aria-description=x>", "pass"),
         ("<p aria-role=x hidden>", "n/a"),
         ("<my-a aria-foo=x>", "fail"),
-        ("<p aria-label.bind=x>", "warn"),  # a framework's word
+        ("<p aria-label.bind=x>", "warn"),  # the binding of a framework
         ("<p aria-label$=x>", "warn"),
         ("<p aria-label$=x aria-lable=x>", "fail"),
         ("<p class=d-none aria-lable=x>", "warn"),
@@ -463,7 +464,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<input aria-invalid=true aria-errormessage=e aria-describedby=e><p id=e hidden>no", "fail"),
         ("<button aria-expanded=''>a</button>", "review"),
         ("<button aria-controls=x>a</button>", "fail"),
-        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # what pops up is often made when it does
+        ("<button aria-haspopup=true aria-controls=x>a</button>", "pass"),  # often created when it opens
         ("<button aria-haspopup=true aria-controls=x>a</button><p id=x>", "pass"),
         ("<button aria-haspopup aria-controls=x>a</button>", "pass"),
         ("<button aria-expanded=false aria-controls=x>a</button>", "pass"),
@@ -492,8 +493,8 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<button aria-expanded=yes>a</button>", "fail"),
         ("<button aria-expanded='{{open}}'>a</button>", "warn"),
         ("<button aria-expanded=yes :aria-expanded=open>a</button>", "warn"),
-        ("<script src=a></script><button aria-controls=x>a</button>", "warn"),  # a script may make what it controls
-        ("<script type=application/json>{}</script><button aria-controls=x>a</button>", "fail"),  # data runs nothing
+        ("<script src=a></script><button aria-controls=x>a</button>", "warn"),  # a script may create #x
+        ("<script type=application/json>{}</script><button aria-controls=x>a</button>", "fail"),  # data does not run
         ("<script src=a></script><button aria-controls=x aria-pressed=yes>a</button>", "fail"),
         ("<button aria-selected=false aria-controls=x>a</button>", "pass"),
         ("<div role=row aria-setsize=" + "1" * 5_000 + ">", "pass"),

@@ -8,7 +8,7 @@ from scanner.findings import Fail, Finding, Warn
 from tests.scanner.cast import body, document, page, verdict
 
 NAME = "<p id=n>Name</p><p id=h hidden>Name</p><p id=e></p>"
-# What names a field: in its start tag, as {}.
+# Attributes that name a field: {} in its start tag.
 BY_AUTHOR = [
     ("", "fail"),
     ("aria-label=Name", "pass"),
@@ -52,7 +52,7 @@ BY_LABEL = [
     ("<label for=f aria-labelledby=n></label>{}", "fail"),  # a label is read by its own text
     ("<label for=f title=Name></label>{}", "pass"),
     ("<label><span><b>Name</b></span> <span>{}</span></label>", "pass"),
-    ("<label><input aria-label=Other value=5>{}</label>", "pass"),  # the other control is a part of the label
+    ("<label><input aria-label=Other value=5>{}</label>", "pass"),  # the other control is part of the label
     ("<label><select aria-hidden=true><option>5</select>{}</label>", "fail"),
     ("<div>Name</div>{}", "fail"),
     ("<fieldset><legend>Name</legend>{}</fieldset>", "fail"),
@@ -201,7 +201,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
             ("section-red billing work tel-national", "pass"),
             ("home tel", "pass"),
             ("mobile email", "pass"),
-            ("work name", "fail"),  # no field for contacts
+            ("work name", "fail"),  # `work` is only allowed before a contact field
             ("tel home", "fail"),
             ("home", "fail"),
             ("name email", "fail"),
@@ -222,7 +222,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<label>A <input></label>", "pass"),
         ("<label for=f>A</label><label for=f>B</label><input id=f>", "warn"),
         ("<label for=f>A</label><label>B <input id=f></label>", "warn"),
-        ("<label for=f>A <input id=f></label>", "pass"),  # the same one
+        ("<label for=f>A <input id=f></label>", "pass"),  # one label, associated in two ways
         ("<label for=f>A</label><label for=f hidden>B</label><input id=f>", "pass"),
         ("<label for=f>A</label><label for=f aria-hidden=true>B</label><input id=f>", "warn"),
         ("<label for=f id=l>A</label><label for=f aria-hidden=true>B</label><input id=f aria-labelledby=l>", "pass"),
@@ -262,7 +262,7 @@ BY_ROLE = [
 for _rule, _field in NATIVE:
     CASES[_rule] += [(NAME + around.format(_field.format("")), expected) for around, expected in BY_LABEL]
 CASES["label"] += [
-    # A field's own value is no name of it, wherever it stands.
+    # A field's own value does not name it, even if aria-labelledby refers to it.
     ("<div id=l><input value=Ada aria-labelledby=l></div>", "fail"),
     ("<div id=l><textarea aria-labelledby=l>Ada</textarea></div>", "fail"),
     ("<div id=l>Name <input value=Ada aria-labelledby=l></div>", "pass"),

@@ -68,14 +68,14 @@ SKIP = [
     (f"<a {AWAY} href=#%C3%BC>To content</a><main id=ü>a</main>", "pass"),
     (f"<a {AWAY} href=/#m>To content</a><main id=m>a</main>", "pass"),
     (f"<a {AWAY} href=/#gone>To content</a>", "warn"),
-    (f"<a href=/>Home</a><a {AWAY} href=#gone>To content</a>", "n/a"),  # not before the first link elsewhere
+    (f"<a href=/>Home</a><a {AWAY} href=#gone>To content</a>", "n/a"),  # not before the first link to another page
     (f"<a href='javascript:go()'>Go</a><a {AWAY} href=#gone>To content</a>", "warn"),
     (f"<a href=#>Top</a><a {AWAY} href=#gone>To content</a>", "n/a"),
     (f"<a href=#!/a>A</a><a {AWAY} href=#gone>To content</a>", "n/a"),
     (f"<a {AWAY} href=#!/gone>To content</a>", "n/a"),
     (f"<a {AWAY} href=#gone hidden>To content</a>", "n/a"),
     (f"<a {AWAY} href='/shop/shoes#gone'>To content</a>", "n/a"),
-    ("<a href=#menu>Menu</a>", "n/a"),  # scripts open it, perhaps
+    ("<a href=#menu>Menu</a>", "n/a"),  # scripts may open the menu
     (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#gone>To content</a>", "warn"),
     (f"<style>b, a.go{{{OUTSIDE}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
     (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
@@ -85,7 +85,7 @@ SKIP = [
     (f"<style>@media print{{.go{{{OUTSIDE}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
     (f"<style>.menu .go{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
 ]
-# Where axe-core knows from style sheets that the link is in sight, or that its target is not, and we do not.
+# Cases in which axe-core knows from style sheets that the link is visible or its target is not, and our check does not.
 SKIP_BY_LOOKS = [
     ("<a class=skip-link href=#gone>Zum Inhalt</a>", "warn"),
     ("<ul class=skip-links><li><a href=#gone>Zum Inhalt</a></ul>", "warn"),
@@ -111,8 +111,8 @@ NESTED = [
     ("<div role=button><input hidden></div>", "pass"),
     ("<div role=button><input class=d-none></div>", "pass"),
     ("<div role=button><a href=/ aria-hidden=true tabindex=-1>a</a></div>", "warn"),
-    ("<div role=button><span tabindex=0>a</span></div>", "pass"),  # no widget
-    ("<div role=button><span role=link>a</span></div>", "pass"),  # takes no focus
+    ("<div role=button><span tabindex=0>a</span></div>", "pass"),  # not a widget
+    ("<div role=button><span role=link>a</span></div>", "pass"),  # not focusable
     ("<div role=button><span role=link tabindex=0>a</span></div>", "warn"),
     ("<div role=button><span role=link tabindex=-1>a</span></div>", "warn"),
     ("<div role=button><select><option>a</select></div>", "warn"),
@@ -124,7 +124,7 @@ NESTED = [
     ("<svg role=img><a href=/><text>a</text></a></svg>", "warn"),
     ("<div role=img><button>a</button></div>", "warn"),
     ("<a href=/><img src=a alt=a></a>", "pass"),
-    ("<a href=/ role=link><button>a</button></a>", "pass"),  # a link may hold something
+    ("<a href=/ role=link><button>a</button></a>", "pass"),  # a link may contain controls
     ("<label><input> a</label>", "n/a"),
     ("<div role='shiny button'><a href=/>a</a></div>", "n/a"),
     ("<div role=button hidden><a href=/>a</a></div>", "n/a"),

@@ -7,7 +7,7 @@ from scanner.accessibility.document import AccessibleDocument
 from scanner.findings import Fail, Finding, Warn
 from tests.scanner.cast import VERDICTS, body, document, page, verdict
 
-# What is named by its content, in any of these elements: {} is that content.
+# Content that names its element: {} in the templates below.
 BY_CONTENT = [
     ("Home", "pass"),
     ("", "fail"),
@@ -21,13 +21,13 @@ BY_CONTENT = [
     ("<span style='visibility:hidden'><b style='visibility:visible'>Home</b></span>", "fail"),  # as axe-core
     ("<noscript>Home</noscript>", "fail"),
     ("<template>Home</template>", "fail"),
-    ("<i class='fa fa-home'></i>", "fail"),  # what a style sheet adds is not known, as for axe-core
+    ("<i class='fa fa-home'></i>", "fail"),  # generated content of style sheets is not known, as in axe-core
     ("<span class=visually-hidden>Home</span>", "pass"),
     ("<img src=a alt=Home>", "pass"),
     ("<img src=a alt=''>", "fail"),
     ("<img src=a>", "fail"),
     ("<img src=a title=Home>", "pass"),
-    ("<img src=a alt='' title=Home>", "fail"),  # a decoration has no name
+    ("<img src=a alt='' title=Home>", "fail"),  # a decorative image has no name
     ("<img src=a role=none alt=Home>", "fail"),
     ("<img src=a aria-label=Home>", "pass"),
     ("<img src=a alt=Home aria-hidden=true>", "fail"),
@@ -45,18 +45,18 @@ BY_CONTENT = [
     ("<span title=Home role=none></span>", "fail"),
     ("<span role=progressbar>50 %</span>", "fail"),
     ("<br>", "fail"),
-    ("<sl-icon></sl-icon>", "warn"),  # what a custom element shows is its own business
+    ("<sl-icon></sl-icon>", "warn"),  # the content of a custom element is not known
     ("<span x-text=name></span>", "warn"),
     ("<span data-i18n=home></span>", "warn"),
 ]
 NAME = "<p id=n>Home</p><p id=h hidden>Home</p><p id=e></p>"
-# The attributes that name: in the start tag.
+# Attributes that name an element, in its start tag.
 BY_AUTHOR = [
     ("", "fail"),
     ("aria-label=Home", "pass"),
     ("aria-label=' '", "fail"),
     ("aria-labelledby=n", "pass"),
-    ("aria-labelledby=h", "pass"),  # hidden, and read all the same
+    ("aria-labelledby=h", "pass"),  # hidden, but still read
     ("aria-labelledby='gone n'", "pass"),
     ("aria-labelledby=gone", "fail"),
     ("aria-labelledby=e", "fail"),
@@ -93,7 +93,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<a>Home</a>", "n/a"),
         ("<a name=top></a>", "n/a"),
         ("<a href></a>", "fail"),
-        ("<a href=/ role=none></a>", "fail"),  # it is focusable, so the role does not hold
+        ("<a href=/ role=none></a>", "fail"),  # it is focusable, so role none is ignored
         ("<a href=/ role=button></a>", "fail"),
         ("<a href=/ role=button>Home</a>", "pass"),
         ("<a href=/ role=tab>Home</a>", "pass"),
@@ -141,7 +141,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<button></button>", "n/a"),
         ("<input type=submit>", "pass"),
         ("<input type=reset>", "pass"),
-        ("<input type=SUBMIT>", "n/a"),  # as axe-core's selector
+        ("<input type=SUBMIT>", "n/a"),  # as axe-core's selector, which is case-sensitive
         ("<input type=submit value=''>", "fail"),
         ("<input type=reset value=' '>", "fail"),
         ("<input type=button>", "fail"),
@@ -161,9 +161,9 @@ CASES: dict[str, list[tuple[str, str]]] = {
     ],
     "summary-name": [
         ("<summary></summary>", "n/a"),  # not in a details
-        ("<details>Text</details>", "n/a"),  # browsers write one
+        ("<details>Text</details>", "n/a"),  # browsers add a summary
         ("<details><div><summary></summary></div></details>", "n/a"),
-        ("<details><summary></summary></details>", "fail"),  # a closed one is heard, too
+        ("<details><summary></summary></details>", "fail"),  # screen readers read a closed one, too
         ("<details open><summary>More</summary><summary></summary></details>", "pass"),
         ("<details><summary role=none></summary></details>", "fail"),
     ],
@@ -198,7 +198,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<table><tr><th>Size<tr><td>1</table>", "pass"),
         ("<table><tr><th><tr><td>1</table>", "fail"),
         ("<table><tr><td><th>Size</table>", "pass"),
-        ("<table><tr><th aria-label=Size></table>", "fail"),  # as axe-core, which wants to see it
+        ("<table><tr><th aria-label=Size></table>", "fail"),  # as axe-core, which requires visible text
         ("<table><tr><th title=Size></table>", "fail"),
         ("<table><tr><th><span class=sr-only>Size</span></table>", "pass"),
         ("<table><tr><th><input type=checkbox aria-label='Choose all'></table>", "pass"),
@@ -215,7 +215,7 @@ CASES: dict[str, list[tuple[str, str]]] = {
         ("<li role=menuitem></li>", "fail"),
         ("<li role=menuitem><a href=/>Home</a></li>", "pass"),
         ("<a role=button></a>", "fail"),
-        ("<a href=/ role=button></a>", "n/a"),  # another rule's business
+        ("<a href=/ role=button></a>", "n/a"),  # judged by another rule
         ("<button role=link></button>", "n/a"),
         ("<img role=button>", "n/a"),
         ("<input type=checkbox role=button>", "n/a"),
@@ -266,7 +266,7 @@ def test_names(rule: str, markup: str, expected: str) -> None:
 
 
 def test_the_headers_of_a_layout_are_none() -> None:
-    """In axe-core since 4.11, too."""
+    """Headers of a layout table are not judged; axe-core does the same since 4.11."""
     assert verdict(judged("empty-table-header", "<table role=none><tr><th><tr><td>1</table>")) == "n/a"
 
 

@@ -29,14 +29,14 @@ LISTS = [
     ("<ul><li role=presentation>a</ul>", "fail"),
     ("<ul><li role=none>a</ul>", "fail"),
     ("<ul><li role=menuitem>a</ul>", "fail"),
-    ("<ul><li role=doc-endnote>a</ul>", "pass"),  # leaves the item an item
+    ("<ul><li role=doc-endnote>a</ul>", "pass"),  # a DPUB-ARIA role keeps the list item
     ("<ul><li role=shiny>a</ul>", "pass"),
     ("<ul role=menu><li role=menuitem>a</ul>", "n/a"),
     ("<ul role=list><p>a</ul>", "n/a"),
     ("<ul role><p>a</ul>", "fail"),
     ("<ul hidden><p>a</ul>", "n/a"),
     ("<ul class=dropdown><p>a</ul>", "warn"),
-    ("<ul><my-item>a</my-item></ul>", "warn"),  # may give itself a role
+    ("<ul><my-item>a</my-item></ul>", "warn"),  # may set its role itself
     ("<ul>{{#each items}}<li>a</li>{{/each}}</ul>", "warn"),
     ("<ul>{% for each in items %}<p>a</p></ul>", "fail"),
     ("<menu><p>a</menu>", "n/a"),
@@ -61,7 +61,7 @@ LIST_ITEMS = [
     ("<li role>a", "fail"),
     ("<li hidden>a", "n/a"),
     ("<li class=submenu>a", "warn"),
-    ("<my-list><li>a</my-list>", "warn"),  # may stand in a list of its shadow tree
+    ("<my-list><li>a</my-list>", "warn"),  # may contain a list in its shadow tree
     ("<table role=presentation><tr><td><li>a</table>", "pass"),
     ("<table><tr><td><li>a</table>", "fail"),
 ]
@@ -95,7 +95,7 @@ DESCRIPTION_LISTS = [
     ("<dl><dd>a</dl>", "fail"),
     ("<dl><dd>a<dt>b</dl>", "fail"),
     ("<dl><dd>a<dt>b<dd>c</dl>", "pass"),
-    ("<dl><div><dt>a</div></dl>", "pass"),  # the order in a group is not looked at
+    ("<dl><div><dt>a</div></dl>", "pass"),  # the order inside a group is not judged
     ("<dl><div><dt>a<dd>b</dd><p>c</div></dl>", "fail"),
     ("<dl><div><div><dt>a<dd>b</div></div></dl>", "fail"),
     ("<dl><p>c</p><dt>a<dd>b</dl>", "fail"),
@@ -120,7 +120,7 @@ HEADERS = [
     (TABLE.format("<td headers=h1>1<td headers='h1  h2'>2"), "pass"),
     (TABLE.format("<td headers=gone>1"), "fail"),
     (TABLE.format("<td headers='h1 gone'>1"), "fail"),
-    (TABLE.format("<td id=d>1<td headers=d>2"), "fail"),  # no header
+    (TABLE.format("<td id=d>1<td headers=d>2"), "fail"),  # not a header cell
     (TABLE.format("<td id=d role=rowheader>1<td headers=d>2"), "pass"),
     (TABLE.format("<th id=d role=cell>1<td headers=d>2"), "fail"),
     (TABLE.format("<th id=d role=shiny>1<td headers=d>2"), "pass"),
@@ -139,7 +139,7 @@ HEADERS = [
     ("<table role=none tabindex=0><tr><td headers=gone>1</table>", "fail"),
     ("<table role=grid><tr><th id=a>A<td headers=a>1</table>", "pass"),
     ("<table role=list><tr><td headers=gone>1</table>", "n/a"),
-    ("<table><tr role=none><th id=a>A<td headers=a>1</table>", "fail"),  # so the header is none
+    ("<table><tr role=none><th id=a>A<td headers=a>1</table>", "fail"),  # no row, so no header cell
     ("<table hidden><tr><td headers=gone>1</table>", "n/a"),
     ("<div role=table><p headers=gone>1</div>", "n/a"),
 ]
@@ -174,13 +174,13 @@ CAPTIONS = [
     ("<table summary=''><caption></caption></table>", "pass"),
     ("<table summary=' '><caption> </caption></table>", "pass"),
     ("<table summary=Sales><caption>Sales <img src=a alt=chart></caption></table>", "pass"),
-    ("<table summary=Sales><caption hidden>Sales</caption></table>", "pass"),  # heard once; axe-core fails it
+    ("<table summary=Sales><caption hidden>Sales</caption></table>", "pass"),  # announced once; axe-core fails it
     ("<table class=modal summary=Sales><caption>Sales</caption></table>", "warn"),
     ("<table hidden summary=Sales><caption>Sales</caption></table>", "n/a"),
 ]
 DATA = [
     ("<p>None", "n/a"),
-    ("<table><tr><td>A<td>B</table>", "n/a"),  # a layout
+    ("<table><tr><td>A<td>B</table>", "n/a"),  # a layout table
     ("<table role=none><tr><th>A</table>", "n/a"),
     ("<table datatable=0><tr><th>A</table>", "n/a"),
     ("<table><caption>A</caption><tr><td>1</table>", "pass"),
@@ -195,7 +195,7 @@ DATA = [
     ("<table><tr><th>A</table>", "warn"),
     ("<table><tr><th>A<th>B</table>", "warn"),
     ("<table><tr><th>A<th>B<tr><td>1</table>", "warn"),
-    ("<table><tr><th>A<th><tr><td>1</table>", "pass"),  # an empty header says nothing
+    ("<table><tr><th>A<th><tr><td>1</table>", "pass"),  # an empty header is not judged
     ("<table><tr><th>A<th>B<tr><td colspan=2>1</table>", "pass"),
     ("<table><tr><th colspan=2>A<tr><td>1<td>2</table>", "pass"),
     ("<table><tr><th rowspan=2>A<th>B<tr><th>C<tr><td>1<td>2</table>", "pass"),
@@ -223,7 +223,7 @@ ORDER = [
     ("<p>None", "n/a"),
     ("<h1>a</h1><h2>b</h2><h3>c</h3><h2>d</h2>", "pass"),
     ("<h1>a</h1><h3>b</h3>", "warn"),
-    ("<h3>a</h3><h4>b</h4><h2>c</h2>", "pass"),  # the first may be any
+    ("<h3>a</h3><h4>b</h4><h2>c</h2>", "pass"),  # the first heading may have any level
     ("<h1>a</h1><h2>b</h2><h4>c</h4>", "warn"),
     ("<h1>a</h1><h2 hidden>b</h2><h3>c</h3>", "warn"),
     ("<h1>a</h1><h2 class=d-none>b</h2><h3>c</h3>", "pass"),
@@ -233,7 +233,7 @@ ORDER = [
     ("<h1>a</h1><h2 role=tab>b</h2><h3>c</h3>", "warn"),
     ("<h1>a</h1><div role=heading aria-level=2>b</div><h3>c</h3>", "pass"),
     ("<h1>a</h1><div role=heading aria-level=3>b</div>", "warn"),
-    ("<h1>a</h1><div role=heading>b</div><h3>c</h3>", "pass"),  # the second without a level
+    ("<h1>a</h1><div role=heading>b</div><h3>c</h3>", "pass"),  # the default level is 2
     ("<h1>a</h1><div role=heading aria-level=x>b</div><h3>c</h3>", "pass"),
     ("<h1>a</h1><h2 aria-level=3>b</h2>", "warn"),
     ("<h1>a</h1><h3 aria-level=2>b</h3>", "pass"),
@@ -248,7 +248,7 @@ TOP = [
     ("<h2>a</h2><div role=dialog>b</div>", "pass"),
     ("<h2>a</h2><div role=dialog hidden>b</div>", "warn"),
     ("<h2>a</h2><div role=dialog class=modal>b</div>", "warn"),
-    ("<div aria-hidden=true><h1>a</h1></div><div role=dialog class=modal>b</div>", "pass"),  # which has been opened
+    ("<div aria-hidden=true><h1>a</h1></div><div role=dialog class=modal>b</div>", "pass"),  # the dialog is open
     ("<div aria-hidden=true><h1>a</h1></div><p>b", "warn"),
     ("<h1 hidden>a</h1><div role=dialog class=modal>b</div>", "warn"),
     ("<h2>a</h2><dialog>b</dialog>", "warn"),
@@ -262,7 +262,7 @@ TOP = [
     ("<div role=heading aria-level=1>a</div>", "pass"),
     ("<div role=heading>a</div>", "warn"),
     ("<h1></h1>", "pass"),
-    ("<div id=root></div><noscript>Needs scripts</noscript>", "n/a"),  # scripts make the page
+    ("<div id=root></div><noscript>Needs scripts</noscript>", "n/a"),  # scripts build the page
 ]
 BANNERS = [
     ("<p>None", "n/a"),
@@ -293,7 +293,7 @@ CONTENTINFOS = [
     ("<footer>a</footer>", "pass"),
     ("<aside><footer>a</footer></aside>", "n/a"),
     ("<aside><div role=contentinfo>a</div></aside>", "warn"),
-    ("<article><aside><div role=contentinfo>a</div></aside></article>", "pass"),  # that aside is none
+    ("<article><aside><div role=contentinfo>a</div></aside></article>", "pass"),  # this aside is not a landmark
     ("<article><aside title=x><div role=contentinfo>a</div></aside></article>", "warn"),
     ("<div role=main><footer>a</footer></div>", "warn"),
 ]
@@ -340,7 +340,7 @@ MANY_MAINS = [
     ("<main>a</main>", "pass"),
     ("<main>a</main><main>b</main>", "warn"),
     ("<main>a</main><div role=main>b</div>", "warn"),
-    ("<main role=main>a</main>", "pass"),  # one, by both
+    ("<main role=main>a</main>", "pass"),  # one landmark, by tag and by role
     ("<main>a</main><main hidden>b</main>", "pass"),
     ("<main>a</main><main class=d-none>b</main>", "pass"),
     ("<main role=presentation>a</main>", "n/a"),
@@ -429,7 +429,7 @@ REGION = [
     ("<main>a</main><ul role=none><li>b</ul>", "warn"),
     ("<main>a</main><div role=none>b</div>", "warn"),
     ("text", "n/a"),
-    ("text<main>a</main>", "pass"),  # text directly in the body is not looked at
+    ("text<main>a</main>", "pass"),  # text directly in the body is not judged
     ("<main>a</main><textarea hidden>b</textarea>", "pass"),
     ("<div id=root><img src=spinner></div>", "n/a"),
 ]

@@ -49,7 +49,7 @@ def judged(check: Callable[[AccessibleDocument], Finding], markup: str) -> Findi
         ("<div class=modal><img src=a></div>", "warn"),
         ("<div class=modal><img src=a></div><img src=b>", "fail"),
         ("<picture><source srcset=a.webp><img src=a.jpg></picture>", "fail"),
-        ("<a href=/><img src=a alt=''></a>", "pass"),  # the link's name is another check's business
+        ("<a href=/><img src=a alt=''></a>", "pass"),  # link-name judges the link's name
         ("<svg><image href=a /></svg>", "n/a"),
     ],
 )
@@ -90,7 +90,7 @@ def test_selectors_lead_to_the_element() -> None:
         ("<input type=IMAGE alt=Search>", "pass"),
         ("<input type=image alt=''>", "fail"),
         ("<input type=image>", "fail"),
-        ("<input type=image value=Search>", "fail"),  # no name in every browser
+        ("<input type=image value=Search>", "fail"),  # not a name in every browser
         ("<input type=image title=Search>", "pass"),
         ("<input type=image aria-label=Search>", "pass"),
         ("<label>Search <input type=image></label>", "pass"),
@@ -115,9 +115,9 @@ MAP = "<img usemap=#m alt=Plan {}><map name=m>{}</map>"
         (MAP.format("", "<area href=/n aria-label=North>"), "pass"),
         (MAP.format("", "<area href=/n>"), "fail"),
         (MAP.format("", "<area href=/n alt=''>"), "fail"),
-        (MAP.format("", "<area alt=''>"), "n/a"),  # no link
+        (MAP.format("", "<area alt=''>"), "n/a"),  # not a link
         (MAP.format("hidden", "<area href=/n>"), "fail"),
-        ("<map name=m><area href=/n></map>", "fail"),  # also if no image uses it
+        ("<map name=m><area href=/n></map>", "fail"),  # even if no image uses the map
         (MAP.format("", "<area href=/n aria-hidden=true>"), "fail"),
         ("<area href=/n>", "n/a"),
         (MAP.format("", "<p><area href=/n></p>"), "fail"),
@@ -148,7 +148,7 @@ def test_role_img_alt(markup: str, expected: str) -> None:
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<svg></svg>", "n/a"),  # without a role axe-core says nothing
+        ("<svg></svg>", "n/a"),  # without a role, axe-core does not judge it
         ("<svg role=img></svg>", "fail"),
         ("<svg role=img><title>Chart</title></svg>", "pass"),
         ("<svg role=img><title> </title></svg>", "fail"),
@@ -215,7 +215,7 @@ def test_server_side_image_map(markup: str, expected: str) -> None:
         ("<a href=/><img src=a alt=Home></a>", "pass"),
         ("<a href=/><img src=a alt=Home><span hidden>Home</span></a>", "pass"),
         ("<img src=a alt=Home> Home", "pass"),
-        ("<a><img src=a alt=Home> Home</a>", "pass"),  # no link
+        ("<a><img src=a alt=Home> Home</a>", "pass"),  # not a link
         ("<a href=/><img src=a alt=''> Home</a>", "n/a"),
     ],
 )

@@ -1,4 +1,4 @@
-"""The corpus: pages as people write them, whole and broken, by name."""
+"""The corpus: realistic whole pages, in good and in faulty variants, by name."""
 
 from __future__ import annotations
 
@@ -40,5 +40,5 @@ PAGES: dict[str, str] = {
     for module in MODULES
     for name, markup in module.PAGES.items()
 }
-# What they fetch, by path: its type and its content.
+# Files that the pages load, by path: media type and content.
 FILES: dict[str, tuple[str, bytes]] = media.FILES

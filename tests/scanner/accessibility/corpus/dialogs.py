@@ -1,4 +1,4 @@
-"""What lies over a page: a consent banner, dialogs of both kinds, messages, tips, pop-overs."""
+"""Overlays: a consent banner, modal and other dialogs, messages, tips, pop-overs."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

@@ -1,4 +1,4 @@
-"""Pages in several languages and scripts, and what they say about it."""
+"""Pages in several languages and scripts, with their language attributes."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

@@ -1,4 +1,4 @@
-"""Pages that hide things, pages that are nearly empty, and pages that scripts have yet to build."""
+"""Pages with hidden parts, nearly empty pages, and pages that scripts have not built yet."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages of the last century and of site builders, with what they have left behind."""
+"""Pages of the last century and of site builders, with their leftovers."""
 
 from __future__ import annotations
 

@@ -18,7 +18,7 @@ def _silence(seconds: int) -> bytes:
     return file.getvalue()
 
 
-# What the pages fetch, by path: its type and its content.
+# Files that the pages load, by path: media type and content.
 FILES = {
     "/silence": ("audio/wav", _silence(5)),
     "/drawing": (

@@ -1,4 +1,4 @@
-"""Ways through a site: a mega menu, an application's menu bar, a drawer for phones, a page of links, a start page."""
+"""Navigation: a mega menu, an application's menu bar, a drawer for phones, a page of links, a start page."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

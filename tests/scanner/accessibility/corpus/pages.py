@@ -1,4 +1,4 @@
-"""How the corpus is written: a page as its authors would have it, and what goes wrong with it in practice."""
+"""Builders of the corpus: a page as its authors intended it, and variants with the faults that occur in practice."""
 
 from __future__ import annotations
 
@@ -7,11 +7,11 @@ from collections.abc import Sequence
 Change = tuple[str, str]
 
 
-MANY = 3  # variants, of which there is one more with all their faults
+MANY = 3  # variants; a family with so many gets one more with all faults
 
 
 def family(name: str, page: str, **broken: Sequence[Change]) -> dict[str, str]:
-    """A page and its variants by name; each variant is the page with some of its markup replaced wherever it stands."""
+    """Return a page and its variants by name. Each variant replaces some of the markup everywhere in the page."""
     found = {name: page}
     neglected = page
     for variant, changes in broken.items():
@@ -27,7 +27,7 @@ def family(name: str, page: str, **broken: Sequence[Change]) -> dict[str, str]:
 
 
 def document(title: str, body: str, *, head: str = "", lang: str = "en") -> str:
-    """A page of today with the usual head."""
+    """Return a modern HTML page with the usual head."""
     return f"""<!doctype html>
 <html lang="{lang}">
 <head>

@@ -1,4 +1,4 @@
-"""Pages made from templates of administration panels, whose classes tell the state of the page."""
+"""Pages from templates of administration panels, whose classes describe the state of the page."""
 
 from __future__ import annotations
 

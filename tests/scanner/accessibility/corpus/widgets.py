@@ -1,4 +1,4 @@
-"""Widgets of people's own making: a carousel, lists to choose from, a calendar, a chat, files in a tree, a rating."""
+"""Custom widgets: a carousel, lists to choose from, a calendar, a chat, files in a tree, a rating."""
 
 # ruff: noqa: RUF001  # signs as people write them
 

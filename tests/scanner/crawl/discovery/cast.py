@@ -1,4 +1,4 @@
-"""What the tests of discovery share."""
+"""Shared helpers of the tests of discovery."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def discovered(
     time_limit_s: float = 60.0,
     tell: Callable[[int], None] = lambda _: None,
 ) -> Discovery:
-    """Discover a running site, with the limits that the service would use."""
+    """Run discovery on a running site, with the limits that the service would use."""
     wish = Wish(parse_target(site.url + start, POLICY), frozenset(by), max_pages, include, exclude)
     with Network(POLICY, limits=discovery_limits(max_pages), time_limit_s=time_limit_s + 30) as network:
         return discover(wish, network, tell, time_limit_s)
 
 
 def paths(site: Site, found: Discovery) -> list[str]:
-    """The pages without the site's origin."""
+    """Return the pages' URLs without the site's origin."""
     assert all(each.startswith(site.url) for each in found.pages)
     return [each.removeprefix(site.url) for each in found.pages]

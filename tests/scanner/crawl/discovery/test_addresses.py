@@ -1,4 +1,4 @@
-"""Which addresses are pages of the site, which of them are the same page, and which patterns they match."""
+"""Addresses of pages: which belong to the site, which are the same page, and which patterns they match."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ BASE = "https://www.shop.com/a/b"
         ("../c?x=1#y", "/c?x=1"),
         ("https://www.shop.com", "/"),
         ("HTTPS://WWW.SHOP.COM/C", "/C"),
-        ("http://shop.com/c", "/c"),  # its twins redirect here
+        ("http://shop.com/c", "/c"),  # http and the host without www redirect here
         ("https://shop.com:443/c", "/c"),
         ("//shop.com./c", "/c"),
         ("https://www.shop.com//other.com/c", "//other.com/c"),
@@ -43,7 +43,7 @@ BASE = "https://www.shop.com/a/b"
         ("/c?PHPSESSID=0123456789abcdef", "/c"),
         ("/c?sid=2f9a0e1b7c3d4e5f6a7b", "/c"),
         ("/c?s=shoes", "/c?s=shoes"),
-        ("/story?sid=5", "/story?sid=5"),  # an article's number
+        ("/story?sid=5", "/story?sid=5"),  # the number of an article
         ("/c?session=morning", "/c?session=morning"),
         (" /c\n", "/c"),
         ("https://shop.com.evil.org/c", None),

@@ -1,4 +1,4 @@
-"""What discovery promises to those who audit an ordinary site."""
+"""Discovery of ordinary sites: results and cost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def fetches(site: Site) -> list[str]:
 
 
 def test_a_site_with_a_sitemap_is_listed_with_hardly_any_fetch() -> None:
-    """Every page is fetched once more by its own scan; altogether that may be a tenth more than there are pages."""
+    """Every page is fetched once more by its own scan. Discovery may add a tenth to that."""
     with shop_site(200, with_sitemap=True) as site:
         found = discovered(site, max_pages=1000)
     assert len(found.pages) == 200
@@ -128,7 +128,7 @@ def test_patterns_that_let_nothing_through_are_an_error() -> None:
 
 
 def internet(sites: dict[str, Site]) -> tuple[Names, Wires]:
-    """Names that lead to sites on loopback."""
+    """Return names and wires for hosts that are really sites on loopback."""
     addresses = {host: f"93.184.215.{number}" for number, host in enumerate(sites, 14)}
     assert PUBLIC in addresses.values()
     return Names({host: (address,) for host, address in addresses.items()}), Wires(
@@ -137,7 +137,7 @@ def internet(sites: dict[str, Site]) -> tuple[Names, Wires]:
 
 
 def test_the_host_counts_where_the_start_page_ends() -> None:
-    """Somebody types example.com, which redirects to www; the sitemap still names the old addresses."""
+    """A user types example.com, which redirects to www; the sitemap still lists the old URLs."""
     with Site({"*": Answer.redirect("http://www.shop.com/")}) as bare, Site() as www:
         www.routes["/"] = Answer(
             document(
@@ -204,5 +204,5 @@ def test_pages_are_asked_for_no_faster_than_robots_txt_allows() -> None:
         began = time.monotonic()
         discovered(site, by=["links"], max_pages=9)
     assert len(seen) >= 4
-    # Each may be late, but none comes before its time; the start page does not wait.
+    # A request may be late, but never early. The start page does not wait.
     assert all(at - began >= 0.2 * (number - 1) for number, at in enumerate(seen) if number)

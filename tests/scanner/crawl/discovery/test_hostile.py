@@ -1,4 +1,4 @@
-"""Sites that are made to cost: whatever they send, discovery ends within its bounds and says why."""
+"""Hostile sites: discovery ends within its limits and says why."""
 
 from __future__ import annotations
 
@@ -28,10 +28,10 @@ PEAKS = Path("/proc/self/clear_refs")
 
 @contextmanager
 def bounded(cpu_s: float, memory_bytes: int = 64 * MIB) -> Iterator[None]:
-    """What happens inside may cost so much, the site on the other end of the wire included."""
+    """Assert an upper limit of CPU time and memory for the block, including the site at the other end."""
     gc.collect()
     if PEAKS.exists():
-        PEAKS.write_text("5")  # the peak is from now on
+        PEAKS.write_text("5")  # reset the peak
     began_s, began_bytes = cpu(), resident("VmRSS")
     yield
     spent_s, spent_bytes = cpu() - began_s, resident("VmHWM") - began_bytes
@@ -41,7 +41,7 @@ def bounded(cpu_s: float, memory_bytes: int = 64 * MIB) -> Iterator[None]:
 
 
 def resident(name: str) -> int:
-    """Bytes of this process's memory: now (VmRSS), or at most (VmHWM); 0 where the system is not Linux."""
+    """Return the process's memory in bytes: current (VmRSS) or peak (VmHWM). 0 if the system is not Linux."""
     if not PEAKS.exists():
         return 0
     status = Path("/proc/self/status").read_text()
@@ -54,7 +54,7 @@ def cpu() -> float:
 
 
 def drip(request: Request) -> None:
-    """A byte now and then, until the client is gone."""
+    """Send a byte now and then, until the client is gone."""
     request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Type: text/html\r\n\r\n")
     try:
         while True:
@@ -133,7 +133,7 @@ def test_many_links_to_the_same_pages_are_no_many_addresses(monkeypatch: pytest.
 
 
 def test_addresses_that_are_left_out_take_no_memory() -> None:
-    """Each is 2 KB long and leads in a circle, so that no list ever fills."""
+    """Each address is 2 KB long and leads in a circle, so that no list ever fills."""
     counter = itertools.count()
 
     def page(request: Request) -> Answer:
@@ -251,7 +251,7 @@ def test_ten_megabytes_of_links() -> None:
 
 
 def test_pages_that_cost_the_parser_gigabytes() -> None:
-    """What a paragraph leaves open is opened again in each that follows."""
+    """The parser reopens in each paragraph the elements that the first left open."""
     page = Answer(b"<!doctype html>" + b"<p><b><i><u><s>" * 4_000 + b"<a href=/a>A</a><a href=/b>B</a>")
     with Site({"*": page, "/robots.txt": Answer(status=404)}) as site, bounded(60.0, 256 * MIB):
         found = discovered(site, by=["links"])
@@ -269,7 +269,7 @@ def test_control_characters_never_reach_pages_or_notes() -> None:
 
 
 def test_a_list_of_ten_thousand_costs_little() -> None:
-    """What the largest tier may ask for, from a sitemap with five times as many addresses."""
+    """The most that the largest tier may request, from a sitemap with five times as many addresses."""
     entries = (f"/shop/department-{number % 40}/article-{number}.html" for number in range(50_000))
     with Site({"/": HOME}) as site:
         site.routes["/sitemap.xml"] = Answer(urlset(*(f"{site.url}{each}" for each in entries)), headers=XML)

@@ -1,4 +1,4 @@
-"""Pages that links lead to, and links that lead to none."""
+"""Discovery by links: links to pages, and links that do not lead to pages."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ PAGE = Answer(document("Page"))
 
 
 def linked(*links: str, head: str = "", **routes: Answer) -> Site:
-    """A site whose front page has these links; every other address is a page without any."""
+    """Return a site whose front page has these links. Every other address is a page without links."""
     own = {f"/{each}": answer for each, answer in routes.items()}
     return Site({"/robots.txt": Answer(status=404), "/": Answer(document("Home", links, head)), "*": PAGE, **own})
 
@@ -280,7 +280,7 @@ def test_what_a_calendar_leaves_free_is_for_the_links_behind_it() -> None:
 
 
 def test_articles_that_are_counted_are_no_calendar() -> None:
-    """Whose addresses differ by a number only, and who stand on lists: all of them are pages."""
+    """The addresses differ by a number only. Lists link to them, so all of them are pages, not a calendar."""
     lists = {f"/list?page={each}": [f"/article/{each * 10 + n}" for n in range(10)] for each in range(4)}
     site = linked(*lists)
     site.routes |= {each: Answer(document("List", links)) for each, links in lists.items()}
@@ -289,7 +289,7 @@ def test_articles_that_are_counted_are_no_calendar() -> None:
 
 @pytest.mark.parametrize("permalink", ["/{}", "/2024/05/{}", "/archive/{}.html"])
 def test_older_posts_are_found_however_many_pages_of_them_there_are(permalink: str) -> None:
-    """A chain of pages that each bring new posts is no calendar, though only a number tells them apart."""
+    """A chain of pages that each bring new posts is not a calendar, even if only a number tells them apart."""
     posts = [permalink.format(f"post-{name(each)}") for each in range(250)]
     site = linked("/page/1")
     for number in range(1, 51):

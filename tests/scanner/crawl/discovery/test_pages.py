@@ -1,4 +1,4 @@
-"""The list of pages keeps its promises whatever pages turn out to be."""
+"""The list of pages keeps its invariants, no matter what the pages turn out to be."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that sitemaps name."""
+"""Discovery by sitemaps."""
 
 from __future__ import annotations
 

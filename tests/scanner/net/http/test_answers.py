@@ -1,4 +1,4 @@
-"""Answers that are kept: for the same request only, for as much as was read, never a refusal, never too long."""
+"""Reuse of responses: for the same request only, with as much as was read, never a refusal, and not for long."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def key(url: str = URL, **headers: str) -> Key:
 
 
 def kept(answers: Answers, wish: Wish = ALL_OF_IT, **headers: str) -> Response | None:
-    """What is kept; None where somebody would have to ask."""
+    """Return the kept response. None if the request would have to be sent."""
     try:
         return answers.answer(key(**headers), wish, _nobody, 0.0)
     except LookupError:
@@ -144,7 +144,7 @@ def test_who_waits_too_long_was_not_answered_in_time() -> None:
         assert began.wait(10)
         with pytest.raises(TimedOut):
             answers.answer(key(), ALL_OF_IT, _nobody, 0.01)
-        # The next one does not wait again for who may have been ended.
+        # The next one does not wait again for a request that may have been aborted.
         assert answers.answer(key(), ALL_OF_IT, lambda: Response(URL, 204, Headers()), 0.01).status == 204
         go.set()
         first.result()

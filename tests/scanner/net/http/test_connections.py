@@ -1,4 +1,4 @@
-"""Which connection carries a request, to whom it leads, and how it ends."""
+"""Connections: which one carries a request, to which address it leads, and how it ends."""
 
 from __future__ import annotations
 
@@ -43,7 +43,8 @@ def test_a_request_that_may_not_be_sent_twice_gets_a_connection_of_its_own() -> 
 def test_what_the_probes_of_a_scan_ask_at_once_is_kept_and_nothing_is_thrown_away(
     caplog: pytest.LogCaptureFixture,
 ) -> None:
-    # A page with many links, languages, sitemaps and files: several probes ask its host, each several times at once.
+    # For a page with many links, languages, sitemaps and files, several probes request its host, each several URLs at
+    # once.
     at_once = 24
     together = threading.Barrier(at_once)
 
@@ -162,7 +163,7 @@ def test_cookies_are_forgotten_between_fetches_and_between_chains() -> None:
     assert cookies == [None, None, None, "b=2", None]
 
 
-# Closing
+# Closing connections
 
 
 @pytest.mark.parametrize("certificate", [None, Certificate.VALID])
@@ -242,7 +243,7 @@ def _in_thread(action: Callable[[], object]) -> Iterator[tuple[threading.Thread,
         thread.join(10)
 
 
-# What goes out is what was judged
+# The request that is sent is the one that was judged
 
 
 PIECES = st.sampled_from(
@@ -275,7 +276,7 @@ def test_what_is_dialed_and_sent_is_what_was_judged(echo: Site, text: str) -> No
         assert sent == f"{target.origin.partition('//')[2]} {target.path}"
 
 
-# Whatever comes back
+# Arbitrary responses
 
 
 SCRAPS = st.sampled_from(
@@ -292,7 +293,7 @@ SCRAPS = st.sampled_from(
 
 @pytest.fixture(scope="module")
 def scrambler() -> Iterator[Site]:
-    """A site that sends back the body of a request as the raw answer."""
+    """A site that sends the body of a request back as the raw response."""
 
     def answer(request: Request) -> None:
         request.connection.sendall(request.body)

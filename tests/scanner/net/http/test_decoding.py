@@ -1,4 +1,4 @@
-"""Content codings come off within a limit, whatever is inside."""
+"""Content codings are removed within a limit, for any content."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ each_coding = pytest.mark.parametrize(("name", "encode"), CODINGS.values(), ids=
 
 
 @each_coding
-@settings(deadline=None)  # brotli packs slowly, and machines are shared
+@settings(deadline=None)  # brotli compresses slowly, and machines are shared
 @given(data=st.binary(max_size=2000))
 def test_every_coding_gives_back_what_went_in(name: str, encode: Callable[[bytes], bytes], data: bytes) -> None:
     assert decode(encode(data), name, 2000) == (data, False)
@@ -105,7 +105,7 @@ def test_an_empty_body_needs_no_coding() -> None:
     assert decode(b"", "gzip", MIB) == (b"", False)
 
 
-@settings(deadline=None)  # brotli packs slowly, and machines are shared
+@settings(deadline=None)  # brotli compresses slowly, and machines are shared
 @given(st.binary(max_size=500), st.sampled_from(["gzip", "deflate", "br", "zstd", "gzip, br"]))
 def test_no_bytes_fail_in_another_way(data: bytes, name: str) -> None:
     try:
@@ -127,7 +127,7 @@ def test_a_limit_of_nothing_unpacks_nothing() -> None:
 
 
 def test_a_flood_of_empty_gzip_members_costs_no_time() -> None:
-    # Undone one by one, with a copy of the rest for each, these five megabytes would take most of a minute.
+    # Decoded one by one, with a copy of the rest for each, these five megabytes would take most of a minute.
     begin = time.process_time()
     assert decode(gzip.compress(b"") * 250_000, "gzip", 1000) == (b"", True)
     assert time.process_time() - begin < 5

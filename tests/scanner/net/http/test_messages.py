@@ -1,4 +1,4 @@
-"""HTTP/1 as browsers read it: lenient where they are, strict where they are, and never without a limit."""
+"""HTTP/1 as browsers parse it: as lenient and as strict as they are, and never without a limit."""
 
 from __future__ import annotations
 

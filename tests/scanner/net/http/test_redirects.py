@@ -1,4 +1,4 @@
-"""Redirects: every hop is judged like the first, and carries only what it may."""
+"""Redirects: every hop is judged like the first, and carries only the data that it may."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OTHER = "198.41.0.4"
 
 
 def test_another_origin_is_told_where_it_came_from_and_no_more() -> None:
-    """A redirect away took the whole address along, with whatever stands in its query."""
+    """Regression: a redirect to another origin sent the whole URL in Referer, including its query."""
     with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
         site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
         network.follow(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"})
@@ -171,7 +171,7 @@ def test_a_site_that_redirects_to_itself_until_its_cookie_comes_back() -> None:
 
     with Site({"/": gate}) as site, loopback_network() as network:
         assert [hop.status for hop in network.follow(site.url)] == [302, 200]
-        # The next chain begins without it.
+        # The next chain starts without the cookie.
         assert [hop.status for hop in network.follow(site.url)] == [302, 200]
 
 

@@ -343,7 +343,7 @@ def test_an_alert_has_its_registered_name() -> None:
         b"\x15\x03\x03\x00\x03\x02\x28\x00",
         b"\x16\x03\x03\x00\x04\x0b\x00\x00\x00",  # a Certificate before the hello
         b"\x16\x03\x03\x00\x06\x02\x00\x00\x02\x03\x03",  # a hello of two bytes
-        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff",  # one of 16 MiB
+        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff",  # a hello of 16 MiB
         alert(0, level=1) * (MAX_FLIGHT_BYTES // 7 + 1),
         server_hello(TlsVersion.TLS1_2, 0xC02F, extensions=b"\0\x2b\0")[:-3] + b"\0\x2b\0",
     ],

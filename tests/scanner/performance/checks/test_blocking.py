@@ -129,11 +129,11 @@ def test_third_party_spof(markup: str, expected: str) -> None:
         ("if (x) { document.write(1) }", 0),
         ("function f(){ document.write(1) }", 0),
         ("(function(){document.write(1)})()", 0),
-        ("w.document.write(1)", 0),  # of a window for printing
+        ("w.document.write(1)", 0),  # the document of a window for printing
         ("// document.write(1)\n/*\ndocument.write(1)\n*/", 0),
         ("a = 'x;document.write(1)'", 0),
         ("a = `;document.write(1)`", 0),
-        ("(a)/b;document.write(1)", 0),  # what follows is not known for sure
+        ("(a)/b;document.write(1)", 0),  # the statement's beginning is not certain
         ("mydocument.write(1)", 0),
         ("document.write", 0),
     ],
@@ -151,7 +151,7 @@ def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None
         (body("<script src=/a.js></script>" * 3), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "warn"),
         (body("<script type=module>document.write(1)</script>"), (), "pass"),
         (body("<script type=text/template>document.write(1)</script>"), (), "pass"),
-        (body("<script defer>document.write(1)</script>"), (), "warn"),  # without a source it means nothing
+        (body("<script defer>document.write(1)</script>"), (), "warn"),  # defer has no effect without src
         (body("<script src=/a.js></script>"), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "warn"),
         (body("<script src=/a.js async></script>"), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "pass"),
         (body("<script src=/a.js></script>"), (), "pass"),

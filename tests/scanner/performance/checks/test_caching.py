@@ -40,7 +40,7 @@ def files(*items: Resource) -> StaticFiles:
         ((file("public"),), "warn"),
         ((file("no-cache"),), "pass"),
         ((file("no-store"),), "pass"),
-        ((resource("u", Kind.SCRIPT, b"a", ("Expires", "0")),), "n/a"),  # not of the site: no host
+        ((resource("u", Kind.SCRIPT, b"a", ("Expires", "0")),), "n/a"),  # not on the site: the URL has no host
         ((resource(f"{HERE}/a", Kind.SCRIPT, b"a", ("Expires", "0")),), "pass"),
         ((file(None, "https://static.example.com/a.js"),), "warn"),  # the same site
         ((file(None, f"{OTHER}/a.js"),), "n/a"),
@@ -56,7 +56,7 @@ def test_cache_missing(items: tuple[Resource, ...], expected: str) -> None:
 
 
 def sized(waste: int) -> int:
-    """The size of which a file for an hour is expected to waste so much."""
+    """Return the size of a file cached for an hour that is expected to waste this many bytes."""
     return round(waste / (1 - hit_probability(3600)))
 
 
@@ -69,7 +69,7 @@ def sized(waste: int) -> int:
         ((file("max-age=3600", size=sized(128 * KIB) + 1),), "fail"),
         ((file("max-age=2592000", size=10_000_000),), "pass"),
         ((file("max-age=2591999", size=10_000_000),), "fail"),
-        ((file(None, size=10_000_000),), "n/a"),  # cache-missing speaks of it
+        ((file(None, size=10_000_000),), "n/a"),  # cache-missing reports it
         ((file("max-age=0", size=10_000_000),), "n/a"),
         ((file("no-cache", size=10_000_000),), "n/a"),
         ((file("max-age=60, must-revalidate", size=10_000_000),), "n/a"),
@@ -105,7 +105,7 @@ def test_lifetimes_of_other_sites_are_told() -> None:
         ((file(None, HASHED),), "warn"),
         ((file(None, f"{HERE}/app.js"),), "n/a"),
         ((file(None, f"{OTHER}/app.3f2a91bc.js"),), "n/a"),
-        ((file(None, f"{HERE}/photo-3f2a91bc.jpg", Kind.IMAGE),), "n/a"),  # perhaps a number of a database
+        ((file(None, f"{HERE}/photo-3f2a91bc.jpg", Kind.IMAGE),), "n/a"),  # perhaps the number of a database record
         ((file(None, f"{HERE}/app.js?v=3f2a91bc"),), "n/a"),
     ],
 )
@@ -130,6 +130,6 @@ def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
 
 
 def test_files_that_were_asked_for_with_a_key_may_be_private() -> None:
-    """They were told to be for everybody, because whoever scanned could see them."""
+    """Regression: such files were reported as public, because the scan with credentials could see them."""
     keyed = replace(page(), is_keyed=True)
     assert verdict(checks.private_static(keyed, files(file("private, max-age=60")))) == "n/a"

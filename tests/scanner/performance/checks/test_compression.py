@@ -23,7 +23,7 @@ KIB = 1024
 
 
 def that_saves(saving: int) -> bytes:
-    """A body of which gzip saves exactly so many bytes."""
+    """Return a body of which gzip saves exactly this many bytes."""
     body = random.Random(1).randbytes(2_000) + b" " * saving
     while gzip_saving(body) < saving:
         body += b" "
@@ -51,7 +51,7 @@ def test_the_limits_of_the_saving(saving: int, expected: str) -> None:
         (page("<p>" + "a" * 1_396), "pass"),
         (page("<p>" + "a" * 1_397), "fail"),
         (page("<p>" + "a" * 1_397, ("Content-Encoding", "identity")), "fail"),
-        (page("<p>" + "a" * 1_397, ("Content-Encoding", "UTF-8")), "fail"),  # no coding that browsers know
+        (page("<p>" + "a" * 1_397, ("Content-Encoding", "UTF-8")), "fail"),  # not a coding that browsers know
         (page("<p>" + "a" * 9_000, GZIP), "pass"),
         (page("<p>" + "a" * 9_000, ZSTD), "pass"),
         (page("<p>" + "a" * 9_000, ("Content-Encoding", "dcb")), "pass"),  # Brotli with a dictionary
@@ -107,10 +107,10 @@ def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
         (page("<p>Text", BR), (), "pass"),
         (page("<p>Text", ZSTD), (), "pass"),
         (page("<p>Text", GZIP), (resource("https://static.example.com/a.js", Kind.SCRIPT, b"a", BR),), "pass"),
-        (page("<p>Text", GZIP), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # another's server
+        (page("<p>Text", GZIP), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # a third party's server
         (page("<p>Text"), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", GZIP),), "n/a"),
         (page("<p>Text"), (), "n/a"),
-        (page("<p>Text", GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers ask for it over https only
+        (page("<p>Text", GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
     ],
 )
 def test_modern_encoding(seen: Page, items: tuple[Resource, ...], expected: str) -> None:
@@ -125,7 +125,7 @@ PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageForm
     [
         (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_950, picture=PNG), "warn"),
         (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=2_023, picture=PNG), "warn"),
-        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_900, picture=PNG), "pass"),  # it did some good
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_900, picture=PNG), "pass"),  # it saved something
         (resource("u", Kind.IMAGE, b"a" * 2_000, wire=2_000, picture=PNG), "pass"),
         (resource("u", Kind.IMAGE, b"a" * 2_000, ("Content-Encoding", "identity"), picture=PNG), "pass"),
         (resource("u", Kind.IMAGE, b"a" * 1_399, GZIP, picture=PNG), "n/a"),  # one packet either way
@@ -155,9 +155,9 @@ def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
         (Kind.STYLESHEET, b"a{b:c;" + b" " * 2_047 + b"}", None, "pass"),
         (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_499, None, "warn"),  # 10 % of 100 kB
         (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_600, None, "pass"),
-        (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;", 2_047, "pass"),  # compressed it is hardly anything
-        (Kind.SCRIPT, b"/*! " + b"license " * 2_000 + b"*/a=1;", None, "pass"),  # has to stay
-        (Kind.SCRIPT, b"a=`" + b"  text\n" * 2_000 + b"`;", None, "pass"),  # not white space but text
+        (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;", 2_047, "pass"),  # hardly anything after compression
+        (Kind.SCRIPT, b"/*! " + b"license " * 2_000 + b"*/a=1;", None, "pass"),  # must stay
+        (Kind.SCRIPT, b"a=`" + b"  text\n" * 2_000 + b"`;", None, "pass"),  # text, not white space
     ],
 )
 def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
@@ -175,7 +175,7 @@ UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
 
 
 def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Finding:
-    """The verdict on files (name, length, unused) of which each took so much of the wire."""
+    """Return the verdict on files (name, length, unused). Each took `wire` bytes on the wire."""
     coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
     names = dict.fromkeys(name for name, _, _ in files)
     requests = [request(name, kind, wire_bytes=wire) for name in names]
@@ -220,8 +220,8 @@ def test_more_unused_than_there_is_does_not_count_twice() -> None:
 
 @pytest.mark.parametrize("kind", UNUSED)
 def test_what_came_without_a_file_of_its_own_is_not_judged(kind: Kind) -> None:
-    inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # in the document
-    renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # by sourceURL
+    inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # inline in the document
+    renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # renamed by sourceURL
     other = Kind.SCRIPT if kind is Kind.STYLESHEET else Kind.STYLESHEET
     foreign = Coverage((UsedFile(f"{HERE}/a", other, 900_000, 900_000),))
     cached = visit(load(request("a", kind, wire_bytes=0)))

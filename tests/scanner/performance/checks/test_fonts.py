@@ -26,7 +26,7 @@ FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} b
         (FACE.format("unicode-range:U+0000-00FF, U+0131"), "warn"),
         (FACE.format("unicode-range:U+0??"), "warn"),
         ("@font-face{font-family:Inter;src:url(/i.woff2)} .unused{font-family:Inter}", "n/a"),
-        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Arial,Inter}", "n/a"),  # Arial is there
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Arial,Inter}", "n/a"),  # Arial is installed
         ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font:italic bold 12px/1.5 'Inter', serif}", "warn"),
         ("@font-face{font-family:Inter;src:url(/i.woff2)} :root{--font-sans:'Inter',sans-serif}", "warn"),
         ("@font-face{font-family:Inter;src:local('Inter'),url(/i.woff2)} p{font-family:Inter}", "n/a"),
@@ -70,15 +70,15 @@ def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
         (font("a", signature=b"wOFF"), "warn"),
         (font("a", signature=b"\x00\x01\x00\x00"), "fail"),
         (font("a", signature=b"OTTO"), "fail"),
-        (font("a", signature=b"<htm"), "n/a"),  # an error page in its place
-        # They know our name for none of a browser, and send what all can read.
+        (font("a", signature=b"<htm"), "n/a"),  # an error page in place of the font
+        # Google Fonts does not know our user agent as a browser, and sends a format that all can read.
         (moved(font("a", signature=b"\x00\x01\x00\x00"), "https://fonts.gstatic.com/a"), "n/a"),
     ],
 )
 def test_font_format(item: Resource, expected: str) -> None:
     styles = in_use(FontFace("inter", item.url))
     assert verdict(checks.font_format(fonts(found(item), styles))) == expected
-    assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # nothing asks for it
+    assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # no element uses it
 
 
 @pytest.mark.parametrize(

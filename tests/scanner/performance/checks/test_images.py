@@ -30,7 +30,7 @@ IMG = "<img src=/a.png>"
         ("<img src=/a.png style='aspect-ratio: 16 / 9'>", "pass"),
         ("<img src=/a.png style='height:auto'>", "warn"),
         ("<img src=/a.png style='max-height:9px'>", "warn"),
-        ("<img src=/a.png style='position:absolute'>", "pass"),  # nothing stands below it
+        ("<img src=/a.png style='position:absolute'>", "pass"),  # nothing below it moves
         ("<img src=/a.png style='display:none'>", "pass"),
         ("<img src=/a.png hidden>", "n/a"),
         ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # a script will fill it in
@@ -48,7 +48,7 @@ def test_image_dimensions(markup: str, expected: str) -> None:
     [
         ("img{height:200px}", "pass"),
         ("img{max-width:100%;height:auto}", "warn"),
-        (".card img{aspect-ratio:1}", "pass"),  # perhaps
+        (".card img{aspect-ratio:1}", "pass"),  # it may match
         ("a, b > .c.photo:hover{height:9px}", "pass"),
         (".photo.large{height:9px}", "warn"),
         (".other{height:9px}", "warn"),
@@ -92,7 +92,7 @@ def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) 
         (tuple(image(4_097, ImageFormat.PNG, 1, 1) for _ in range(99)), "fail"),
         ((replace(image(900_000, ImageFormat.PNG), eager=False),), "n/a"),
         ((replace(image(900_000, ImageFormat.PNG), status=404),), "n/a"),
-        ((replace(image(900_000, ImageFormat.PNG), picture=None),), "pass"),  # no picture that can be read
+        ((replace(image(900_000, ImageFormat.PNG), picture=None),), "pass"),  # not a readable picture
     ],
 )
 def test_image_format(items: tuple[Resource, ...], expected: str) -> None:

@@ -24,11 +24,11 @@ METRICS: dict[str, Callable[..., Finding]] = {
     "tbt": checks.tbt,
     "cls": checks.cls,
 }
-SECOND_BYTES = 200_000  # what 1.6 Mbit/s brings in a second
+SECOND_BYTES = 200_000  # bytes that 1.6 Mbit/s brings in a second
 
 
 def bare(url: str = f"{HERE}/", via: tuple[tuple[str, int], ...] = ()) -> Page:
-    """A page whose document has no bytes, so that only the round trips count."""
+    """Return a page whose document has no bytes, so that only the round trips count."""
     seen = page(url=url, via=via)
     return replace(seen, hops=(*seen.hops[:-1], replace(seen.response, body_wire_bytes=0)))
 
@@ -207,7 +207,7 @@ PRELOAD = "<link rel=preload as=image href=/img/hero.jpg"
         (head("<link rel=preload as=image fetchpriority=HIGH imagesrcset='/img/hero.jpg 2x'>"), False, "pass", ""),
         (head(PRELOAD + ">"), False, "warn", "no fetchpriority"),
         (head("<base href=/img/>", "<img src=hero.jpg>"), True, "pass", ""),
-        # What a script brings in is found when the script has run.
+        # An image that a script inserts is discovered when the script has run.
         (body("<img data-src=/img/hero.jpg src='data:image/gif;base64,R0lGOD'>"), True, "warn", "not in the HTML"),
         (body("<img src=/img/hero.jpg.webp><p>/img/hero.jpg"), True, "warn", "not in the HTML"),
         (body("<noscript><img src=/img/hero.jpg></noscript>"), True, "warn", "not in the HTML"),

@@ -54,9 +54,9 @@ OLD = Protocols((spoken("http/1.1"),))
         (closing(1), OLD, "warn"),  # the document came from there, too
         (closing(4), OLD, "warn"),
         (closing(5), OLD, "fail"),
-        (closing(5), Protocols((spoken("h2"),)), "pass"),  # browsers speak another version with it
-        (closing(5), Protocols((spoken(None),)), "pass"),  # nobody knows
-        (closing(1, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "pass"),  # nothing follows
+        (closing(5), Protocols((spoken("h2"),)), "pass"),  # browsers use another version with this host
+        (closing(5), Protocols((spoken(None),)), "pass"),  # the version is not known
+        (closing(1, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "pass"),  # no further request follows
         (closing(2, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "warn"),
         (closing(5, "http://site.example.com"), Protocols(), "warn"),
         (closing(6, "http://site.example.com"), Protocols(), "fail"),

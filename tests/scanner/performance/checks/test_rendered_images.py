@@ -1,4 +1,4 @@
-"""The checks that need images as a browser laid them out: on a phone of 400 by 800 pixels, with two for each."""
+"""Checks of images as a browser laid them out: on a phone of 400 by 800 CSS pixels, two device pixels for each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ FAR = 800 * 4 + 1
 def image(
     name: str = "a.png", box: tuple[float, float] = (100, 100), file: tuple[int, int] = (200, 200), **others: Any
 ) -> RenderedImage:
-    """A file of so many pixels in a box of so many CSS pixels at the top of the page."""
+    """Return an image file of this size in pixels, in a box in CSS pixels at the top of the page."""
     url = name if ":" in name else f"{HERE}/{name}"
     given: dict[str, Any] = {"top_px": 0.0, "left_px": 0.0, "fit": "fill", "is_visible": True, "is_lazy": False}
     return RenderedImage(f"#{name}", url, *box, *file, **(given | others))
@@ -56,20 +56,20 @@ def wasted(finding: Finding) -> list[object]:
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        (image(file=(200, 200)), []),  # a pixel of the file for each of the screen
-        (image(file=(50, 50)), []),  # blurred, which is another matter
+        (image(file=(200, 200)), []),  # one pixel of the file for each device pixel
+        (image(file=(50, 50)), []),  # blurred, which this check does not judge
         (image(file=(204, 204)), []),  # 3.9 % of 100 KiB
         (image(file=(205, 205)), [4934]),
         (image(file=(400, 400)), [75 * KIB]),
         (image(file=(400, 200)), [50 * KIB]),
-        # What is cut off has to be there: the whole file is drawn 800 by 200 pixels large.
+        # The parts that are cropped must exist: the whole file is drawn 800 by 200 pixels large.
         (image(file=(800, 200), fit="cover"), []),
         (image(file=(1600, 400), fit="cover"), [75 * KIB]),
         (image(file=(1600, 400), fit="contain"), [round(100 * KIB * (1 - 1 / 64))]),
         (image(file=(4000, 4000), fit="none"), []),  # a sprite, or a part
         (image(file=(400, 400), fit="scale-down"), [75 * KIB]),
         (image(file=(100, 100), fit="scale-down"), []),
-        (image(file=(0, 0)), []),  # did not come
+        (image(file=(0, 0)), []),  # not loaded
         (image(file=(400, 400), is_visible=False), []),
         (image(file=(400, 400), box=(1, 1)), []),  # for screen readers
         (image(name="data:image/png;base64,iVBO", file=(4000, 4000)), []),
@@ -97,7 +97,7 @@ def test_vector_images_have_no_size() -> None:
     ],
 )
 def test_the_limits_of_the_waste(size: int, expected: str) -> None:
-    shown = image(file=(20_000, 20_000))  # all but a ten-thousandth
+    shown = image(file=(20_000, 20_000))  # wastes all but a ten-thousandth
     finding = oversized(shown, requests=(wire(size=round(size / 0.9999)),))
     assert verdict(finding) == expected
     assert verdict(oversized(shown, requests=(wire(size=9),))) == "pass"
@@ -108,16 +108,16 @@ def test_of_a_file_in_several_places_the_largest_counts() -> None:
     hidden = replace(small, is_visible=False)
     assert wasted(oversized(small, small)) == [75 * KIB]
     assert wasted(oversized(small, large)) == []
-    assert wasted(oversized(small, hidden)) == []  # it may be shown large when somebody asks for it
+    assert wasted(oversized(small, hidden)) == []  # it may be shown large later
 
 
 @pytest.mark.parametrize(
     ("files", "expected"),
     [
-        # The browser says 200 by 200 for a file of 400 by 400 at 2x, and for one at 800w in a place of 400 pixels.
+        # The browser reports 200 by 200 for a file of 400 by 400 at 2x, and for one at 800w in a place of 400 pixels.
         ((read("a.png", 200, 200),), []),
         ((read("a.png", 400, 400),), [75 * KIB]),
-        ((read("a.png", 212, 212),), []),  # 11 %: an effort was made
+        ((read("a.png", 212, 212),), []),  # 11 % waste: the site made an effort
         ((read("a.png", 215, 215),), [13_790]),
         ((read("a.png", 4000, 4000, ImageFormat.SVG),), []),
         ((read("b.png", 4000, 4000),), []),
@@ -156,16 +156,16 @@ def offscreen(*images: RenderedImage, requests: tuple[LoadedRequest, ...] = (wir
     ("shown", "expected"),
     [
         (image(top_px=FAR), 1),
-        (image(top_px=FAR - 1), 0),  # so near that browsers load lazy ones, too
+        (image(top_px=FAR - 1), 0),  # so near that browsers load lazy images, too
         (image(top_px=FAR, is_lazy=True), 0),
         (image(top_px=FAR, is_eager=True), 0),
         (image(top_px=FAR, is_visible=False), 0),
         (image(top_px=FAR, box=(0, 100)), 0),
-        (image(top_px=FAR, left_px=501), 0),  # a carousel's next
+        (image(top_px=FAR, left_px=501), 0),  # the next image of a carousel
         (image(top_px=FAR, left_px=500), 1),
         (image(top_px=FAR, left_px=-201), 0),
         (image(name="data:image/gif;base64,R0lGOD", top_px=FAR), 0),
-        (image(name="late.png", top_px=FAR), 0),  # was never asked for
+        (image(name="late.png", top_px=FAR), 0),  # was never requested
     ],
 )
 def test_images_far_below_the_first_screen_wait(shown: RenderedImage, expected: int) -> None:

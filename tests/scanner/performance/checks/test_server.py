@@ -22,7 +22,7 @@ def resource(
     [
         ((0.2,), "pass"),
         ((0.6, 0.6, 0.6), "pass"),
-        ((9.0, 0.2, 0.3), "pass"),  # the first is the slow one: a cold cache
+        ((9.0, 0.2, 0.3), "pass"),  # the first is slow: a cold cache
         ((0.7, 0.2, 0.7), "warn"),
         ((1.8, 1.8, 1.8), "warn"),
         ((1.9, 2.0, 0.1), "fail"),
@@ -66,7 +66,7 @@ def test_doc_redirects(via: tuple[tuple[str, int], ...], expected: str) -> None:
         ((resource(None, error="site.example.com refuses connections on port 443."),), "fail"),
         ((resource(404, eager=False),), "warn"),  # a background that perhaps nothing uses
         ((resource(404, eager=False), resource(404)), "fail"),
-        ((resource(403),), "warn"),  # robots are turned away, visitors perhaps not
+        ((resource(403),), "warn"),  # robots are refused, but perhaps not visitors
         ((resource(429),), "warn"),
         ((resource(403), resource(404)), "fail"),
     ],

@@ -32,7 +32,7 @@ def resource(
 
 
 def empty_page() -> Page:
-    """A page whose document weighs nothing."""
+    """Return a page whose document weighs nothing."""
     seen = page()
     return replace(seen, hops=(replace(seen.response, body_wire_bytes=0),))
 

@@ -39,7 +39,7 @@ def new_site() -> Iterator[Site]:
 
 
 def asked(site: Site, count: int, headers: dict[str, str] | None = None, *, gone: bool = False) -> Protocols:
-    """What is learnt of a site whose page has so many images; `gone`: it ends before the handshakes."""
+    """Return the protocols of a site whose page has this many images. `gone`: it ends before the handshakes."""
     site.routes["/"] = Answer(head("", "".join(f"<img src=/{number}.png>" for number in range(count))))
     site.routes["*"] = Answer(b"PNG", headers={"Content-Type": "image/png"} | (headers or {}))
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)

@@ -156,7 +156,7 @@ def test_what_was_sent_is_told_beside_what_came_of_it(site: Site) -> None:
     (script,) = loaded(site, "<script src=/old.js></script>").items
     assert (script.body, script.body_bytes, script.own_wire_bytes) == (body, len(body), len(packed))
     assert script.headers.get("Content-Encoding") == "gzip"
-    assert 3000 < script.header_bytes < 3300  # the largest of the two, not their sum
+    assert 3000 < script.header_bytes < 3300  # the larger of the two, not their sum
     assert (script.media_type, script.http_version, script.is_cut) == ("text/javascript", "1.1", False)
 
 
@@ -168,7 +168,7 @@ def test_what_is_larger_than_the_limit_is_cut_and_says_so(site: Site, monkeypatc
 
 
 def test_a_picture_is_read_behind_what_is_kept_of_it(site: Site) -> None:
-    # A photograph with large metadata: its size stands behind what is kept.
+    # A photograph with large metadata: its size comes after the part that is kept.
     part = b"\xff\xe2\xff\xff" + b"x" * 65_533
     photo = b"\xff\xd8" + part * 2 + b"\xff\xc0\x00\x0b\x08\x01\xe0\x02\x80\x03abc"
     site.routes |= {"/a.jpg": Answer(photo), "/b.svg": Answer("<svg width='9' height='8'>" + " " * 70_000 + "</svg>")}
@@ -258,7 +258,7 @@ def test_a_browser_that_saw_nothing_leaves_it_to_the_markup(site: Site) -> None:
 
 
 def test_nothing_of_ours_disturbs_the_browsers_load_or_the_timing() -> None:
-    """Whatever asks the site for something waits for the load, as far as the plan can see."""
+    """Every probe that sends requests to the site waits for the browser's load, according to the plan."""
     probes = plan(ScanType.PERFORMANCE, has_browser=True).probes
 
     def waits_for(evidence: type) -> set[type]:

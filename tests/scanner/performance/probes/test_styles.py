@@ -73,8 +73,8 @@ def test_many_sheets_that_are_made_to_be_slow_are_not(piece: str) -> None:
     sheets = found(*(sheet(css, f"{HERE}/{number}.css") for number in range(14)))
     begin = time.thread_time()
     seen = probe.styles(document(page("<a class='a b'>x</a>")), sheets)
-    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 without a bound over all sheets
-    assert Compound() in seen.sized or "height" not in piece  # of the rest nobody knows
+    assert time.thread_time() - begin < 2  # on a busy machine; up to 5.5 without a limit over all sheets
+    assert Compound() in seen.sized or "height" not in piece  # the rest is unknown
 
 
 def test_too_many_rules_about_sizes_leave_all_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:

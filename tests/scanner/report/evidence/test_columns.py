@@ -1,4 +1,4 @@
-"""Every name that a check gives its evidence has a label for people, and there is no label without a name."""
+"""Labels of evidence: every name in a check's evidence has a label for people, and every label has a name."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from scanner.report.evidence.columns import COLUMNS, Column, column
 from tests.furnished import real_result
 
 ENGINE = Path(__file__).parents[4] / "scanner"
-# What `contrasts` makes of a sentence, and `exhibits` of redirects.
+# Names that `contrasts` makes from a sentence, and `exhibits` from redirects.
 MADE_HERE = {"contrast", "from", "to"}
-# Told by the page in its own way, or not at all.
+# Names that the page shows in another way, or not at all.
 UNSHOWN = {"ancestry"}
 
 
 def names_in_source() -> set[str]:
-    """The names in dictionaries that functions build where evidence is made."""
+    """Return the keys of dictionaries in functions that build evidence."""
     sources = [
         path for path in ENGINE.rglob("*.py") if "EvidenceItem" in path.read_text() or path.parent.name == "checks"
     ]

@@ -1,4 +1,4 @@
-"""axe-core's sentences become figures and colours, and what is no such sentence stays one."""
+"""axe-core's sentences about contrast become figures and colours. Other sentences stay as they are."""
 
 from __future__ import annotations
 

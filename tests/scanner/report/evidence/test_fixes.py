@@ -1,4 +1,4 @@
-"""Fixes with their code told apart from the words, for the fixes of all our checks."""
+"""Fixes with their code separated from the words, for the fixes of all our checks."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def snippets(fix: str) -> list[str]:
             'IIS: <hiddenSegments><add segment=".svn"/><add segment=".hg"/></hiddenSegments>',
         ]),
         ("spf", ['"v=spf1 include:YOUR-PROVIDER -all"']),
-        # What is to be removed, or only named, stays in its sentence.
+        # Code that is to be removed, or is only named, stays in its sentence.
         ("raw-noindex", []),
         ("lcp-lazy", []),
         ("keep-alive", []),

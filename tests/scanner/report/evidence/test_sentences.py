@@ -1,4 +1,4 @@
-"""A message without the places that the table below it lists."""
+"""Messages without the places that the table below them lists."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Evidence as tables: values with their units, addresses that can be cut, and nothing where there is nothing."""
+"""Evidence as tables: values with units, URLs that can be cut, and no table without values."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_a_sentence_that_all_rows_repeat_is_said_once() -> None:
     [
         [{"selector": "#a", "why": "one"}, {"selector": "#b", "why": "two"}],
         [{"selector": "#a", "why": "one"}, {"selector": "#b"}],
-        [{"url": "/a", "status": 404}, {"url": "/b", "status": 404}],  # figures are compared where they stand
-        [{"why": "one"}, {"why": "one"}],  # something has to stand in the rows
+        [{"url": "/a", "status": 404}, {"url": "/b", "status": 404}],  # figures stay in the rows, to be compared
+        [{"why": "one"}, {"why": "one"}],  # the rows must not be empty
         [{"selector": "#a", "why": "one"}],
     ],
 )

@@ -1,4 +1,4 @@
-"""The sections beside the checks: each tells what was found, and nothing of the site's becomes markup."""
+"""The report's sections beside the checks: each shows what was found, and escapes everything from the site."""
 
 from __future__ import annotations
 

@@ -88,7 +88,7 @@ def test_compromised_cdn(html: str, expected: str) -> None:
         ([Script("https://site.example.com/app.js", "/* A plug-in, tested with jQuery v1.11.0 */")], "n/a"),
         ([Script("https://site.example.com/app.js", "var text = 'jQuery v1.11.0'")], "n/a"),
         ([Script("https://site.example.com/app.js", "// jQuery v1.11.0 or later is needed")], "n/a"),
-        ([Script("https://site.example.com/js/video-1.0.2.js")], "n/a"),  # a file of the site's own
+        ([Script("https://site.example.com/js/video-1.0.2.js")], "n/a"),  # the site's own file
         ([Script("https://site.example.com/jquery.js?ver=1.0.0")], "n/a"),
         ([], "n/a"),
     ],
@@ -118,20 +118,20 @@ def test_the_message_names_version_vulnerabilities_and_remedy() -> None:
         ("https://stackpath.bootstrapcdn.com/bootstrap/4.1.1/js/bootstrap.bundle.min.js", ("bootstrap", "4.1.1")),
         ("https://code.jquery.com/ui/1.12.1/jquery-ui.min.js", ("jquery-ui", "1.12.1")),
         ("https://code.jquery.com/jquery-3.0.0-beta1.js", ("jquery", "3.0.0-beta1")),
-        ("https://a.example/jquery-3.5.0-min.js", ("jquery", "3.5.0")),  # no pre-release
+        ("https://a.example/jquery-3.5.0-min.js", ("jquery", "3.5.0")),  # not a pre-release
         ("https://a.example/jquery-3.5.0-rc.1.min.js", ("jquery", "3.5.0-rc.1")),
         ("https://a.example/jquery-ui-1.12.1.custom.min.js", ("jquery-ui", "1.12.1")),
-        ("https://a.example/jquery-1.12.4-patched.js", None),  # who knows what is mended there
+        ("https://a.example/jquery-1.12.4-patched.js", None),  # the patched file may have the fix
         ("https://cdnjs.cloudflare.com/ajax/libs/Chart.js/2.9.3/Chart.min.js", ("chart.js", "2.9.3")),
         ("https://cdn.jsdelivr.net/npm/video.js@7.0.0/dist/video.min.js", ("video.js", "7.0.0")),
-        ("https://a.example/chart-1.2.3.min.js", None),  # files of the site's own
+        ("https://a.example/chart-1.2.3.min.js", None),  # the site's own files
         ("https://a.example/video/1.2.3/video.js", None),
         ("https://cdn.jsdelivr.net/npm/chart@1.0.0/index.js", None),  # other packages
         ("https://cdn.jsdelivr.net/npm/@scope/swiper@1.0.0/swiper.js", None),
         ("https://cdn.jsdelivr.net/gh/jquery/jquery@3.4.1/dist/jquery.min.js", ("jquery", "3.4.1")),
         ("https://a.example/wp-includes/js/jquery/jquery.min.js?ver=3.4.1", ("jquery", "3.4.1")),
-        ("https://a.example/wp-includes/js/jquery/jquery.js?ver=1.12.4-wp", None),  # mended without a new number
-        ("https://a.example/js/jquery.min.js?ver=3.4.1", None),  # the site's own number
+        ("https://a.example/wp-includes/js/jquery/jquery.js?ver=1.12.4-wp", None),  # fixed without a new version number
+        ("https://a.example/js/jquery.min.js?ver=3.4.1", None),  # the site's own version
         ("https://a.example/js/bootstrap-datepicker-1.9.0.js", None),
         ("https://a.example/js/jquery.fancybox-1.3.4.js", None),
         ("https://a.example/myjquery-1.3.4.js", None),

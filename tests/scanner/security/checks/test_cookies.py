@@ -43,15 +43,15 @@ def cookies(seen: Page) -> Cookies:
         (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a", None),
         (["sessionid=1", "sessionid=2; Secure"], "pass", None),  # the second replaces the first
         (["sessionid=1", "sessionid=; Max-Age=0"], "n/a", None),
-        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, by default
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, which is the default
         (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "fail", None),
         (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
         (["sessionid=1; Domain=com"], "n/a", None),
         (["sessionid=1; Domain=.example.com"], "fail", None),
-        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is no host
+        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is not a host
         (["sessionid=1; Domain=..www.example.com"], "n/a", None),
         (["sessionid=1; Expires=nonsense"], "fail", None),
-        (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix says so
+        (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix reports it
         ([""], "n/a", None),
         (["=; Path=/"], "n/a", None),
         (["a\x00b=1"], "n/a", None),
@@ -96,7 +96,7 @@ def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> 
         (["sessionid=1"], "fail"),
         (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "fail"),
         (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
-        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short to be one
+        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short for a session
         (["sessionid="], "n/a"),
         ([], "n/a"),
     ],
@@ -186,11 +186,11 @@ def test_names_of_sessions(name: str) -> None:
             "",
             "wordpress_test_cookie",
         ),
-        # Of load balancers and analytics
+        # Load balancers and analytics
         *("heroku-session-affinity", "session_affinity", "sticky-session-route"),
         *("_ga_session", "ai_session", "_hjSessionUser_1", "_hjSession_99", "_gd_session", "rl_session", "s_sess"),
         *("__stripe_sid", "mtc_sid", "NRBA_SESSION", "analytics_session_id"),
-        # About a log-in or a session, and not it
+        # About a log-in or a session, but not the session itself
         *("login_hint", "last_login_hint", "loginRedirect", "login_redirect_url", "auth_type", "auth_provider"),
         *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
     ],

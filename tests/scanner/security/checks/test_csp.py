@@ -1,4 +1,4 @@
-"""Policies as sites send them: "||" separates header lines."""
+"""Content Security Policies as sites send them: "||" separates header lines."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Judge = Callable[[Policies], Finding]
 REPORT_ONLY = f"{CSP}-Report-Only"
 NONCE = "'nonce-dGhpcyBpcyBub3QgcmFuZG9t'"
 HASH = "'sha256-B2yPHKaXnvFWtRChIbabYmUBFZdVfKKXHbWtWidDVF8='"
-# As Google and web.dev recommend it.
+# The policy that Google and web.dev recommend.
 CANONICAL = f"script-src {NONCE} 'unsafe-inline' 'strict-dynamic' https: http:; object-src 'none'; base-uri 'none'"
 STRICT = f"script-src {NONCE} 'strict-dynamic' https: 'unsafe-inline'; object-src 'none'; base-uri 'none'"
 
@@ -35,10 +35,10 @@ def with_policies(lines: str) -> Policies:
     ("headers", "html", "expected"),
     [
         ([(CSP, "default-src 'self'")], "", "pass"),
-        ([(CSP, "script-src *")], "", "pass"),  # inline scripts are kept out
-        ([(CSP, "script-src 'unsafe-inline'")], "", "pass"),  # those of other hosts are
+        ([(CSP, "script-src *")], "", "pass"),  # inline scripts are blocked
+        ([(CSP, "script-src 'unsafe-inline'")], "", "pass"),  # scripts of other hosts are blocked
         ([(CSP, "script-src * 'unsafe-inline'"), (CSP, "default-src 'self'")], "", "pass"),
-        # A policy that restricts no script is none for what this is about.
+        # Policies that restrict no script count as no policy here.
         ([(CSP, "frame-ancestors 'none'")], "", "fail"),
         ([(CSP, "upgrade-insecure-requests")], "", "fail"),
         ([(CSP, "img-src 'self'; script-src-attr 'none'")], "", "fail"),
@@ -50,7 +50,7 @@ def with_policies(lines: str) -> Policies:
         ([(CSP, "")], "", "fail"),
         ([(CSP, " ; ")], "", "fail"),
         ([(REPORT_ONLY, "default-src 'self'")], "", "fail"),
-        # In <meta> these mean nothing, so there is no policy.
+        # These directives have no effect in <meta>, so there is no policy.
         ([], "<meta http-equiv=Content-Security-Policy content=\"frame-ancestors 'none'; report-uri /x\">", "fail"),
         ([], "<meta http-equiv=Content-Security-Policy-Report-Only content=\"default-src 'self'\">", "fail"),
         ([], "<!-- <meta http-equiv=Content-Security-Policy content=\"default-src 'self'\"> -->", "fail"),
@@ -161,7 +161,7 @@ def test_a_policy_that_is_made_to_be_slow_is_cut() -> None:
         ("script-src 'self' data:", "fail"),
         ("script-src https://*", "fail"),
         ("script-src *:443", "fail"),
-        (f"script-src {NONCE} https:", "fail"),  # a nonce alone switches no host off
+        (f"script-src {NONCE} https:", "fail"),  # a nonce alone does not disable host sources
         ("default-src *", "fail"),
         ("script-src *||script-src https:", "fail"),
         ("script-src 'self'; script-src-elem *", "fail"),
@@ -194,14 +194,14 @@ def test_csp_unsafe_eval(lines: str, expected: str) -> None:
     [
         ("default-src 'self'", "pass"),
         ("script-src 'self'; object-src https://plugins.example.com", "pass"),
-        # What only the page's own scripts can make, or a browser's extension
+        # Content that only the page's own scripts, or a browser's extension, can create
         ("default-src 'self' blob:", "pass"),
         ("script-src 'self'; object-src blob: filesystem: chrome-extension: moz-extension://*", "pass"),
         ("script-src 'self'; object-src wss: blob:", "fail"),
         (STRICT, "pass"),
         ("script-src *||object-src 'none'", "pass"),
         (f"script-src {NONCE}; object-src 'none'||base-uri 'self'", "pass"),
-        (f"script-src {NONCE}; object-src 'none'||script-src 'self'", "pass"),  # relative scripts stay at home
+        (f"script-src {NONCE}; object-src 'none'||script-src 'self'", "pass"),  # relative scripts load from the site
         (f"script-src 'self' {HASH}; object-src 'none'", "pass"),
         ("script-src 'self'", "fail"),
         ("default-src *", "fail"),
@@ -227,18 +227,18 @@ def test_csp_object_base(lines: str, expected: str) -> None:
         ("img-src http://img.example.com||default-src 'self'", "https://site.example.com/", "pass"),
         ("report-uri http://reports.example.com/", "https://site.example.com/", "pass"),
         ("frame-ancestors http://portal.example.com", "https://site.example.com/", "pass"),  # loads nothing
-        # A program on the visitor's own machine, as banks have them.
+        # A program on the visitor's own machine, as banks use them.
         ("connect-src http://127.0.0.1:* http://localhost:8080", "https://site.example.com/", "pass"),
         ("form-action http://*.example.com:*", "https://site.example.com/", "fail"),
         ("default-src http:", "https://site.example.com/", "fail"),
         ("img-src http: ; font-src http:", "https://site.example.com/", "fail"),
-        # Beside strict-dynamic neither scheme nor host counts, so that older browsers have something to go by.
+        # Neither scheme nor host counts beside strict-dynamic; they are for older browsers.
         (CANONICAL, "https://site.example.com/", "pass"),
         (f"script-src-elem {NONCE} 'strict-dynamic' http:; worker-src 'self'", "https://site.example.com/", "pass"),
         (f"script-src {NONCE} https: http:", "https://site.example.com/", "fail"),
         (f"default-src {NONCE} 'strict-dynamic' https: http:", "https://site.example.com/", "fail"),  # images, too
         (f"script-src {NONCE} 'strict-dynamic'; worker-src http:", "https://site.example.com/", "fail"),
-        # Browsers ask for images and media over https first.
+        # Browsers request images and media over https first.
         ("img-src http://img.example.com", "https://site.example.com/", "warn"),
         ("img-src 'self' http: data:; media-src http:", "https://site.example.com/", "warn"),
         ("img-src HTTP://img.example.com||frame-ancestors 'none'", "https://site.example.com/", "warn"),
@@ -269,7 +269,7 @@ def test_the_policy_that_is_recommended_has_no_fault() -> None:
         ("default-src 'unsafe-inline'", "warn"),
         ("style-src 'self'; style-src-attr 'unsafe-inline'", "warn"),
         ("style-src-elem 'self'", "warn"),
-        (STRICT, "n/a"),  # a policy for scripts only is a good one
+        (STRICT, "n/a"),  # a policy for scripts only is a good policy
         ("", "n/a"),
     ],
 )
@@ -285,7 +285,7 @@ def test_csp_style_inline(lines: str, expected: str) -> None:
         ("upgrade-insecure-requests; block-all-mixed-content; plugin-types application/pdf", None),
         (CANONICAL, None),
         (f"script-src {HASH} 'strict-dynamic'", None),
-        (f"default-src 'strict-dynamic'; script-src {NONCE}", None),  # which leaves scripts to the other
+        (f"default-src 'strict-dynamic'; script-src {NONCE}", None),  # script-src applies to scripts
         ("script-src 'strict-dynamic' 'self' https:", "'strict-dynamic' stands in script-src without a nonce or hash"),
         ("default-src 'self' 'strict-dynamic'", "'strict-dynamic' stands in default-src without"),
         (f"script-src {NONCE}; script-src-elem 'strict-dynamic'", "'strict-dynamic' stands in script-src-elem without"),
@@ -342,7 +342,7 @@ OTHER = STRICT.replace("dGhpcyBpcyBub3QgcmFuZG9t", "YW5vdGhlciBvbmUgdGhpcyB0aW1l
     ("again", "expected"),
     [
         (fetched_again(OTHER), "pass"),
-        (fetched_again("default-src 'self'"), "n/a"),  # an error page, or another machine's answer
+        (fetched_again("default-src 'self'"), "n/a"),  # an error page, or the response of another server
         (fetched_again(STRICT), "fail"),
         (fetched_again(STRICT, ("Cache-Control", "hit")), "fail"),
         (fetched_again(STRICT, ("X-Varnish", "12345")), "fail"),
@@ -379,13 +379,13 @@ def test_one_way_around_a_policy_is_one_failure_of_high_severity(lines: str, sev
         ("script-src https://cdn.jsdelivr.net||script-src 'self'", "pass"),
         ("script-src https://notcdn.jsdelivr.net.example.com", "pass"),
         ("script-src cdn.jsdelivr.net", "warn"),
-        ("script-src https://cdn.jsdelivr.net/npm/", "warn"),  # every package there is
+        ("script-src https://cdn.jsdelivr.net/npm/", "warn"),  # all packages of npm
         ("script-src https:||script-src cdn.jsdelivr.net", "warn"),
         ("script-src https:", "n/a"),
         ("script-src https://AJAX.googleapis.com:443/", "warn"),
         ("script-src 'self' https://vimeo.com", "warn"),
         ("script-src 'self' https://www.gstatic.com www.googletagmanager.com", "warn"),
-        # What these answer runs as code through eval() only.
+        # Responses of these hosts run as code through eval() only.
         ("script-src 'self' https://www.googletagmanager.com *.google-analytics.com", "pass"),
         ("script-src 'self' 'unsafe-eval' https://www.googletagmanager.com", "warn"),
         ("script-src 'self' 'unsafe-eval' *.google-analytics.com", "warn"),

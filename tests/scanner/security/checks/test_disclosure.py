@@ -29,7 +29,7 @@ SITE = "https://site.example.com"
         ("Python/3.11 aiohttp/3.9.1", "fail"),
         ("Foo/v2.1", "fail"),
         ("nginx", "pass"),
-        ("Apache (Debian 12)", "pass"),  # a comment about the system, and no product's version
+        ("Apache (Debian 12)", "pass"),  # a comment about the system, not a product's version
         ("ECS (dcb/7F84)", "pass"),  # a node
         ("BunnyCDN-DE1-1082", "pass"),
         ("Fly/6f91d33b9d (2024-06-27)", "pass"),  # a commit
@@ -55,7 +55,7 @@ def test_server_version(server: str | None, expected: str) -> None:
         ([("X-AspNetMvc-Version", "5")], "fail"),
         ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "fail"),
         ([("X-Powered-By", "")], "pass"),
-        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # a node's number
+        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # the number of a node
         ([("X-Powered-By", "1042")], "pass"),
         ([("X-Request-Id", "abc"), ("CF-RAY", "8f"), ("X-Amz-Cf-Id", "x"), ("X-Varnish", "1 2")], "pass"),
         ([("X-Served-By", "cache-fra-1"), ("X-Cache", "HIT"), ("X-B3-TraceId", "1"), ("X-Runtime", "0.01")], "pass"),
@@ -120,7 +120,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         (PYTHON, 500, "a Python traceback"),
         (html.escape(PYTHON), 500, "a Python traceback"),
         (GO, 500, "a Go stack trace"),
-        # What is no debug page
+        # Not debug pages
         ("<title>404 Not Found</title><hr>nginx/1.25", 404, None),
         ("<h1>HTTP Status 404 \u2013 Not Found</h1>Apache Tomcat/9.0.1", 404, None),
         ("<h1>Whitelabel Error Page</h1>There was an unexpected error (type=Not Found, status=404).", 404, None),
@@ -129,7 +129,7 @@ GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n
         ('{"status": 404, "error": "Not Found", "path": "/x"}', 404, None),
         ("<title>404 | Not Found</title>", 404, None),
         ("", 404, None),
-        # A blog about stack traces that answers everything with its start page, or shows it below a 404
+        # A blog about stack traces that answers every path with its start page, or shows it below a 404
         (DJANGO, 200, None),
         ("<article><h1>Reading stack traces</h1><pre>" + JAVA_TRACE + PYTHON + GO + "</pre></article>", 404, None),
         ("<meta property=og:title content=Traces><pre>" + DJANGO + NODE_TRACE, 404, None),
@@ -194,9 +194,9 @@ ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a
         (JETTY, "Jetty"),
         (TOMCAT, "Tomcat"),
         (NODE, "Node.js"),
-        (NGINX.replace("Index of /static/", "Index of /other/"), None),  # another folder than was asked for
-        (NGINX.replace('<a href="../">../</a>', ""), None),  # the title alone
-        (NGINX.replace("<title>Index of /static/</title>", "<title>Files</title>"), None),  # the link alone
+        (NGINX.replace("Index of /static/", "Index of /other/"), None),  # not the requested folder
+        (NGINX.replace('<a href="../">../</a>', ""), None),  # only the title matches
+        (NGINX.replace("<title>Index of /static/</title>", "<title>Files</title>"), None),  # only the link matches
         ("<title>Index of /static/</title><nav><a href=/>Home</a></nav><a href=/up>Updates</a>", None),
         ("<title>Directory listing for /static/</title><p>What Python writes: <a href='/'>more</a>", None),
         ("<title>How nginx writes Index of /static/</title><a href=../>..</a>", None),
@@ -244,11 +244,11 @@ def body_of(text: str) -> str:
         ([], "<p>Connect to 10.1.2.3:8080.", "warn"),
         ([], "<p>Backend: 172.20.1.1", "warn"),
         ([], "<p>169.254.7.7 did not answer", "warn"),
-        # What only looks like one, or tells nothing
+        # Not an address, or one that discloses nothing
         ([], "<p>Open 192.168.0.1 in your browser to set up the router.", "pass"),
         ([], '<p>Open <a href="http://192.168.1.1/">192.168.1.1</a> to set up the router.', "pass"),
         ([], '<a href="http://192.168.88.1:8080/webfig">WebFig</a> <code>"172.17.0.1"</code>', "pass"),
-        ([("Via", "1.1 192.168.1.1")], "", "warn"),  # where a machine says so, it is its own network
+        ([("Via", "1.1 192.168.1.1")], "", "warn"),  # sent by a machine, it is an address of its own network
         ([], "<p>Version 10.0.0.1 mends two faults. So does version 10.4.2.1.", "pass"),
         ([], "<p>Foo 10.4.2.1 is out.", "pass"),
         ([], "<p>v10.4.2.1, release 10.4.2.2, Firmware: 10.4.2.3, Chrome/10.4.2.4", "pass"),
@@ -297,7 +297,7 @@ def test_addresses_are_also_found_where_there_is_no_markup() -> None:
         ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "fail"),
         ("TODO: remove the default password before release", "warn"),
         ("FIXME authentication is switched off here", "warn"),
-        # The words alone
+        # Words without a value
         ("password field below", "pass"),
         ("Password: required", "pass"),
         ("password: see the wiki", "pass"),

@@ -20,9 +20,9 @@ GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
     [
         (('0 issue "letsencrypt.org"',), "pass"),
         (('0 issue "ca.example.net"', '128 issuewild ";"'), "pass"),
-        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "warn"),  # all but wildcards are open
+        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "warn"),  # restricts wildcards only
         (('0 issuemail ";"', '0 issuevmc ";"'), "warn"),
-        (('0 issue ";"',), "pass"),  # nobody may
+        (('0 issue ";"',), "pass"),  # no authority may issue
         (('0 iodef "mailto:a@example.com"',), "warn"),
         ((), "warn"),
     ],
@@ -37,7 +37,7 @@ def test_caa(records: tuple[str, ...], expected: str) -> None:
         (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
         (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
         (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "warn"),
-        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but nobody vouches for the key
+        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but the parent does not vouch for the key
         (DnssecRecords(DOMAIN), "warn"),
     ],
 )
@@ -54,7 +54,7 @@ def test_dnssec(found: DnssecRecords, expected: str) -> None:
         (("v=spf1 redirect=_spf.example.net",), "pass"),
         (("v=spf1 include:_spf.example.net",), "warn"),
         (("v=spf1 a ?all",), "warn"),
-        (("v=spf1 include:all.example.net",), "warn"),  # no mechanism “all”
+        (("v=spf1 include:all.example.net",), "warn"),  # not the mechanism “all”
         (("v=spf1 +all",), "fail"),
         (("v=spf1 a all",), "fail"),
         (("v=spf1 -all", "v=spf1 ~all"), "fail"),

@@ -67,7 +67,7 @@ def test_a_page_without_scripts_of_its_own_has_no_source_maps() -> None:
 @pytest.mark.parametrize(
     ("excerpts", "expected", "severity"),
     [
-        ([HEALTH_ONLY], "warn", LOW),  # what Spring Boot shows from the start
+        ([HEALTH_ONLY], "warn", LOW),  # exposed by default in Spring Boot
         (["links to env"], "fail", None),
         ([HEALTH_ONLY, "activeProfiles"], "fail", None),
     ],

@@ -15,7 +15,7 @@ XFO = "X-Frame-Options"
     [
         ([(XFO, "DENY")], "pass"),
         ([(XFO, "SameOrigin")], "pass"),
-        ([(XFO, "SAMEORIGIN"), (XFO, "sameorigin")], "pass"),  # a proxy that adds what is there already
+        ([(XFO, "SAMEORIGIN"), (XFO, "sameorigin")], "pass"),  # a proxy repeats the header
         ([(XFO, "SAMEORIGIN, SAMEORIGIN")], "pass"),
         ([(XFO, "DENY"), (XFO, "SAMEORIGIN")], "warn"),
         ([(XFO, "SAMEORIGIN, ALLOW-FROM https://a.example")], "warn"),
@@ -31,7 +31,7 @@ XFO = "X-Frame-Options"
         ([(CSP, "frame-ancestors 'self' https:")], "fail"),
         ([(CSP, "frame-ancestors https://*")], "fail"),
         ([(CSP, "frame-ancestors https://*:443")], "fail"),
-        ([(CSP, "frame-ancestors *"), (XFO, "DENY")], "fail"),  # the list wins
+        ([(CSP, "frame-ancestors *"), (XFO, "DENY")], "fail"),  # frame-ancestors overrides X-Frame-Options
         ([(CSP, "frame-ancestors 'none'"), (XFO, "ALLOWALL")], "pass"),
         ([(CSP, "frame-ancestors *"), (CSP, "frame-ancestors 'self'")], "pass"),  # both must hold
         ([(CSP, "frame-ancestors *, frame-ancestors 'none'")], "pass"),
@@ -128,7 +128,7 @@ def test_a_referrer_policy_in_meta_overrides_the_header(html: str, expected: str
     [
         (['camera=(), microphone=(), geolocation=(self "https://maps.example.com")'], "pass"),
         (["fullscreen=*"], "pass"),
-        (["camera=()", "microphone=()"], "pass"),  # lines of one dictionary
+        (["camera=()", "microphone=()"], "pass"),  # two lines of one dictionary
         ([], "warn"),
         ([""], "warn"),
         (["camera 'none'; microphone 'none'"], "warn"),
@@ -156,7 +156,7 @@ def test_the_syntax_of_feature_policy_is_recognised() -> None:
         ([("Cross-Origin-Opener-Policy", "same-origin-allow-popups")], "pass"),
         ([("Cross-Origin-Opener-Policy", "noopener-allow-popups")], "pass"),
         ([("Cross-Origin-Opener-Policy", "Same-Origin")], "warn"),
-        ([("Cross-Origin-Opener-Policy", '"same-origin"')], "warn"),  # a string is no token
+        ([("Cross-Origin-Opener-Policy", '"same-origin"')], "warn"),  # a string is not a token
         ([("Cross-Origin-Opener-Policy", "same-site")], "warn"),
         (
             [("Cross-Origin-Opener-Policy", "same-origin"), ("Cross-Origin-Opener-Policy", "same-origin")],
@@ -187,13 +187,13 @@ RANDOM = "https://0123456789abcdef.example"
         ([((RANDOM,), ()), (("null",), ())], "pass"),
         ([((RANDOM,), ("True",)), ((), ())], "pass"),  # only the exact word counts
         ([((RANDOM,), ("false",)), ((), ())], "pass"),
-        ([(("*",), ("true",)), (("*",), ("true",))], "pass"),  # browsers refuse this pair
-        ([((RANDOM, RANDOM), ("true",)), ((), ())], "pass"),  # and a doubled header
+        ([(("*",), ("true",)), (("*",), ("true",))], "pass"),  # browsers refuse this combination
+        ([((RANDOM, RANDOM), ("true",)), ((), ())], "pass"),  # browsers refuse a doubled header, too
         (
             [(("https://partner.example.com",), ("true",)), (("https://partner.example.com",), ("true",))],
             "pass",
         ),
-        ([(("null",), ("true",)), ((), ())], "pass"),  # not for this origin
+        ([(("null",), ("true",)), ((), ())], "pass"),  # not allowed for this origin
     ],
 )
 def test_cors_credentials(answers: list[tuple[tuple[str, ...], tuple[str, ...]]], expected: str) -> None:

@@ -67,7 +67,7 @@ SITE, WWW = "site.example.com", "www.site.example.com"
         ([(f"http://{SITE}/", 307), (f"https://{SITE}:8443/", 200)], "pass"),
         ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{WWW}/", 200)], "pass"),
         ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{SITE}/en", 403)], "pass"),
-        ([(f"http://{SITE}/", 301), (f"https://{WWW}/", 200)], "warn"),  # HSTS of the bare name is never seen
+        ([(f"http://{SITE}/", 301), (f"https://{WWW}/", 200)], "warn"),  # browsers miss HSTS of the bare name
         ([(f"http://{SITE}/", 301), (f"http://{WWW}/", 301), (f"https://{WWW}/", 200)], "warn"),
         ([(f"http://{SITE}/", 301), (f"http://{SITE}/en", 301), (f"https://{SITE}/en", 200)], "warn"),
         ([(f"http://{SITE}/", 200)], "fail"),
@@ -135,7 +135,7 @@ def test_a_trusted_chain_passes() -> None:
         ("example.com", ("*.com",), "fail"),
         ("site.example.com", ("site.example.org", "www.example.com"), "fail"),
         ("xn--bcher-kva.example.com", ("*.example.com",), "pass"),
-        ("203.0.113.5", ("203.0.113.5",), "fail"),  # an address as a DNS name does not count
+        ("203.0.113.5", ("203.0.113.5",), "fail"),  # an address in a DNS name does not count
     ],
 )
 def test_tls_cert_hostname(host: str, names: tuple[str, ...], expected: str) -> None:
@@ -173,7 +173,7 @@ def _valid(past: timedelta, future: timedelta) -> Certificate:
         (timedelta(days=30), timedelta(days=60), "pass"),
         (timedelta(days=76), timedelta(days=14), "pass"),
         (timedelta(days=77), timedelta(days=13), "warn"),
-        (timedelta(days=3), timedelta(days=3), "pass"),  # a six-day certificate at half its life
+        (timedelta(days=3), timedelta(days=3), "pass"),  # a six-day certificate at half its lifetime
         (timedelta(days=5), timedelta(days=1), "warn"),
         (timedelta(days=90), -timedelta(seconds=1), "fail"),
         (-timedelta(hours=1), timedelta(days=90), "fail"),
@@ -194,7 +194,7 @@ def test_tls_cert_expiry(past: timedelta, future: timedelta, expected: str) -> N
         ((replace(LEAF, signature_hash="sha1"), INTERMEDIATE, ROOT), "fail"),
         ((replace(LEAF, signature_hash="md5"), INTERMEDIATE, ROOT), "fail"),
         ((LEAF, replace(INTERMEDIATE, signature_hash="sha1"), ROOT), "fail"),
-        ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1")), "pass"),  # the root's own does not count
+        ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1")), "pass"),  # the root's own signature does not count
         ((replace(LEAF, issuer=LEAF.subject, signature_hash="sha1"), INTERMEDIATE), "pass"),
         ((replace(LEAF, issuer=LEAF.subject, key_type="RSA", key_bits=1024), INTERMEDIATE), "fail"),
     ],
@@ -237,7 +237,7 @@ def test_protocol_versions(versions: list[TlsVersion], legacy: str, severity: Se
         (MODERN, "pass"),
         (TlsSupport({V.TLS1_2: CBC}), "pass"),
         (TlsSupport({V.TLS1_2: RSA}), "warn"),
-        (TlsSupport({V.TLS1_3: "TLS_AES_128_GCM_SHA256", V.TLS1_2: RSA}), "pass"),  # browsers take TLS 1.3
+        (TlsSupport({V.TLS1_3: "TLS_AES_128_GCM_SHA256", V.TLS1_2: RSA}), "pass"),  # browsers choose TLS 1.3
         (TlsSupport({V.TLS1_2: "ECDHE-RSA-AES128-SHA"}), "pass"),  # OpenSSL's name
         (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_3DES_EDE_CBC_SHA",)), "fail"),
         (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_RC4_128_SHA",)), "fail"),
@@ -260,7 +260,7 @@ def test_tls_weak_ciphers(support: TlsSupport, expected: str) -> None:
         (['max-age="31536000"'], "pass"),
         ([" max-age = 31536000 ; includesubdomains ; preload ; "], "pass"),
         (["max-age=31536000; a-directive-of-the-future=1"], "pass"),
-        (["max-age=31536000; preload=true"], "pass"),  # RFC 6797 knows no preload, so it takes any value
+        (["max-age=31536000; preload=true"], "pass"),  # RFC 6797 does not define preload, so it may have any value
         (["max-age=99999999999999999999999999"], "pass"),
         (["max-age=15551999"], "warn"),
         (["max-age=31536000", "max-age=31536000"], "warn"),
@@ -312,7 +312,7 @@ def test_hsts_over_an_untrusted_certificate_is_ignored_by_browsers() -> None:
     ("value", "expected"),
     [
         ("max-age=31536000; includeSubDomains; preload", "pass"),
-        ("max-age=31536000", "pass"),  # never punished for not asking
+        ("max-age=31536000", "pass"),  # asking for preload is optional
         ("max-age=31535999; includeSubDomains; preload", "warn"),
         ("max-age=31536000; preload", "warn"),
         ("nonsense", "n/a"),
@@ -380,7 +380,7 @@ def test_without_tls_the_other_tls_checks_do_not_apply() -> None:
         ("<script src='http://localhost:8000/agent.js'></script>", "pass"),
         ("<script src='http://'></script>", "pass"),
         ("<script src=''></script>", "pass"),
-        # In style sheets: images are upgraded, what they import and fonts are blocked.
+        # Style sheets: browsers upgrade images, and block imports and fonts.
         ('<div style="background:url(http://img.example.com/a.png)">', "warn"),
         ("<p style='--x:1;list-style: square URL( \"http://img.example.com/a.png\" )'>", "warn"),
         ("<style>.hero{background-image:url('http://img.example.com/a.png')}</style>", "warn"),
@@ -456,7 +456,7 @@ PASSWORD = "<input type=password name=p>"
             "<base href=http://site.example.com/><form></form>",
             "pass",
             None,
-        ),  # no action: the page's own address
+        ),  # no action: submits to the page's own URL
         ("<!-- <form action=http://x.example.com/></form> -->", "pass", None),
         ("<template><form action=http://x.example.com/></form></template>", "pass", None),
         ("<noscript><form action=http://x.example.com/></form></noscript>", "pass", None),

@@ -1,4 +1,4 @@
-"""DNS and security.txt, from a name server and sites of the test's own."""
+"""DNS and security.txt, with a name server and sites of the test."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ HOST = target("https://www.shop.example.co.uk/")
 
 
 def zone(known: Mapping[str, Mapping[str, tuple[str, ...]]], *, validating: bool = False) -> Zone:
-    """A name server that has these records by name and type; other names do not exist."""
+    """Return a zone with these records by name and type. Other names do not exist."""
 
     def answer(query: dns.message.Message) -> dns.message.Message | None:
         question = query.question[0]

@@ -1,4 +1,4 @@
-"""The exposure family against real servers: every file is found, and no kind of soft 404 is taken for one."""
+"""Exposure probes on real servers: they find every file, and take no kind of soft 404 for one."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ FAMILIES = sorted(FILES)
 
 
 def exposure_of(site: Site, host: str = "localhost") -> Exposure:
-    """What both probes of exposed files bring, one after the other."""
+    """Return the evidence of both probes of exposed files, run one after the other."""
     with Network(POLICY) as network:
         page = fetch_page(target(site.url_as(host)), network)
         references = page_references(parse_document(page))
@@ -60,7 +60,7 @@ def exposure_of(site: Site, host: str = "localhost") -> Exposure:
 
 
 def found_in(exposure: Exposure) -> dict[str, set[str]]:
-    """The exposed paths by family, without a query."""
+    """Return the exposed paths by family, without their queries."""
     return {
         family: paths
         for family, answers in exposure.families.items()
@@ -105,7 +105,7 @@ def test_a_file_is_found_where_the_default_type_is_html_and_where_missing_pages_
 def test_a_packed_answer_is_unpacked_first(site: Site) -> None:
     for path, content in (FILES["exposed-env"] | FILES["exposed-backup"]).items():
         site.routes[path] = Answer(gzip.compress(content), headers={"Content-Encoding": "gzip"})
-    # As Apache sends a .tar.gz: the archive itself is the coding.
+    # As Apache sends a .tar.gz: the archive itself counts as the content coding.
     site.routes["/backup.tar.gz"] = Answer(
         FILES["exposed-backup"]["/backup.tar.gz"],
         headers={"Content-Encoding": "x-gzip", "Content-Type": "application/x-tar"},
@@ -129,7 +129,7 @@ def test_a_site_that_has_everything_and_answers_everything_costs_a_bounded_numbe
             path: Answer(content, headers={"Content-Type": "text/plain"}) for path, content in paths.items()
         }
     answers = answers_of(exposure_of(site))
-    # Source maps are another probe's.
+    # Source maps belong to another probe.
     assert sum(not path.endswith(".map") for path in compared) <= probe.MAX_COMPARED
     assert any(each.is_exposed for each in answers)
     assert any("without end" in each.error for each in answers)
@@ -156,7 +156,7 @@ def test_size_and_type_are_those_of_the_answer(site: Site) -> None:
     assert answer.media_type == "application/vnd.sqlite3"
 
 
-# Sites on which nothing lies, however they answer: all 16 checks
+# Sites without such files, whatever they answer: all 16 checks
 
 
 def everywhere(answer: Answer) -> dict[str, Route]:
@@ -169,7 +169,7 @@ def reflecting(request: Request) -> Answer:
 
 
 def never_the_same(request: Request) -> Answer:
-    # Seeded by the request's number, so that a failure can be repeated.
+    # Seeded by the connection's number and the path, so that a failure can be repeated.
     noise = random.Random(f"{request.connection_number} {request.path}")
     length = noise.randrange(10, 4000)
     return Answer(noise.randbytes(length), headers={"Content-Type": noise.choice(["text/plain", "image/png", ""])})
@@ -210,7 +210,7 @@ HONEY = (
 
 
 def honeypot(request: Request) -> Answer:
-    """What looks like a secret's name gets a secret; the rest is not found."""
+    """Serve a secret at paths that look like a secret's name, and 404 elsewhere."""
     for pattern, content in HONEY:
         if re.search(pattern, request.path, re.IGNORECASE):
             return Answer(content, headers={"Content-Type": "text/plain"})
@@ -277,7 +277,7 @@ def test_what_proves_the_same_everywhere_proves_nothing_however_different_it_is(
 
 def test_what_differs_from_other_answers_by_a_value_alone_is_no_file(site: Site) -> None:
     def request_echoed(request: Request) -> Answer:
-        """Only now and then a token comes with it, and makes it look like a file."""
+        """Answer like a secret only for some paths, where a token is in the response."""
         token = "k9TzQxW4" if request.path.startswith("/.env") and "-" not in request.path else ""
         lines = "".join(f"HEADER_{n}=some value of a header\n" for n in range(30))
         return Answer(f"{lines}SESSION_TOKEN={token}\n", headers={"Content-Type": "text/plain"})
@@ -342,7 +342,7 @@ def test_never_more_than_eight_at_once(site: Site) -> None:
 
 
 def limited(allowed: int) -> Callable[[Request], Answer]:
-    """A site that has enough after so many of its paths."""
+    """Return a route that answers 429 after this many requests."""
     lock, count = threading.Lock(), [0]
 
     def answer(_: Request) -> Answer:
@@ -360,7 +360,7 @@ def test_after_429_nothing_more_is_asked_and_the_rest_could_not_run(site: Site) 
     errors = [each.error for each in answers_of(exposure) if each.status is None]
     assert set(errors) == {"The site answered a further request with status 429, too many requests."}
     assert len(site.requests) < 10 + 2 * probe.AT_ONCE + 5
-    # What was answered before counts.
+    # Earlier responses count.
     assert any(each.status == 404 for each in answers_of(exposure))
 
 
@@ -376,7 +376,7 @@ def test_checks_whose_paths_were_not_answered_could_not_run_and_the_others_could
     assert list(skipped) == ["exposed-env"]
     assert "1 path of 4 got no answer that could be judged (/.env.local: localhost closed" in skipped["exposed-env"]
     verdicts = {each.id: each.status for each in result.checks}
-    assert verdicts["exposed-sql-dump"] == "fail"  # one that is exposed is enough
+    assert verdicts["exposed-sql-dump"] == "fail"  # one exposed file is enough
     assert verdicts["exposed-git"] == "pass"
 
 
@@ -406,7 +406,7 @@ def test_a_file_without_anything_to_compare_it_with_is_not_judged(site: Site) ->
     ("script", "path"),
     [
         (SCRIPT, "/js/app.js.map"),
-        (Answer("let a;"), "/js/app.js.map"),  # where it is usual
+        (Answer("let a;"), "/js/app.js.map"),  # the usual place
         (Answer("let a;\n//@ sourceMappingURL=../maps/a.map  \n"), "/maps/a.map"),
         (Answer("let a;", headers={"SourceMap": "/m/b.map"}), "/m/b.map"),
         (Answer("let a;", headers={"X-SourceMap": "c.map?d"}), "/js/c.map?d"),

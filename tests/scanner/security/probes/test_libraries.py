@@ -27,7 +27,7 @@ def test_the_beginnings_of_the_sites_own_scripts_are_read() -> None:
     assert len(found["a.js"]) == 64 * 1024
     assert {name: text for name, text in found.items() if name != "a.js"} == {
         "gone.js": "",
-        "jquery-3.7.1.js": "",  # its address says it all
+        "jquery-3.7.1.js": "",  # its URL names the library
         "b.js": "",
     }
     assert sorted(site.paths()) == ["/", "/a.js", "/gone.js"]

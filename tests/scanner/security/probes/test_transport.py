@@ -1,4 +1,4 @@
-"""The security probes against real servers on loopback, and a whole security scan of one."""
+"""Security probes on real servers on loopback, and a whole security scan of one."""
 
 from __future__ import annotations
 
@@ -109,7 +109,7 @@ def test_each_fault_of_a_certificate_fails_its_own_check_alone(
     assert {name for name, finding in findings.items() if verdict(finding) == "fail"} == failing
 
 
-# Versions and suites
+# Versions and cipher suites
 
 
 def support_of(network: Network, port: int) -> tuple[set[TlsVersion], set[Weakness | None]]:
@@ -138,7 +138,7 @@ def test_a_server_that_still_takes_everything(network: Network, root: Identity, 
 
 
 class OldServer:
-    """Speaks just enough TLS to be asked: takes these versions and suites, and counts hellos."""
+    """A fake server with just enough TLS to answer hellos. It accepts these versions and suites, and counts hellos."""
 
     def __init__(self, versions: set[TlsVersion], suites: set[int]) -> None:
         self.versions = versions
@@ -251,11 +251,11 @@ def test_a_page_over_port_80_has_its_twin_on_443() -> None:
     assert asked == [("site.example.com", 443), ("site.example.com", 8080)]
 
 
-# Plain HTTP beside the page
+# Plain HTTP of an https page
 
 
 class Scripted:
-    """A network with prepared answers by URL; an answer that is an error is raised."""
+    """A network with prepared responses by URL. A response that is an error is raised."""
 
     def __init__(self, **answers: object) -> None:
         self.answers: dict[str, Response | NetError] = {}
@@ -387,7 +387,7 @@ def test_a_whole_security_scan_of_a_good_site(network: Network, root: Identity, 
         check.id: check.status for category in result.categories if category.id in ours for check in category.checks
     }
     assert [id for id, status in verdicts.items() if status != "pass"] == []
-    assert len(verdicts) == 20  # all but the redirect, which an unusual port does not have
+    assert len(verdicts) == 20  # all but the redirect check, which does not apply to an unusual port
     assert time.monotonic() - start < 10
 
 
@@ -421,7 +421,7 @@ def swallow(connection: socket.socket) -> None:
 
 
 def test_a_port_that_is_silent_to_tls_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """A web server that takes a hello for the beginning of a slow request says nothing at all."""
+    """A web server that takes a hello for the beginning of a slow request sends nothing."""
     monkeypatch.setattr(tls_probe, "TWIN_TIMEOUT_S", 0.3)
     with Site(converse=swallow) as site, loopback_network() as network:
         address = target(f"{site.url}/")

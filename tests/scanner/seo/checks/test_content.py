@@ -23,7 +23,7 @@ FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
         ("<p><svg><title>A drawing of a very red shoe</title></svg>", "fail"),
         (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
         (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "warn"),
-        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters as wide as 40
+        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters that are as wide as 40
         (f"<title>{'赤' * 31}</title>", "warn"),
         ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 letters, some 250 pixels
         ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),

@@ -97,7 +97,7 @@ UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_c
     [
         (Sitemaps((GOOD,), 1), "pass", "named in robots.txt"),
         (Sitemaps((GOOD,)), "pass", "usual place"),
-        (Sitemaps((file(read("<rubbish>")),), 1), "pass", ""),  # sitemap-valid says more
+        (Sitemaps((file(read("<rubbish>")),), 1), "pass", ""),  # sitemap-valid reports it
         (Sitemaps(), "warn", "robots.txt names no sitemap"),
         (Sitemaps((DEAD,), 1), "warn", "answers with status 404"),
         (Sitemaps((GOOD, DEAD), 2), "warn", "1 unavailable sitemap"),
@@ -191,14 +191,14 @@ INDEX = file(sitemap(f"{HOST}/a.xml", f"{HOST}/b.xml", root="sitemapindex"))
     [
         (Sitemaps((INDEX,), 1, (LACKING, LACKING)), "warn"),
         (Sitemaps((INDEX,), 1, (LACKING, GOOD)), "pass"),
-        (Sitemaps((INDEX,), 1, (LACKING,)), "pass"),  # the other was not read
+        (Sitemaps((INDEX,), 1, (LACKING,)), "pass"),  # the index's other sitemap was not read
         (Sitemaps((INDEX,), 1, (LACKING, DEAD)), "pass"),
         (Sitemaps((INDEX,), 1, (LACKING, UNTOLD)), "pass"),
         (Sitemaps((LACKING,), 6), "pass"),
         (Sitemaps((LACKING, UNTOLD), 2), "pass"),
         (Sitemaps((LACKING, file(sitemap(OTHER, is_cut=True))), 2), "pass"),
         (Sitemaps((LACKING, file(read("<rss/>"))), 2), "pass"),
-        (Sitemaps((INDEX,), 1, (LACKING, file(read("<urlset>")))), "pass"),  # that is sitemap-index's matter
+        (Sitemaps((INDEX,), 1, (LACKING, file(read("<urlset>")))), "pass"),  # sitemap-index reports it
     ],
 )
 def test_what_was_not_read_may_list_the_page(sitemaps: Sitemaps, expected: str) -> None:

@@ -54,7 +54,7 @@ def test_http_status(status: int, expected: str) -> None:
         ("", [(TAG, "bingbot: noindex")], "warn"),
         ("", [(TAG, "bingbot: noindex, nofollow"), (TAG, "googlebot: nofollow")], "warn"),
         ("", [(TAG, "bingbot: nofollow, googlebot: noindex")], "fail"),
-        ("", [(TAG, "GPTBot: noindex")], "pass"),  # no search engine
+        ("", [(TAG, "GPTBot: noindex")], "pass"),  # not a search engine
         ("", [(TAG, "otherbot: noindex, nofollow")], "pass"),
         ("", [(TAG, "otherbot: noindex"), (TAG, "seznambot: noindex")], "warn"),
         ("", [(TAG, "max-snippet: 0, max-image-preview: none")], "pass"),
@@ -116,7 +116,7 @@ def robots_file(text: str, status: int = 200) -> RobotsFile:
         ("User-agent: googlebot\nDisallow: /", "fail"),
         ("User-agent: *\nDisallow: /\nUser-agent: googlebot\nDisallow:", "warn"),
         ("User-agent: bingbot\nDisallow: /", "warn"),
-        ("User-agent: GPTBot\nDisallow: /", "pass"),  # no search engine
+        ("User-agent: GPTBot\nDisallow: /", "pass"),  # not a search engine
         ("User-agent: AhrefsBot\nUser-agent: SemrushBot\nDisallow: /", "pass"),
         ("<!doctype html><title>Not found</title>", "pass"),
     ],
@@ -317,7 +317,7 @@ BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
         (((BARE, 307),), "warn"),
         (((BARE, 301), (WWW, 301)), "warn"),
         (((URL.replace("https", "http"), 301),), "pass"),
-        # The upgrade of a host by itself, then the redirect to the one that the site prefers.
+        # A host's upgrade to https, then the redirect to the host that the site prefers.
         (((URL.replace("https", "http"), 301), (URL, 301)), "pass"),
         (((URL.replace("https", "http"), 301), (URL, 302)), "warn"),
         (((URL.replace("https", "http"), 302), (URL, 301)), "warn"),
@@ -341,7 +341,7 @@ def test_redirect_chain(via: tuple[tuple[str, int], ...], expected: str) -> None
         ("0, /home", "warn"),
         ("0 /home", "warn"),
         (" 0 ;  url = /home ", "warn"),
-        ("300", "pass"),  # loads itself again
+        ("300", "pass"),  # reloads itself
         ("300; url=/shop/shoes", "pass"),
         ("300; url=#latest", "pass"),
         ("0; url=javascript:alert(1)", "pass"),
@@ -364,7 +364,7 @@ def test_the_refresh_header_is_a_redirect_too() -> None:
     [
         (head(LINK.format(URL) + "<meta name=robots content=all>"), "pass"),
         ("<title>No head tags at all</title><link rel=canonical href=/a><p>Text", "pass"),
-        ("<head><title>T</title></head><link rel=canonical href=/a><body>", "pass"),  # browsers put it back
+        ("<head><title>T</title></head><link rel=canonical href=/a><body>", "pass"),  # the parser moves it back
         ("<head><script>1</script><noscript><img src=t></noscript><title>T</title></head><p>Text", "pass"),
         ("<head><template><div></div></template><title>T</title></head><p>Text", "pass"),
         (head("", "<svg><title>A shoe</title></svg>"), "pass"),

@@ -91,9 +91,9 @@ def test_hreflang_absolute(href: str, expected: str) -> None:
     [
         (SET, "pass"),
         (SET.replace(URL, f"{URL}#top"), "pass"),
-        # The canonical address stands for the page.
+        # The canonical URL counts as the page.
         (f'<link rel=canonical href="{GERMAN}"><link rel=alternate hreflang=de href="{GERMAN}">', "pass"),
-        # WordPress writes percent escapes in small letters.
+        # WordPress writes percent escapes in lower case.
         (
             '<link rel=canonical href="/%e6%97%a5"><link rel=alternate hreflang=ja href="https://site.example.com/%E6%97%A5">',
             "pass",
@@ -133,7 +133,7 @@ def answering(html: str = "", status: int = 200) -> AlternateAnswers:
     ("answers", "said"),
     [
         (answering(head(SET)), None),
-        (answering(head(SET.replace(URL, "/shop/shoes"))), None),  # relative, but it is this page
+        (answering(head(SET.replace(URL, "/shop/shoes"))), None),  # relative, but it leads to this page
         (answering(head("")), "does not link back"),
         (answering(head(f'<link rel=alternate hreflang=de href="{GERMAN}">')), "does not link back"),
         (answering(head(SET), 404), "status 404"),

@@ -92,8 +92,8 @@ def text(markup: str, lang: str = "en") -> Finding:
         ("<a href=/a><img src=a.png alt='Shoes'></a>", "en", "pass"),
         ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "warn"),
         ("<a href=/a>Read more<img src=a.png alt='of shoes'></a>", "en", "pass"),
-        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # no name: accessibility's matter
-        ("<a href=/a>Go</a>", "en", "pass"),  # a language
+        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # no name: an accessibility check reports it
+        ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language
         ("<a href=/a hidden>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=/a rel=nofollow>Read more</a><a href=/b>Prices</a>", "en", "pass"),
         ("<a href=#more>More</a><a href=/b>Prices</a>", "en", "pass"),
@@ -104,14 +104,14 @@ def text(markup: str, lang: str = "en") -> Finding:
         ("<a href=/a>hier</a>", "de", "warn"),
         ("<a href=/a>Hier</a>", "de-AT", "warn"),
         ("<a href=/a>Mehr erfahren</a>", "de", "warn"),
-        ("<a href=/a>Mehr erfahren</a>", "en", "warn"),  # the language is often left as it came
+        ("<a href=/a>Mehr erfahren</a>", "en", "warn"),  # the declared language is often a default
         ("<a href=/a lang=de>Hier</a>", "en", "warn"),
         ("<a href=/a>Hier</a>", "en", "pass"),
         ("<div lang=sv><a href=/a>Mer</a></div>", "en", "warn"),
-        ("<a href=/a>Mer</a>", "fr", "pass"),  # the sea
+        ("<a href=/a>Mer</a>", "fr", "pass"),  # French for the sea
         ("<a href=/a>En savoir plus</a>", "fr", "warn"),
         ("<a href=/a>Plus d\u2019infos</a>", "fr", "warn"),
-        ("<a href=/a>La Suite</a>", "fr", "pass"),  # a hotel
+        ("<a href=/a>La Suite</a>", "fr", "pass"),  # La Suite is a hotel
         ("<a href=/a>aquí</a>", "es", "warn"),
         ("<a href=/a>Leggi tutto</a>", "it", "warn"),
         ("<a href=/a>Saiba mais</a>", "pt-BR", "warn"),

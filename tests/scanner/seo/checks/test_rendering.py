@@ -12,7 +12,7 @@ WORDS = "<p>" + "word " * 300
 
 
 def after(html: str) -> Rendered:
-    """What came of the scripts."""
+    """Return the page after its scripts have run."""
     return Rendered(document(page(html)), {})
 
 
@@ -21,7 +21,7 @@ def after(html: str) -> Rendered:
     [
         (head(""), head(""), None),
         (head("<meta name=robots content='index,  follow'>"), head("<meta name=robots content='INDEX, follow'>"), None),
-        # As search engines read them, these say the same.
+        # Search engines read these as the same.
         (head("<meta name=robots content='index,follow'>"), head("<meta name=robots content='follow, index'>"), None),
         (head(""), head("<meta name=robots content='index, follow'>"), None),
         (

@@ -61,7 +61,7 @@ def test_other_names_of_the_picture_count(name: str) -> None:
         (CANONICAL + og("og:url", URL), "pass"),
         (CANONICAL + og("og:url", f"{URL}#top"), "pass"),
         (CANONICAL + og("og:url", "/shop/shoes"), "pass"),
-        (og("og:url", "https://site.example.com/other"), "pass"),  # nothing to match
+        (og("og:url", "https://site.example.com/other"), "pass"),  # no canonical URL to compare with
         (CANONICAL + og("og:url", f"{URL}?ref=1"), "warn"),
         (CANONICAL + og("og:url", "http://site.example.com/shop/shoes"), "warn"),
         (CANONICAL + og("og:url", "https://[broken"), "warn"),

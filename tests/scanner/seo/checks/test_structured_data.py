@@ -34,14 +34,14 @@ def saying(*nodes: dict[str, Any]) -> JsonLd:
         ('\ufeff [{"a": "\\u003c/script\\u003e"}] ', None),
         ('{"a": 1e400}', None),
         ('{"a": ' + "1" * 5000 + "}", None),
-        ('{"a": "x\u2028y",}', "line 1, column"),  # no line end to JSON
+        ('{"a": "x\u2028y",}', "line 1, column"),  # not a line end in JSON
         ('{"a": 1,}', "line 1, column"),
         ("{'a': 1}", "line 1, column 2"),
         ('{"a": 1} // note', "line 1, column 10"),
-        ('{\n"a": "x\ny"}', "line 2, column 8"),  # a line end in a text
+        ('{\n"a": "x\ny"}', "line 2, column 8"),  # a line end in a string
         ('{\n"a": "x\ny"}', "invalid control character in line 2"),
         ('{"a": NaN}', "NaN is not valid JSON"),
-        ("{&quot;a&quot;: 1}", "line 1, column 2"),  # in a script, nothing is escaped
+        ("{&quot;a&quot;: 1}", "line 1, column 2"),  # inside a script, entities are not decoded
         ("//<![CDATA[\n{}\n//]]>", "line 1, column 1"),
         ("[" * 100_000, "nested too deeply"),
     ],
@@ -79,7 +79,7 @@ def test_the_body_and_other_spellings_of_the_type_count() -> None:
         ({"@type": ["Product", "Vehicle"], "name": "Car"}, "pass"),
         ({"@type": "https://schema.org/Product", "schema:name": "Shoe"}, "pass"),
         ({"@type": "http://schema.org/Product", "http://schema.org/name": "Shoe"}, "pass"),
-        ({"@type": "Product", "gs1:gtin": "1", "@id": "#a"}, "pass"),  # another vocabulary's word
+        ({"@type": "Product", "gs1:gtin": "1", "@id": "#a"}, "pass"),  # a term of another vocabulary
         ({"@type": "gs1:Product"}, "pass"),
         ({"@type": "SearchAction", "query-input": "required name=q", "target": "x"}, "pass"),
         ({"@graph": [{"@type": "WebPage", "name": "x"}, "odd", 7]}, "pass"),
@@ -149,7 +149,7 @@ QUESTION = {"@type": "Question", "name": "Why?", "acceptedAnswer": {"@type": "An
             "ratingCount or reviewCount",
         ),
         ({"@type": "BreadcrumbList", "itemListElement": CRUMBS}, None),
-        ({"@type": "BreadcrumbList", "itemListElement": [CRUMBS[1], CRUMBS[0]]}, None),  # positions are the order
+        ({"@type": "BreadcrumbList", "itemListElement": [CRUMBS[1], CRUMBS[0]]}, None),  # `position` gives the order
         ({"@type": "BreadcrumbList", "itemListElement": {"@list": CRUMBS}}, None),
         (
             {"@type": "BreadcrumbList", "itemListElement": [{"position": 1, "name": "Shop"}, CRUMBS[1]]},
@@ -192,7 +192,7 @@ def test_rich_result_required(node: dict[str, Any], said: str | None) -> None:
     "node",
     [
         {"@type": "WebSite", "name": "Shop"},
-        {"@type": "Article", "headline": "News"},  # nothing is required of articles
+        {"@type": "Article", "headline": "News"},  # articles have no required properties
         {"@type": "WebPage", "isPartOf": {"@type": "Product"}},  # a product that is only mentioned
         {"@type": "ItemList", "itemListElement": [{"@type": "Product", "name": "Shoe"}]},
     ],
@@ -204,7 +204,7 @@ def test_types_that_become_no_rich_result_are_not_judged(node: dict[str, Any]) -
 @pytest.mark.parametrize(
     "block",
     [
-        # References that go round in circles.
+        # Circular references.
         '{"@graph": [{"@type": "Product", "name": "x", "aggregateRating": {"@id": "#r"}},'
         ' {"@id": "#r", "ratingValue": 1, "aggregateRating": {"@id": "#r"}}]}',
         '{"@context": ["https://schema.org", %s], "@type": "Product"}' % ("[" * 900 + "]" * 900),

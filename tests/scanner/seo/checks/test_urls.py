@@ -11,11 +11,11 @@ from tests.scanner.cast import message, page, verdict
     [
         ("/", None),
         ("/shop/red-shoes", None),
-        ("/shop/red-shoes?utm_source=News&Color=Red", None),  # what stands behind the question mark is not the name
-        ("/%C3%BCber-uns", None),  # the hexadecimal digits of ü are no capitals
+        ("/shop/red-shoes?utm_source=News&Color=Red", None),  # the query is not judged
+        ("/%C3%BCber-uns", None),  # hexadecimal digits of an escaped ü are not capital letters
         ("/search?sid=", None),
         ("/search?side=left_hand", None),
-        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # twenty letters to a reader
+        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # twenty letters when decoded
         ("/%E6%97%A5" * 60, "characters"),
         ("/learn-c++", None),
         ("/c++/why", None),

@@ -22,7 +22,7 @@ from tests.scanner.cast import POLICY, target
 from tests.scanner.net.seams import PUBLIC, Names, Wires
 from tests.targets.server import Answer, Request, Site
 
-OTHER = "93.184.215.99"  # an address that nothing is wired to
+OTHER = "93.184.215.99"  # an address that no site is wired to
 
 
 def html(*links: str) -> Answer:
@@ -55,7 +55,7 @@ def test_what_an_answer_proves() -> None:
 
 
 def test_what_strangers_do_not_find_may_be_there_for_who_has_the_key() -> None:
-    """It is asked for as a stranger, because a GET of somebody's may do something; and is not called broken."""
+    """The link is requested without credentials, because a GET with them may change something. It counts as unknown."""
     with Site({"/404": Answer("x", status=404), "/200": Answer("x")}) as site, Site({"/410": Answer("", 410)}) as other:
         site.routes["/"] = html("/404", "/200", f"{other.url}/410")
         given = OriginCredentials(site.url, Credentials(headers=(("X-Key", "value"),)))
@@ -89,7 +89,7 @@ def test_links_are_asked_for_once_and_spread_over_the_page() -> None:
         )
         found = probed(site)
         paths = [each for each in site.paths() if each != "/"]
-    assert found.internal == 101  # with “?”, which is another address
+    assert found.internal == 101  # including the one with “?”, which is another URL
     assert len(paths) == len(set(paths)) == MAX_INTERNAL
     numbers = sorted(int(each[2:] or 0) for each in paths)
     assert numbers[0] < 5
@@ -218,7 +218,7 @@ def test_at_most_a_few_links_are_asked_for_at_once() -> None:
 
 
 class Records:
-    """Name servers that know the addresses of some names, and do not answer for others."""
+    """Name servers that know the addresses of some names, and do not answer for one."""
 
     def __init__(self, known: dict[str, str], silent: str = "") -> None:
         self._known = known
@@ -239,10 +239,10 @@ def wired(site: Site) -> Network:
 def test_names_and_ports_where_nobody_is() -> None:
     links = {
         "http://gone.org/": True,  # the name has no address
-        "http://silent.org/": None,  # who can tell
-        "http://unsure.org/": None,  # resolved by others
-        "http://dead.shop.com/": True,  # refuses
-        "http://intranet.shop.com/": None,  # must not be looked at
+        "http://silent.org/": None,  # can't be known
+        "http://unsure.org/": None,  # the name servers know an address
+        "http://dead.shop.com/": True,  # refuses the connection
+        "http://intranet.shop.com/": None,  # must not be requested
         "http://user:word@www.shop.com/": None,
         "http://www.shop.com:9/": None,
     }

@@ -23,7 +23,7 @@ HTML = Answer("<!doctype html><title>Shop</title>")
 
 
 def packed(content: bytes, level: int = 9) -> bytes:
-    """Always the same bytes: the time in them would change the tests' names."""
+    """Compress to the same bytes each time. A timestamp in them would change the tests' names."""
     return gzip.compress(content, level, mtime=0)
 
 
@@ -110,7 +110,7 @@ def test_an_html_page_that_robots_txt_names_is_evidence() -> None:
         (packed(urlset("/x")), {**XML, "Content-Encoding": "gzip"}),
         (packed(packed(urlset("/x"))), {**XML, "Content-Encoding": "gzip"}),
         (brotli.compress(urlset("/x")), {**XML, "Content-Encoding": "br"}),
-        (urlset("/x"), {**XML, "Content-Encoding": "gzip"}),  # a lie, which crawlers see through
+        (urlset("/x"), {**XML, "Content-Encoding": "gzip"}),  # a wrong coding, which crawlers ignore
     ],
 )
 def test_packed_sitemaps(body: bytes, headers: dict[str, str]) -> None:
