@@ -22,11 +22,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from accounts import audit, usage
+from accounts import activity as activity
+from accounts import usage
 from accounts.closing.services import close_account, close_organization, only_owned
 from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles
-from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, Tier, User
+from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, Tier, User
 from accounts.tenant_admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
@@ -57,9 +58,9 @@ def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
 
 
 def note_membership(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
-    """For the organization's admins, who see it in their audit log."""
+    """For the organization's admins, who see it in their activity log."""
     assert isinstance(request.user, User)
-    audit.record(membership.organization, request.user, action, membership.user.email, **details)
+    activity.record(membership.organization, request.user, action, membership.user.email, **details)
 
 
 FOR_SUPERUSERS = ("email", "is_staff", "is_superuser", "groups", "user_permissions")
@@ -189,11 +190,11 @@ class OrganizationAdmin(UncountedAdmin):
         super().save_model(request, obj, form, change)
         assert isinstance(request.user, User)
         if not change:
-            audit.record(obj, request.user, "organization.created", obj.name)
+            activity.record(obj, request.user, "organization.created", obj.name)
         elif form.changed_data:
             new = {name: form.cleaned_data[name] for name in form.changed_data}
             changes = {name: {"from": str(form.initial.get(name)), "to": _plain(value)} for name, value in new.items()}
-            audit.record(obj, request.user, "organization.changed", obj.name, **changes)
+            activity.record(obj, request.user, "organization.changed", obj.name, **changes)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
         return _is_superuser(request)
@@ -310,8 +311,8 @@ class InvitationAdmin(ReadOnlyAdmin):
         return "open" if invitation.expires_at > timezone.now() else "expired"
 
 
-@admin.register(AuditEvent)
-class AuditEventAdmin(ReadOnlyAdmin):
+@admin.register(ActivityEvent)
+class ActivityEventAdmin(ReadOnlyAdmin):
     list_display = ("created_at", "who", "action", "target", "organization")
     list_select_related = ("organization",)
     ordering = ("-id",)
@@ -319,8 +320,8 @@ class AuditEventAdmin(ReadOnlyAdmin):
     fields = ("created_at", "organization", "actor", "actor_email", "actor_key", "action", "target", "details")
 
     def get_search_results(
-        self, request: HttpRequest, queryset: QuerySet[AuditEvent], search_term: str
-    ) -> tuple[QuerySet[AuditEvent], bool]:
+        self, request: HttpRequest, queryset: QuerySet[ActivityEvent], search_term: str
+    ) -> tuple[QuerySet[ActivityEvent], bool]:
         if "@" in search_term:
             # By the person, whom an index knows.
             people = User.objects.filter(email__iexact=search_term.strip()).values_list("id", flat=True)
@@ -328,7 +329,7 @@ class AuditEventAdmin(ReadOnlyAdmin):
         return super().get_search_results(request, queryset, search_term)
 
     @admin.display(description="who")
-    def who(self, event: AuditEvent) -> str:
+    def who(self, event: ActivityEvent) -> str:
         return event.who
 
 

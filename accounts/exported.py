@@ -7,9 +7,10 @@ from typing import Any
 from django.db.models import QuerySet
 from django.forms.models import model_to_dict
 
-from accounts import access, audit
+from accounts import access
+from accounts import activity as activity
 from accounts.export.kinds import Kind
-from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization
+from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, MonthlyUsage, Organization
 
 
 def _organization(organization_id: int) -> QuerySet[Organization]:
@@ -77,5 +78,5 @@ KINDS = (
     Kind("invitations", lambda id: access.rows(Invitation, id).select_related("invited_by"), _invitation),
     Kind("keys", lambda id: access.rows(ApiKey, id).select_related("created_by").prefetch_related("former"), _key),
     Kind("usage", lambda id: access.rows(MonthlyUsage, id), lambda row: {"month": row.period, "scans": row.used}),
-    Kind("audit_log", lambda id: access.rows(AuditEvent, id), audit.document),
+    Kind("activity_log", lambda id: access.rows(ActivityEvent, id), activity.document),
 )

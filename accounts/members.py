@@ -13,7 +13,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit, mail
+from accounts import access, mail
+from accounts import activity as activity
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
 
@@ -46,7 +47,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
     before, subject.role = subject.role, role
     subject.save(update_fields=["role"])
     changed = {"from": before, "to": role}
-    audit.record_by(actor, "member.role_changed", subject.user.email, role=changed)
+    activity.record_by(actor, "member.role_changed", subject.user.email, role=changed)
     end_invitations(by=actor.user, subject=subject, but=grantable_roles(subject))
 
 
@@ -61,7 +62,7 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
     end_invitations(by=actor.user, subject=subject)
     subject.delete()
     action = "member.left" if leaves else "member.removed"
-    audit.record_by(actor, action, "" if leaves else subject.user.email)
+    activity.record_by(actor, action, "" if leaves else subject.user.email)
 
 
 @transaction.atomic
@@ -87,7 +88,7 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
         created_at=now,
         expires_at=now + INVITATION_LIFETIME,
     )
-    audit.record_by(actor, "member.invited", email, role=role)
+    activity.record_by(actor, "member.invited", email, role=role)
     return invitation
 
 
@@ -98,7 +99,7 @@ def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
     if open_invitations(actor.organization_id).filter(id=invitation.id).update(revoked_at=timezone.now()):
-        audit.record_by(actor, "invitation.revoked", invitation.email)
+        activity.record_by(actor, "invitation.revoked", invitation.email)
 
 
 def open_invitations(organization_id: int) -> QuerySet[Invitation]:
@@ -166,7 +167,7 @@ def accept(*, invitation: Invitation, user: User) -> Membership:
         organization=invitation.organization, user=user, defaults={"role": invitation.role}
     )
     if joined:
-        audit.record(invitation.organization, user, "member.joined", role=invitation.role)
+        activity.record(invitation.organization, user, "member.joined", role=invitation.role)
     return membership
 
 
@@ -175,7 +176,7 @@ def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ())
     offered = open_invitations(subject.organization_id).filter(invited_by=subject.user)
     for invitation in offered.exclude(role__in=but):
         Invitation.objects.filter(id=invitation.id).update(revoked_at=timezone.now())
-        audit.record(subject.organization, by, "invitation.revoked", invitation.email)
+        activity.record(subject.organization, by, "invitation.revoked", invitation.email)
 
 
 def _lock(actor: Membership) -> Membership:

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts import access, sessions
 from accounts.export import services as export
-from accounts.models import AuditEvent, DataExport, LoginSession, Mail, Organization
+from accounts.models import ActivityEvent, DataExport, LoginSession, Mail, Organization
 from infrastructure.postgresql.deletion import delete_with_what_refers
 from infrastructure.retention import HasTime, Retention, always
 
@@ -40,14 +40,14 @@ def with_expired(
 
 
 def delete_events(has_time: HasTime = always) -> bool:
-    """Delete entries of audit logs that their organization's plan keeps no longer."""
-    for organization_id, before in with_expired(AuditEvent, "audit_kept_days", "id"):
+    """Delete entries of activity logs that their organization's plan keeps no longer."""
+    for organization_id, before in with_expired(ActivityEvent, "activity_kept_days", "id"):
         # By ID, as the index has them; they are written in the order of time, or nearly.
-        oldest = access.rows(AuditEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
+        oldest = access.rows(ActivityEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
         while has_time():
             rows = list(oldest[:BATCH])
             ids = [id for id, created_at in rows if created_at < before]
-            AuditEvent.objects.filter(id__in=ids).delete()
+            ActivityEvent.objects.filter(id__in=ids).delete()
             if len(ids) < BATCH:
                 break
     return has_time()
@@ -73,7 +73,7 @@ def delete_exports(has_time: HasTime = always) -> bool:
 
 
 RETENTION = (
-    Retention("audit log", delete_events),
+    Retention("activity log", delete_events),
     Retention("sessions", delete_sessions),
     Retention("e-mails", delete_mails),
     Retention("exports", delete_exports),

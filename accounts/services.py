@@ -9,7 +9,8 @@ from django.core import signing
 from django.db import transaction
 from django.utils.text import slugify
 
-from accounts import access, audit, sessions, usage
+from accounts import access, sessions, usage
+from accounts import activity as activity
 from accounts.identity import notices
 from accounts.identity.factors import forget_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User
@@ -80,7 +81,7 @@ def create_organization(*, name: str, owner: User) -> Organization:
             raise AccountRefused(f"You own {owned} organizations, which is the maximum.")
         organization = Organization.objects.create(name=name, slug=slug)
         Membership.objects.create(organization=organization, user=owner, role=Membership.Role.OWNER)
-        audit.record(organization, owner, "organization.created", name)
+        activity.record(organization, owner, "organization.created", name)
     return organization
 
 
@@ -104,7 +105,7 @@ def change_organization(*, actor: Membership, name: str, shares_reports: bool) -
         if not changes:
             return
         Organization.objects.filter(id=organization.id).update(**wanted)
-        audit.record_by(actor, "organization.changed", name, **changes)
+        activity.record_by(actor, "organization.changed", name, **changes)
 
 
 def change_login(*, actor: Membership, second_factor: bool, provider: str, domain: str) -> None:
@@ -131,7 +132,7 @@ def change_login(*, actor: Membership, second_factor: bool, provider: str, domai
         Organization.objects.filter(id=organization.id).update(**wanted)
         changes = {field: {"from": before[field], "to": value} for field, value in wanted.items()}
         changes = {field: each for field, each in changes.items() if each["from"] != each["to"]}
-        audit.record_by(actor, "organization.changed", organization.name, **changes)
+        activity.record_by(actor, "organization.changed", organization.name, **changes)
 
 
 def remove_second_factors(user: User) -> int:

@@ -46,7 +46,7 @@ FROM generate_series(1, 10000) AS n;
 INSERT INTO accounts_monthlyusage (organization_id, period, used)
 SELECT id, date_trunc('month', now() AT TIME ZONE 'UTC')::date, 17 FROM accounts_organization;
 
-INSERT INTO accounts_auditevent (organization_id, actor_email, action, target, details, created_at)
+INSERT INTO accounts_activityevent (organization_id, actor_email, action, target, details, created_at)
 SELECT (SELECT min(id) FROM accounts_organization) + n % 1000, 'person-1@people.test', 'scan.created',
     'https://example.com/', '{}', now() - (300000 - n) * interval '1 second' FROM generate_series(1, 300000) AS n;
 
@@ -141,7 +141,7 @@ def _pages() -> list[tuple[str, float]]:
         *(f"{scans}?{query}" for query in (slug, f"{slug}&status__exact=failed", f"q={scan.id[:12]}", "p=200")),
         *(f"{deliveries}?{query}" for query in ("status__exact=pending", "status__exact=failed", slug)),
         *(f"{deliveries}?{query}" for query in (f"q={scan.id}", f"q={delivery.webhook_id}")),
-        *(reverse(f"admin:{name}_changelist") + f"?{slug}" for name in ("reports_report", "accounts_auditevent")),
+        *(reverse(f"admin:{name}_changelist") + f"?{slug}" for name in ("reports_report", "accounts_activityevent")),
         reverse("admin:webhooks_event_changelist") + f"?{slug}",
         page_of(scan),
         page_of(delivery),

@@ -1,7 +1,8 @@
 """An organization with 100,000 scans is deleted while others work: what they notice, how long it takes, what is left.
 
-It has a report, an event with a delivery and its attempt, and an entry of the audit log for each scan, and 1,000 audits
-with 10 pages each. Beside it another one has as many scans and goes on reading, scanning and looking at its pages.
+It has a report, an event with a delivery and its attempt, and an entry of the activity log for each scan, and 1,000
+audits with 10 pages each. Beside it another one has as many scans and goes on reading, scanning and looking at its
+pages.
 """
 
 from __future__ import annotations
@@ -61,7 +62,7 @@ EVENTS = """
     SELECT id, created_at, 12, 200, 'thanks', '', '', false FROM delivered
 """
 LOG = """
-    INSERT INTO accounts_auditevent (organization_id, actor_email, actor_key, action, target, details, created_at)
+    INSERT INTO accounts_activityevent (organization_id, actor_email, actor_key, action, target, details, created_at)
     SELECT organization_id, '', %(key)s, 'scan.created', url, jsonb_build_object('scan', id, 'api_key', %(name)s),
         created_at
     FROM scans_scan WHERE organization_id = %(organization)s

@@ -46,7 +46,7 @@ PAGES = {
         "webhooks": "/o/dogfood/webhooks/",
         "members": "/o/dogfood/members/",
         "settings": "/o/dogfood/settings/",
-        "audit log": "/o/dogfood/audit/",
+        "activity log": "/o/dogfood/activity/",
     },
 }
 # Only the landing page is for search engines; the others forbid themselves to them.

@@ -140,8 +140,8 @@ of_organization = [
     path("settings/export", exporting.organization_export, name="organization-export"),
     path("settings/export/<int:number>", exporting.export_download, name="export-download"),
     path("settings/delete", closing.organization_delete, name="organization-delete"),
-    path("audit/", organization.audit_log, name="audit"),
-    path("audit/export/<str:export_format>", organization.audit_export, name="audit-log-export"),
+    path("activity/", organization.activity_log, name="activity"),
+    path("activity/export/<str:export_format>", organization.activity_export, name="activity-export"),
 ]
 
 urlpatterns = [

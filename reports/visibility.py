@@ -12,7 +12,8 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import access, audit, roles
+from accounts import access, roles
+from accounts import activity as activity
 from accounts.identity import requirements
 from accounts.models import Membership
 from reports.models import Report
@@ -91,5 +92,5 @@ def set_sharing(seen: Seen, *, is_shared: bool) -> bool:
         changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
         if changed:
             action = "report.shared" if is_shared else "report.unshared"
-            audit.record_by(seen.membership, action, scan.url, scan=scan.id, type=str(scan.type))
+            activity.record_by(seen.membership, action, scan.url, scan=scan.id, type=str(scan.type))
     return changed

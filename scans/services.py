@@ -9,9 +9,10 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import access, audit, usage
+from accounts import access, usage
+from accounts import activity as activity
 from accounts.authentication import Caller
-from accounts.models import AuditEvent, Membership, User
+from accounts.models import ActivityEvent, Membership, User
 from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.findings import ScanType
@@ -108,7 +109,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
             request_id=request_id(),
             **sealed(credentials),
         )
-        audit.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
+        activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
     return dict(ScanDetailSerializer(scan).data)
 
@@ -128,7 +129,7 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
             return False
         message = f"Cancelled by {member.user.email} before it started. It does not count against your quota."
         for scan in fail_visit(Scan.objects.of_visit(lead.id), ScanError("SCAN_CANCELLED", message)):
-            audit.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
+            activity.record_by(member, "scan.cancelled", scan.url, scan=scan.id, type=str(scan.type))
     return True
 
 
@@ -159,14 +160,14 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
             raise NotRequeued("A worker is processing it.")
         else:
             raise NotRequeued("It has ended, and not because of an error on our side.")
-        audit.record(scan.organization, actor, "scan.requeued", scan.url, **note)
+        activity.record(scan.organization, actor, "scan.requeued", scan.url, **note)
         transaction.on_commit(lambda: enqueue(waiting.id, ScanType(waiting.type)))
     return waiting
 
 
 def _repeat(failed: Scan, now: datetime) -> Scan:
     """A new scan of the same; the caller holds the failed one's lock, so that there is only one."""
-    notes = access.rows(AuditEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
+    notes = access.rows(ActivityEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
     if notes.filter(details__has_key="new_scan").exists():
         raise NotRequeued("A new scan has already replaced it.")
     try:

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts import audit
+from accounts import activity as activity
 from accounts.keys import minting
 from accounts.mailing import topics
 from accounts.members import invitation_token
@@ -55,7 +55,7 @@ SITES = ("bakery.example.com", "shop.example.com", "www.example.org", "docs.exam
 NAMES = ("ada", "bert", "chiyo", "dmitri", "efua", "a.rather.long.name.of.somebody.in.accounting")
 ELSEWHERE = "https://www.example.org/"
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
-ACTIONS = tuple(audit.ACTIONS)
+ACTIONS = tuple(activity.ACTIONS)
 # In everything that names the organization or its people, so that it can be looked for where it must not stand.
 NAME, DOMAIN = "Larkspur", "larkspur.example"
 
@@ -314,7 +314,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         for n in range(rows)
     )
     for n in range(rows):
-        audit.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
+        activity.record(organization, owner if n % 7 else None, ACTIONS[n % len(ACTIONS)], f"{_name(n)}@{DOMAIN}")
     return {
         "key_id": made[0].id,
         "key_prefix": made[0].prefix,

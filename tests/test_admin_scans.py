@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, User
+from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
 from accounts.tenant_admin import page_of
 from infrastructure import encryption
 from reports.models import Report
@@ -78,13 +78,13 @@ def test_what_belongs_to_a_scan_is_found_by_its_id(operator: Client, told: Scan)
 def test_invitations_and_audit_events_are_found_by_address(operator: Client, home: Member, stranger: Member) -> None:
     person = person_of(home, "owner", "ada@people.test")
     for member, actor in ((home, person), (stranger, None)):
-        AuditEvent.objects.create(organization=member.organization, actor=actor, action="key.created")
+        ActivityEvent.objects.create(organization=member.organization, actor=actor, action="key.created")
     expires_at = timezone.now() + timedelta(days=1)
     Invitation.objects.create(organization=home.organization, email="Eve@people.test", expires_at=expires_at)
     assert listed(operator, "/admin/accounts/invitation/", "eve@people.test") == ["Eve@people.test"]
     assert listed(operator, "/admin/accounts/invitation/", "bob@people.test") == []
-    assert len(listed(operator, "/admin/accounts/auditevent/", "ADA@people.test")) == 1
-    assert len(listed(operator, "/admin/accounts/auditevent/", "home")) > 1
+    assert len(listed(operator, "/admin/accounts/activityevent/", "ADA@people.test")) == 1
+    assert len(listed(operator, "/admin/accounts/activityevent/", "home")) > 1
 
 
 def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan) -> None:
@@ -155,7 +155,7 @@ def test_requeueing_tells_of_each_scan_what_came_of_it(operator: Client, home: M
         ]
     )
     assert {entry.object_id for entry in LogEntry.objects.all()} == {waiting.id, failed.id}
-    actors = AuditEvent.objects.filter(action="scan.requeued").values_list("actor_email", flat=True)
+    actors = ActivityEvent.objects.filter(action="scan.requeued").values_list("actor_email", flat=True)
     assert list(actors) == ["operator@people.test"] * 2
 
 
@@ -196,7 +196,7 @@ def test_what_staff_changes_stands_in_the_organizations_log(operator: Client, ho
     assert operator.post(page, {"name": "Home", "slug": "home", "tier": "pro"}).status_code == 302
     assert Organization.objects.get(slug="home").tier_id == "pro"
     operator.post("/admin/accounts/apikey/", {"action": "revoke", "_selected_action": [home.key.id]})
-    noted = AuditEvent.objects.filter(actor_email="operator@people.test").order_by("id")
+    noted = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
     assert [(each.action, each.target, each.details) for each in noted] == [
         ("organization.changed", "Home", {"tier": {"from": "free", "to": "pro"}}),
         ("key.revoked", f"tests ({home.key.prefix}…)", {}),
@@ -226,7 +226,7 @@ def test_memberships_that_staff_changes_are_noted_too(operator: Client, home: Me
     page = f"/admin/accounts/membership/{membership.id}"
     assert operator.post(f"{page}/change/", {"role": "admin"}).status_code == 302
     assert operator.post(f"{page}/delete/", {"post": "yes"}).status_code == 302
-    noted = AuditEvent.objects.filter(actor_email="operator@people.test").order_by("id")
+    noted = ActivityEvent.objects.filter(actor_email="operator@people.test").order_by("id")
     assert [(each.action, each.details) for each in noted] == [
         ("member.added", {"role": "member"}),
         ("member.role_changed", {"from": "member", "to": "admin"}),

@@ -16,7 +16,7 @@ from django.http import HttpResponse
 from django.test import Client
 from pytest_django import DjangoDbBlocker
 
-from accounts.models import AuditEvent, User
+from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from scans.models import BlockedDomain, Scan
 from tests.furnished import NAME, Furnished, furnish
@@ -199,8 +199,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/settings/export/<int:number>": (NONE, "404 403 403 403 404 login", ""),
     # Nothing is typed, so nothing is deleted.
     "o/<slug:organization>/settings/delete": ("200 403 403 403 404 login", "200 403 403 403 404 login", ""),
-    "o/<slug:organization>/audit/": ("200 200 403 403 404 login", NONE, ""),
-    "o/<slug:organization>/audit/export/<str:export_format>": ("200 200 403 403 404 login", NONE, ""),
+    "o/<slug:organization>/activity/": ("200 200 403 403 404 login", NONE, ""),
+    "o/<slug:organization>/activity/export/<str:export_format>": ("200 200 403 403 404 login", NONE, ""),
     "report/<any:scan_id>": (OURS, NONE, ""),
     "report/<any:scan_id>/diff": (OURS, NONE, ""),
     # The scan has ended, and a browser did not see it.
@@ -283,7 +283,7 @@ EVIL = [
 
 @dataclass
 class Answer:
-    """A response, and how many changes the organization's audit log had noted when it came."""
+    """A response, and how many changes the organization's activity log had noted when it came."""
 
     response: HttpResponse
     changes: int
@@ -309,7 +309,7 @@ class World:
 
     furnished: Furnished
     cookies: Mapping[str, str | None]
-    noted: QuerySet[AuditEvent]
+    noted: QuerySet[ActivityEvent]
     noted_before: int
 
     def ask(self, who: str, method: str, path: str, data: object = None, **options: Any) -> Answer:
@@ -343,7 +343,7 @@ def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) ->
         furnished = furnish(3)
         BlockedDomain.objects.create(domain="example.com")
         cookies = {who: browser_of(person).cookies["sessionid"].value for who, person in furnished.people.items()}
-        noted = AuditEvent.objects.filter(organization=furnished.home.organization)
+        noted = ActivityEvent.objects.filter(organization=furnished.home.organization)
         yield World(furnished, cookies | {"anonymous": None}, noted, noted.count())
         transaction.set_rollback(True)
 
@@ -408,7 +408,7 @@ def test_nothing_of_ours_is_found_in_an_organization_of_theirs(world: World) -> 
             for method in ("get", "post"):
                 answer = world.ask("outsider", method, path, world.fields(route))
                 led = "302" if method == "get" and route.endswith(onward) else "405"
-                if method == "get" and route.endswith("/audit/export/<str:export_format>"):
+                if method == "get" and route.endswith("/activity/export/<str:export_format>"):
                     led = "200"  # their own log
                 assert answer.outcome() in ("404", led), f"{method} {path}: {answer.outcome()}"
                 assert answer.changes == 0, path

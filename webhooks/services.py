@@ -1,6 +1,6 @@
 """What people do with their receivers: register, change, rotate the secret, try, send again.
 
-It is noted in the audit log, in the same transaction.
+It is noted in the activity log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -12,7 +12,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit, usage
+from accounts import access, usage
+from accounts import activity as activity
 from accounts.authentication import Caller
 from infrastructure import encryption
 from infrastructure.api.errors import InvalidParams
@@ -95,7 +96,7 @@ def register_webhook(
             format=body_format,
             encrypted_secret=encryption.encrypt(secret),
         )
-        audit.record_call(caller, "webhook.created", webhook.url)
+        activity.record_call(caller, "webhook.created", webhook.url)
     return webhook, secret
 
 
@@ -144,7 +145,7 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
         after = _shown(webhook)
         changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
         if changed:
-            audit.record_call(caller, "webhook.changed", webhook.url, **changed)
+            activity.record_call(caller, "webhook.changed", webhook.url, **changed)
     return webhook
 
 
@@ -153,7 +154,7 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
         webhook.delete()
-        audit.record_call(caller, "webhook.deleted", webhook.url)
+        activity.record_call(caller, "webhook.deleted", webhook.url)
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -> tuple[str, datetime]:
@@ -180,7 +181,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -
             )
         webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
-        audit.record_call(caller, "webhook.secret_rotated", webhook.url)
+        activity.record_call(caller, "webhook.secret_rotated", webhook.url)
     return secret, expires_at
 
 
@@ -200,7 +201,7 @@ def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delive
             request_id=request_id(),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        audit.record_call(caller, "webhook.tested", webhook.url, event=kind)
+        activity.record_call(caller, "webhook.tested", webhook.url, event=kind)
         wake_dispatcher(event.id)
     return delivery
 
@@ -226,7 +227,7 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
                 delivery.status, delivery.attempts_made = Delivery.Status.PENDING, 0
             delivery.next_attempt_at, delivery.finished_at, delivery.is_held = now, None, False
             delivery.save(update_fields=["status", "attempts_made", "next_attempt_at", "finished_at", "is_held"])
-        audit.record_call(caller, "delivery.replayed", delivery.id, webhook=webhook.id)
+        activity.record_call(caller, "delivery.replayed", delivery.id, webhook=webhook.id)
         wake_dispatcher(delivery.id)
     return delivery
 
@@ -248,7 +249,7 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
             is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
-        audit.record_call(caller, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
+        activity.record_call(caller, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
         wake_dispatcher(webhook.id)
     return recovered
 
@@ -263,7 +264,7 @@ def deliveries_of(
 
 
 def _shown(webhook: Webhook) -> dict[str, object]:
-    """What can be changed, as the audit log shows it."""
+    """What can be changed, as the activity log shows it."""
     return {
         "url": webhook.url,
         "events": ", ".join(webhook.events),

@@ -10,7 +10,8 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from accounts import access, audit
+from accounts import access
+from accounts import activity as activity
 from accounts.identity.factors import forget
 from accounts.members import end_invitations
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organization, User
@@ -71,7 +72,7 @@ def close_account(*, user: User, actor: User) -> None:
         for membership in memberships:
             end_invitations(by=actor, subject=membership)
             action, target = ("member.left", "") if actor == user else ("member.removed", user.email)
-            audit.record(membership.organization, actor, action, target)
+            activity.record(membership.organization, actor, action, target)
         memberships.delete()
         LoginSession.objects.filter(user=user).delete()
         forget(user)

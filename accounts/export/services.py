@@ -16,7 +16,8 @@ from django.db.models import Max, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import access, audit
+from accounts import access
+from accounts import activity as activity
 from accounts.export.kinds import kinds
 from accounts.export.writing import README, write_part
 from accounts.mailing import outbox
@@ -63,7 +64,7 @@ def request_export(*, actor: Membership) -> DataExport:
             raise AccountRefused("The last export was requested less than an hour ago. Try again later.")
         access.rows(DataExport, organization.id).delete()  # its files are gone already
         export = DataExport.objects.create(organization=organization, requested_by=found.user)
-        audit.record_by(found, "organization.export_requested", organization.name)
+        activity.record_by(found, "organization.export_requested", organization.name)
         transaction.on_commit(lambda: queue.enqueue("accounts.tasks.make_export", export.id))
     return export
 

@@ -10,7 +10,8 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import access, audit, mail
+from accounts import access, mail
+from accounts import activity as activity
 from accounts.mailing import outbox
 from accounts.models import User
 from accounts.sessions import browser_name
@@ -65,7 +66,7 @@ def tell_former_address(former: str, email: str) -> None:
 def note(user: User, action: str, target: str = "", **details: Any) -> None:
     """Note it for the admins of every organization that the person is a member of."""
     for membership in access.memberships_of(user).select_related("organization").order_by("id")[:MAX_NOTED]:
-        audit.record(membership.organization, user, action, target, **details)
+        activity.record(membership.organization, user, action, target, **details)
 
 
 def address(request: HttpRequest) -> str:

@@ -9,7 +9,8 @@ from django.db import transaction
 from django.db.models import F, Prefetch, QuerySet
 from django.utils import timezone
 
-from accounts import access, audit
+from accounts import access
+from accounts import activity as activity
 from accounts.keys.minting import mint
 from accounts.keys.notices import notice_days_from, withdraw
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User
@@ -46,7 +47,7 @@ def create_api_key(
             expires_at=expires_at,
             notice_days=notice_days_from(now, expires_at),
         )
-        audit.record(organization, created_by, "key.created", str(key), scope=scope, ends=_day(expires_at))
+        activity.record(organization, created_by, "key.created", str(key), scope=scope, ends=_day(expires_at))
     return key, minted.plaintext
 
 
@@ -99,7 +100,7 @@ def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> No
         for name, value in changed.items():
             setattr(key, name, value)
         key.save(update_fields=list(changed))
-        audit.record(stored.organization, actor, "key.changed", known, **details)
+        activity.record(stored.organization, actor, "key.changed", known, **details)
 
 
 def regenerate_api_key(
@@ -135,7 +136,7 @@ def regenerate_api_key(
         )
         former = "works no more" if former_end <= now else f"works until {former_end:%Y-%m-%d %H:%M}"
         details = {"former secret": former, "ends": _day(expires_at)}
-        audit.record_by(actor, "key.regenerated", str(key), **details)
+        activity.record_by(actor, "key.regenerated", str(key), **details)
         key.prefix, key.digest, key.expires_at, key.regenerated_at = minted.prefix, minted.digest, expires_at, now
         key.last_used_at, key.last_used_from = None, ""
         key.notice_days = notice_days_from(now, expires_at)
@@ -150,7 +151,7 @@ def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
         key = _locked(actor, key_id)
         ended = _end(key, timezone.now(), id=former_id)
         if ended:
-            audit.record_by(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
+            activity.record_by(actor, "key.former_ended", f"{key.name} ({ended[0]}…)")
     return bool(ended)
 
 
@@ -160,7 +161,7 @@ def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
         revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
         if revoked:
             withdraw(key)
-            audit.record(key.organization, actor, "key.revoked", str(key))
+            activity.record(key.organization, actor, "key.revoked", str(key))
     return bool(revoked)
 
 

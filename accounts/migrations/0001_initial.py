@@ -205,8 +205,13 @@ class Migration(migrations.Migration):
             name='organization',
             field=models.OneToOneField(on_delete=django.db.models.deletion.CASCADE, related_name='data_export', to='accounts.organization'),
         ),
+        migrations.AddField(
+            model_name='apikey',
+            name='organization',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='accounts.organization'),
+        ),
         migrations.CreateModel(
-            name='AuditEvent',
+            name='ActivityEvent',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('actor_email', models.CharField(blank=True, help_text='Stays when the person is deleted.', max_length=254)),
@@ -222,11 +227,6 @@ class Migration(migrations.Migration):
                 'ordering': ('-id',),
             },
         ),
-        migrations.AddField(
-            model_name='apikey',
-            name='organization',
-            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='api_keys', to='accounts.organization'),
-        ),
         migrations.CreateModel(
             name='Tier',
             fields=[
@@ -241,7 +241,7 @@ class Migration(migrations.Migration):
                 ('reports_kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='After their scan was created; a change holds for scans from then on.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('scans_kept_days', models.PositiveSmallIntegerField(blank=True, help_text='Ended scans without a report; at least as long as reports. Empty: for ever.', null=True)),
                 ('deliveries_kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='After they were delivered or had failed.', validators=[django.core.validators.MinValueValidator(1)])),
-                ('audit_kept_days', models.PositiveSmallIntegerField(blank=True, db_default=365, default=365, help_text='The entries of the audit log. Empty: for ever.', null=True, validators=[django.core.validators.MinValueValidator(30)])),
+                ('activity_kept_days', models.PositiveSmallIntegerField(blank=True, db_default=365, default=365, help_text='The entries of the activity log. Empty: for ever.', null=True, validators=[django.core.validators.MinValueValidator(30)])),
             ],
             options={
                 'ordering': ('scans_per_month',),
@@ -295,20 +295,20 @@ class Migration(migrations.Migration):
             constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('email'), condition=models.Q(('accepted_at', None), ('revoked_at', None)), name='invitation_open_unique'),
         ),
         migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['organization', '-id'], name='audit_newest'),
+            model_name='activityevent',
+            index=models.Index(fields=['organization', '-id'], name='activity_newest'),
         ),
         migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(fields=['organization', 'action', '-id'], name='audit_newest_of_action'),
+            model_name='activityevent',
+            index=models.Index(fields=['organization', 'action', '-id'], name='activity_newest_of_action'),
         ),
         migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(condition=models.Q(('actor_email', ''), _negated=True), fields=['organization', 'actor_email', '-id'], name='audit_newest_of_person'),
+            model_name='activityevent',
+            index=models.Index(condition=models.Q(('actor_email', ''), _negated=True), fields=['organization', 'actor_email', '-id'], name='activity_newest_of_person'),
         ),
         migrations.AddIndex(
-            model_name='auditevent',
-            index=models.Index(condition=models.Q(('actor_key', ''), _negated=True), fields=['organization', 'actor_key', '-id'], name='audit_newest_of_key'),
+            model_name='activityevent',
+            index=models.Index(condition=models.Q(('actor_key', ''), _negated=True), fields=['organization', 'actor_key', '-id'], name='activity_newest_of_key'),
         ),
         migrations.AddConstraint(
             model_name='unsubscription',

@@ -76,7 +76,7 @@ class Interval(models.TextChoices):
 # Of a plan, until an operator says something else.
 REPORTS_KEPT_DAYS = 30
 DELIVERIES_KEPT_DAYS = 30
-AUDIT_KEPT_DAYS = 365
+ACTIVITY_KEPT_DAYS = 365
 
 
 class Tier(models.Model):
@@ -105,13 +105,13 @@ class Tier(models.Model):
         validators=[MinValueValidator(1)],
         help_text="After they were delivered or had failed.",
     )
-    audit_kept_days = models.PositiveSmallIntegerField(
+    activity_kept_days = models.PositiveSmallIntegerField(
         null=True,
         blank=True,
-        default=AUDIT_KEPT_DAYS,
-        db_default=AUDIT_KEPT_DAYS,
+        default=ACTIVITY_KEPT_DAYS,
+        db_default=ACTIVITY_KEPT_DAYS,
         validators=[MinValueValidator(30)],
-        help_text="The entries of the audit log. Empty: for ever.",
+        help_text="The entries of the activity log. Empty: for ever.",
     )
 
     class Meta:
@@ -296,8 +296,8 @@ class MonthlyUsage(models.Model):
         return f"{self.organization_id} {self.period:%Y-%m}: {self.used}"
 
 
-class AuditEvent(models.Model):
-    """Who did what in an organization. Written by `accounts.audit` only, never changed."""
+class ActivityEvent(models.Model):
+    """Who did what in an organization. Written by `accounts.activity` only, never changed."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
@@ -312,17 +312,17 @@ class AuditEvent(models.Model):
     class Meta:
         ordering = ("-id",)
         indexes = [
-            models.Index(fields=["organization", "-id"], name="audit_newest"),
-            models.Index(fields=["organization", "action", "-id"], name="audit_newest_of_action"),
+            models.Index(fields=["organization", "-id"], name="activity_newest"),
+            models.Index(fields=["organization", "action", "-id"], name="activity_newest_of_action"),
             models.Index(
                 fields=["organization", "actor_email", "-id"],
                 condition=~models.Q(actor_email=""),
-                name="audit_newest_of_person",
+                name="activity_newest_of_person",
             ),
             models.Index(
                 fields=["organization", "actor_key", "-id"],
                 condition=~models.Q(actor_key=""),
-                name="audit_newest_of_key",
+                name="activity_newest_of_key",
             ),
         ]
 

@@ -7,7 +7,8 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import audit, limits
+from accounts import activity as activity
+from accounts import limits
 from accounts.export import services as export
 from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
@@ -60,7 +61,7 @@ def export_download(request: MemberRequest, number: int) -> HttpResponse | Strea
     part = parts.filter(number=number).first() if parts is not None else None
     if found is None or part is None:
         raise Http404
-    audit.record_by(actor, "organization.exported", actor.organization.name, file=number)
+    activity.record_by(actor, "organization.exported", actor.organization.name, file=number)
     limit_s = TIME_LIMIT_S + part.size / SLOWEST_BYTES_PER_S
     pieces = in_time(export.chunks_of(part), limit_s=limit_s)
     response = StreamingHttpResponse(pieces, content_type="application/zip")

@@ -14,10 +14,10 @@ from django.core.exceptions import ValidationError
 from django.http import QueryDict
 from django.utils import timezone
 
-from accounts.audit import Wanted
+from accounts.activity import Wanted
 from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
-from accounts.models import ApiKey, AuditEvent, Membership, Organization, User
+from accounts.models import ActivityEvent, ApiKey, Membership, Organization, User
 from infrastructure.api.scopes import Scope
 from infrastructure.web.forms import HintedLabel
 
@@ -284,9 +284,9 @@ def _day(label: str) -> forms.DateField:
 class AuditFilterForm(forms.Form):
     """Which events to show: those of one action, of one person or API key, of some days, and those before another."""
 
-    action = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("action").max_length)
-    person = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_email").max_length)
-    key = forms.CharField(required=False, max_length=AuditEvent._meta.get_field("actor_key").max_length)
+    action = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("action").max_length)
+    person = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("actor_email").max_length)
+    key = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("actor_key").max_length)
     since = _day("From")
     until = _day("To")
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)

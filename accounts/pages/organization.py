@@ -1,4 +1,4 @@
-"""Pages about an organization: members, settings, audit log."""
+"""Pages about an organization: members, settings, activity log."""
 
 from __future__ import annotations
 
@@ -12,7 +12,8 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, audit, limits, mail, usage
+from accounts import access, limits, mail, usage
+from accounts import activity as activity
 from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
 from accounts.mailing import topics
@@ -28,9 +29,9 @@ from accounts.members import (
     revoke_invitation,
 )
 from accounts.members import invite as invite_member
-from accounts.models import AuditEvent, Invitation, Membership, User
-from accounts.pages import audit_exports
-from accounts.pages.audit_log import label, line
+from accounts.models import ActivityEvent, Invitation, Membership, User
+from accounts.pages import activity_exports
+from accounts.pages.activity_sentences import label, line
 from accounts.pages.forms import (
     AuditFilterForm,
     InvitationForm,
@@ -237,15 +238,15 @@ def weekly_digest(request: MemberRequest) -> HttpResponse:
 
 @require_safe
 @requires(Role.ADMIN)
-def audit_log(request: MemberRequest) -> HttpResponse:
+def activity_log(request: MemberRequest) -> HttpResponse:
     form = AuditFilterForm(request.GET)
     before = form.cleaned_data["before"] if form.is_valid() else None
     organization = request.membership.organization
-    nothing: tuple[list[AuditEvent], bool] = ([], False)
-    events, more = nothing if form.has_wrong_days else audit.events_page(organization, form.wanted, before=before)
+    nothing: tuple[list[ActivityEvent], bool] = ([], False)
+    events, more = nothing if form.has_wrong_days else activity.events_page(organization, form.wanted, before=before)
     lines = [line(event) for event in events]
     context = {
-        "section": "audit",
+        "section": "activity",
         "lines": lines,
         "older": events[-1].id if more else None,
         "is_first": not before,
@@ -256,26 +257,26 @@ def audit_log(request: MemberRequest) -> HttpResponse:
         "query": form.query(),
         "everybody": form.query("action", "from", "to"),
         "days": form.query("from", "to"),
-        "formats": audit_exports.MEDIA_TYPES,
-        "actions": [(each, label(each)) for each in audit.ACTIONS],
-        "kept_days": organization.tier.audit_kept_days,
+        "formats": activity_exports.MEDIA_TYPES,
+        "actions": [(each, label(each)) for each in activity.ACTIONS],
+        "kept_days": organization.tier.activity_kept_days,
     }
-    return render(request, "accounts/audit.html", context, status=400 if form.has_wrong_days else 200)
+    return render(request, "accounts/activity.html", context, status=400 if form.has_wrong_days else 200)
 
 
 @require_safe
 @requires(Role.ADMIN)
-def audit_export(request: MemberRequest, export_format: str) -> HttpResponse | StreamingHttpResponse:
+def activity_export(request: MemberRequest, export_format: str) -> HttpResponse | StreamingHttpResponse:
     """The events that are asked for, all of them, as a file."""
-    if export_format not in audit_exports.MEDIA_TYPES:
+    if export_format not in activity_exports.MEDIA_TYPES:
         raise Http404
     organization = request.membership.organization
     form = AuditFilterForm(request.GET)
     if form.has_wrong_days:
-        return redirect(f"{page_of(request.membership, 'audit')}?{request.GET.urlencode()}")
-    pieces = audit_exports.export(organization, form.wanted, export_format)
-    response = StreamingHttpResponse(pieces, content_type=audit_exports.MEDIA_TYPES[export_format])
-    response["Content-Disposition"] = f'attachment; filename="audit-log-{organization.slug}.{export_format}"'
+        return redirect(f"{page_of(request.membership, 'activity')}?{request.GET.urlencode()}")
+    pieces = activity_exports.export(organization, form.wanted, export_format)
+    response = StreamingHttpResponse(pieces, content_type=activity_exports.MEDIA_TYPES[export_format])
+    response["Content-Disposition"] = f'attachment; filename="activity-log-{organization.slug}.{export_format}"'
     return response
 
 

@@ -1,6 +1,7 @@
 """Muting: what an organization has decided to live with, until when and why.
 
-With an `actor`, a member on the pages, and also with an API key, it is noted in the audit log, in the same transaction.
+With an `actor`, a member on the pages, and also with an API key, it is noted in the activity log, in the same
+transaction.
 """
 
 from __future__ import annotations
@@ -14,7 +15,8 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, audit, usage
+from accounts import access, usage
+from accounts import activity as activity
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.parsing import moment
@@ -181,7 +183,7 @@ def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
     where = {"path": mute.path_prefix} if mute.path_prefix else {}
     what = {"place": mute.place or mute.fingerprint} if mute.fingerprint else {}
     target = f"{mute.check_id} on {mute.host}"
-    audit.record_call(caller, action, target, **where, **what, **details)
+    activity.record_call(caller, action, target, **where, **what, **details)
 
 
 def _asked(body: Mapping[str, object], now: datetime) -> _Asked:

@@ -13,8 +13,7 @@ from django.db.models import Count, F, OuterRef, Q, QuerySet, Subquery
 from django.db.models.functions import Coalesce, Now
 from django.utils import timezone
 
-from accounts import access, usage
-from accounts import audit as audit_log
+from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import Organization
 from infrastructure import queue
@@ -109,7 +108,7 @@ def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
             created_by_id=caller.member.user_id if caller.member else None,
             **sealed(request.credentials),
         )
-        audit_log.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
+        activity.record_call(caller, "audit.created", audit.url, audit=audit.id, kind=str(audit.kind))
     return dict(AuditSerializer(audit).data)
 
 
@@ -195,7 +194,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
         if audit.is_final:
             return audit
         cancel(audit)
-        audit_log.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
+        activity.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
     cancel_visits(Scan.objects.filter(audit_page__audit=audit))
     audit.refresh_from_db()
     return audit

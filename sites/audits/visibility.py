@@ -10,8 +10,7 @@ from django.db import transaction
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import access, roles
-from accounts import audit as audit_log
+from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
 from scanner.ids import is_id
@@ -64,5 +63,5 @@ def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:
         changed = bool(other_way.update(shared_at=seen.now if is_shared else None))
         if changed:
             action = "audit.shared" if is_shared else "audit.unshared"
-            audit_log.record_by(seen.membership, action, audit.url, audit=audit.id)
+            activity.record_by(seen.membership, action, audit.url, audit=audit.id)
     return changed

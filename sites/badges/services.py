@@ -12,8 +12,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.db.models.functions import MD5
 
-from accounts import access
-from accounts import audit as audit_log
+from accounts import access, activity
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
@@ -167,7 +166,7 @@ def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, b
 
 def _note(caller: Caller, action: str, badge: Badge) -> None:
     target = badge.monitor.name if badge.monitor else badge.page
-    audit_log.record_call(caller, action, target, badge=badge.id)
+    activity.record_call(caller, action, target, badge=badge.id)
 
 
 def _digest(url: str) -> str:

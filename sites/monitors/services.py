@@ -9,8 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import access, usage
-from accounts import audit as audit_log
+from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
 from infrastructure import queue
@@ -94,7 +93,7 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
         _change(monitor, request.columns)
         _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
-        audit_log.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
+        activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
     return dict(MonitorSerializer(monitor).data)
 
 
@@ -134,7 +133,7 @@ def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) 
         monitor.save()
         if changed:
             action = _action(changed, is_paused=is_paused)
-            audit_log.record_call(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
+            activity.record_call(caller, action, monitor.name, monitor=monitor.id, changed=sorted(changed))
     return monitor
 
 
@@ -180,7 +179,7 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
         if monitor.runs.filter(status__in=MonitorRun.UNFINISHED).exists():
             raise MonitorBusy("A run of this monitor is already in progress.")
         run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
-        audit_log.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
+        activity.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
         transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", str(run.id)))
     return run
 
@@ -190,7 +189,7 @@ def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
     monitor = find_monitor(caller.organization_id, monitor_id)
     with transaction.atomic():
         monitor = _locked(monitor)
-        audit_log.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
+        activity.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
         monitor.delete()
 
 

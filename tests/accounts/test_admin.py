@@ -19,7 +19,7 @@ from django.utils import timezone
 
 from accounts import members
 from accounts.keys import minting
-from accounts.models import ApiKey, AuditEvent, Invitation, Membership, MonthlyUsage, Organization, Tier, User
+from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, MonthlyUsage, Organization, Tier, User
 from accounts.tenant_admin import UncountedAdmin
 from accounts.usage import month_of
 from infrastructure import encryption
@@ -31,7 +31,7 @@ from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Audit, Monitor, Badge, Report, Mute, Webhook, Event, Delivery, AuditEvent, Invitation)
+READ_ONLY = (Scan, Audit, Monitor, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent, Invitation)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 

@@ -16,7 +16,7 @@ from accounts import members
 from accounts.closing.deletion import GRACE, delete_closed
 from accounts.closing.services import NO_ADDRESS, close_account, close_organization_as_owner
 from accounts.keys.services import create_api_key
-from accounts.models import AuditEvent, Membership, Organization, User
+from accounts.models import ActivityEvent, Membership, Organization, User
 from accounts.services import AccountRefused, ensure_organization
 from infrastructure.postgresql import deletion as batches
 from reports.models import Report
@@ -164,7 +164,7 @@ def test_a_person_who_goes_leaves_a_name_in_the_log_and_nothing_else(home: Membe
 
     assert browser.get("/account/").status_code == 302
     assert members.invitation_of(members.invitation_token(invitation)) is None
-    assert AuditEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
+    assert ActivityEvent.objects.filter(action="member.left", actor_email="ada@people.test").exists()
     assert User.objects.create_user("ada@people.test"), "the address is free"
     assert later()
     assert not User.objects.filter(email__endswith=NO_ADDRESS).exists()

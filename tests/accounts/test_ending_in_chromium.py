@@ -18,7 +18,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.closing.deletion import GRACE, delete_closed
-from accounts.models import AuditEvent, DataExport, Membership, Organization, User
+from accounts.models import ActivityEvent, DataExport, Membership, Organization, User
 from accounts.tasks import make_export
 from scans.models import Scan
 from tests.accounts.conftest import Visit
@@ -122,7 +122,7 @@ def test_an_owner_takes_all_data_along(
         document = json.loads(archive.read(report))
     assert (exported["id"], exported["url"]) == (scan.id, scan.url)
     assert (document["id"], report) == (scan.id, f"reports/{document['report_id']}.json")
-    actions = AuditEvent.objects.filter(organization=home.organization, actor=ada).values_list("action", flat=True)
+    actions = ActivityEvent.objects.filter(organization=home.organization, actor=ada).values_list("action", flat=True)
     assert {"organization.export_requested", "organization.exported"} <= set(actions)
 
 

@@ -26,7 +26,7 @@ from accounts.export import kinds as kinds_of_export
 from accounts.export import services as export
 from accounts.export.kinds import kinds
 from accounts.mailing import sending
-from accounts.models import AuditEvent, DataExport, DataExportChunk, DataExportPart, Membership, Organization
+from accounts.models import ActivityEvent, DataExport, DataExportChunk, DataExportPart, Membership, Organization
 from accounts.retention import delete_exports
 from accounts.services import AccountRefused
 from accounts.tasks import make_export, wake_exports
@@ -209,7 +209,7 @@ def test_the_owner_is_told_and_downloads(home: Member) -> None:
     assert int(answer["Content-Length"]) == len(data)
     assert zipfile.ZipFile(io.BytesIO(data)).namelist()[0] == "README.txt"
     assert browser.post("/o/home/settings/export/2").status_code == 404
-    actions = AuditEvent.objects.filter(actor=actor.user).values_list("action", flat=True)
+    actions = ActivityEvent.objects.filter(actor=actor.user).values_list("action", flat=True)
     assert {*actions} >= {"organization.export_requested", "organization.exported"}
 
 

@@ -58,10 +58,10 @@ def test_without_scripts_the_keyboard_gets_everywhere(
     def walk(context: BrowserContext, page: Page) -> list[str]:
         context.add_cookies([{"name": "sessionid", "value": session, "url": live_server.url}])
         page.goto(f"{live_server.url}/o/home/members/")
-        assert not page.get_by_role("link", name="Audit log").is_visible()
+        assert not page.get_by_role("link", name="Activity log").is_visible()
         page.locator(".menu-button").press("Enter")
-        page.get_by_role("link", name="Audit log").press("Enter")
-        page.wait_for_url("**/o/home/audit/")
+        page.get_by_role("link", name="Activity log").press("Enter")
+        page.wait_for_url("**/o/home/activity/")
         page.locator(".switch-button").press("Enter")
         page.get_by_role("button", name="Stranger").press("Enter")
         page.wait_for_url("**/o/stranger/")

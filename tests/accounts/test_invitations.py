@@ -13,7 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import members
-from accounts.models import AuditEvent, Invitation, Membership, User
+from accounts.models import ActivityEvent, Invitation, Membership, User
 from accounts.pages import organization
 from accounts.pages.login import MAILS_PER_RECIPIENT
 from tests.accounts.mailbox import link_in_mail
@@ -49,7 +49,7 @@ def test_a_new_person_joins(home: Member, owner: User, client: Client) -> None:
     assert role_of(home) == "member"
     assert User.objects.get(email=EMAIL).check_password(PASSWORD)
     assert client.session["organization"] == home.organization.pk
-    assert list(AuditEvent.objects.values_list("action", flat=True))[:2] == ["member.joined", "member.invited"]
+    assert list(ActivityEvent.objects.values_list("action", flat=True))[:2] == ["member.joined", "member.invited"]
 
 
 def test_a_new_persons_password_is_held_against_the_rules(home: Member, owner: User, client: Client) -> None:
@@ -175,7 +175,7 @@ def test_a_revoked_link_is_worth_nothing(home: Member, owner: User, client: Clie
     browser_of(owner).post(f"/o/home/invitations/{invitation.id}/revoke")
     assert client.get(link).status_code == 410
     assert client.post(link, {"password": PASSWORD}).status_code == 410
-    assert AuditEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
+    assert ActivityEvent.objects.filter(action="invitation.revoked", target=EMAIL).exists()
 
 
 def test_a_second_invitation_replaces_the_first(home: Member, owner: User, client: Client) -> None:
@@ -300,7 +300,7 @@ def test_an_invitation_ends_when_who_invited_could_no_longer(
     still_open = members.open_invitations(home.organization.id).exclude(id=others.id)
     assert sorted(still_open.values_list("email", flat=True)) == left
     assert members.open_invitations(home.organization.id).filter(id=others.id).exists()
-    revoked = AuditEvent.objects.filter(action="invitation.revoked", actor=owner)
+    revoked = ActivityEvent.objects.filter(action="invitation.revoked", actor=owner)
     assert revoked.count() == 3 - len(left)
 
 

@@ -9,7 +9,7 @@ import pytest
 from django.db import connection
 
 from accounts.members import AccountRefused, change_role, remove_member
-from accounts.models import AuditEvent, Membership, User
+from accounts.models import ActivityEvent, Membership, User
 from accounts.pages import organization
 from tests.world import Member, browser_of, member_of, person_of
 
@@ -75,7 +75,7 @@ def test_an_owner_whose_account_is_closed_does_not_count(cast: dict[str, Members
 def test_everybody_else_may_leave(cast: dict[str, Membership]) -> None:
     for role in ("admin", "member", "viewer"):
         remove_member(actor=cast[role], subject=cast[role])
-    assert AuditEvent.objects.filter(action="member.left").count() == 3
+    assert ActivityEvent.objects.filter(action="member.left").count() == 3
 
 
 def test_a_role_that_was_taken_away_a_moment_ago_counts_no_more(cast: dict[str, Membership]) -> None:
@@ -106,7 +106,7 @@ def test_the_page_changes_a_role_and_notes_it(home: Member, cast: dict[str, Memb
     client = browser_of(cast["admin"].user)
     response = client.post(f"/o/home/members/{cast['member'].pk}/role", {"role": "viewer"}, follow=True)
     assert "member@people.test now has the role viewer." in response.content.decode()
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert (event.action, event.target, event.details) == (
         "member.role_changed",
         "member@people.test",

@@ -9,12 +9,12 @@ from django.urls import reverse
 from lxml import html
 
 from accounts import services
-from accounts.models import ApiKey, AuditEvent, Invitation, Membership, Organization, User
+from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
 from tests.world import Member, browser_of, finished_scan, person_of
 
 ADA = "ada@people.test"
 
-PAGES = ("/o/home/members/", "/o/home/settings/", "/o/home/keys/", "/o/home/audit/")
+PAGES = ("/o/home/members/", "/o/home/settings/", "/o/home/keys/", "/o/home/activity/")
 
 
 @pytest.mark.parametrize("role", ["viewer", "member"])
@@ -167,10 +167,10 @@ def test_an_owner_changes_the_settings(home: Member) -> None:
     home.organization.refresh_from_db()
     assert (home.organization.name, home.organization.shares_reports) == ("House", True)
     assert (home.organization.tier_id, home.organization.slug) == ("free", "home")
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert event.details == {"name": {"from": "Home", "to": "House"}, "shares_reports": {"from": False, "to": True}}
     client.post("/o/home/settings/", form)
-    assert AuditEvent.objects.latest("id") == event, "nothing changed, nothing is noted"
+    assert ActivityEvent.objects.latest("id") == event, "nothing changed, nothing is noted"
 
 
 @pytest.mark.parametrize("role", ["admin", "member", "viewer"])

@@ -1,4 +1,4 @@
-"""How long a plan keeps reports, scans, deliveries and the audit log: to the second in reading, rows until night."""
+"""How long a plan keeps reports, scans, deliveries and the activity log: to the second in reading, rows until night."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts import audit
+from accounts import activity as activity
 from accounts import retention as of_events
-from accounts.models import AuditEvent, Tier, User
+from accounts.models import ActivityEvent, Tier, User
 from accounts.retention import delete_events
 from reports.models import Report
 from reports.retention import delete_reports
@@ -165,20 +165,20 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
     assert not Scan.objects.exists()
 
 
-def test_the_audit_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_activity_log_is_deleted_by_plan(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(of_events, "BATCH", 2)
     other = member_of("Paying", "pro")
-    keep(audit_kept_days=30)
-    keep("pro", audit_kept_days=None)
-    AuditEvent.objects.all().delete()
+    keep(activity_kept_days=30)
+    keep("pro", activity_kept_days=None)
+    ActivityEvent.objects.all().delete()
     for member in (home, other):
         for days in (900, 400, 31, 31, 31, 29, 0):
-            event = audit.record(member.organization, None, "scan.created", str(days))
-            AuditEvent.objects.filter(id=event.pk).update(created_at=timezone.now() - timedelta(days=days))
+            event = activity.record(member.organization, None, "scan.created", str(days))
+            ActivityEvent.objects.filter(id=event.pk).update(created_at=timezone.now() - timedelta(days=days))
     delete_events()
-    left = AuditEvent.objects.filter(organization=home.organization).order_by("id")
+    left = ActivityEvent.objects.filter(organization=home.organization).order_by("id")
     assert [each.target for each in left] == ["29", "0"]
-    assert AuditEvent.objects.filter(organization=other.organization).count() == 7
+    assert ActivityEvent.objects.filter(organization=other.organization).count() == 7
 
 
 def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # noqa: F811
@@ -224,5 +224,5 @@ def test_a_plan_cannot_keep_reports_longer_than_scans(db: None) -> None:
 def test_operators_set_it_in_the_admin(db: None) -> None:
     operator = browser_of(User.objects.create_superuser("operator@people.test"))
     page = operator.get("/admin/accounts/tier/free/change/").content.decode()
-    for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "audit_kept_days"):
+    for name in ("reports_kept_days", "scans_kept_days", "deliveries_kept_days", "activity_kept_days"):
         assert f'name="{name}"' in page

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.closing.services import close_organization
-from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
+from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from scanner.result import ScanError
 from scans.models import Scan
 from sites.models import Audit, AuditPage
@@ -230,10 +230,10 @@ def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> Non
     assert response["Location"] == f"/audit/{audit.id}"
     assert Audit.objects.get().status == "cancelled"
     assert "Cancelled. Scans that had not started" in text_of(client.get(response["Location"]))
-    assert AuditEvent.objects.filter(action="audit.cancelled").count() == 1
+    assert ActivityEvent.objects.filter(action="audit.cancelled").count() == 1
     client.post(form.get("action"))
     assert "had already ended" in text_of(client.get("/o/home/"))
-    assert AuditEvent.objects.filter(action="audit.cancelled").count() == 1
+    assert ActivityEvent.objects.filter(action="audit.cancelled").count() == 1
 
 
 @pytest.mark.parametrize("kind", ["page", "pages", "site"])
@@ -299,7 +299,7 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
     assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
     assert not page_of(member.get(report)).xpath("//meta[@property='og:title']")
-    actions = AuditEvent.objects.filter(action__startswith="audit.").order_by("id")
+    actions = ActivityEvent.objects.filter(action__startswith="audit.").order_by("id")
     assert list(actions.values_list("action", flat=True)) == ["audit.shared", "audit.unshared"]
 
 

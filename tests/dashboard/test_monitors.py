@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Tier, User
+from accounts.models import ActivityEvent, Tier, User
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
@@ -103,7 +103,7 @@ def test_a_monitor_is_made_by_the_form_as_it_was_entered(client: Client, home: M
         "fixed": False,
     }
     assert (monitor.recipients, monitor.tells_webhooks) == ([], True)
-    assert AuditEvent.objects.latest("id").action == "monitor.created"
+    assert ActivityEvent.objects.latest("id").action == "monitor.created"
 
 
 def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Member, target: str) -> None:

@@ -12,7 +12,7 @@ from django.test import Client, override_settings
 from django.utils import timezone
 from lxml import html
 
-from accounts.models import AuditEvent, Membership, MonthlyUsage, Tier, User
+from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
 from reports.models import Report
 from scans.models import Scan
@@ -180,7 +180,7 @@ def test_a_scan_that_is_started_is_an_audit_by_the_person(home: Member, target: 
     scan = Scan.objects.get()
     assert (scan.url, scan.type, scan.api_key, scan.created_by, scan.status) == (target, "seo", None, person, "queued")
     assert used(home) == 1
-    event = AuditEvent.objects.get(action="audit.created")
+    event = ActivityEvent.objects.get(action="audit.created")
     assert (event.actor, event.target) == (person, target)
 
 
@@ -370,14 +370,14 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     assert used(home) == 0
     assert not Report.objects.exists()
     assert claim_scan(scan.id) is None
-    event = AuditEvent.objects.get(action__startswith="scan.")
+    event = ActivityEvent.objects.get(action__startswith="scan.")
     assert (event.action, event.actor, event.target) == ("scan.cancelled", person, scan.url)
     assert "Cancelled" in text_of(client.get("/o/home/scans/"))
     # A second time changes nothing, and gives nothing back.
     MonthlyUsage.objects.update(used=5)
     client.post(f"/o/home/scans/{scan.id}/cancel")
     assert used(home) == 5
-    assert AuditEvent.objects.filter(action="scan.cancelled").count() == 1
+    assert ActivityEvent.objects.filter(action="scan.cancelled").count() == 1
 
 
 def test_receivers_hear_of_a_cancelled_scan(home: Member, target: str) -> None:

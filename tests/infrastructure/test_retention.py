@@ -14,7 +14,7 @@ from infrastructure.retention import Retention, table
 def test_the_table_has_what_every_app_keeps_for_a_time() -> None:
     names = [each.name for each in table()]
     assert len(set(names)) == len(names)
-    assert {"audits", "scans", "deliveries", "reports", "mutes", "audit log", "sessions", "e-mails"} <= set(names)
+    assert {"audits", "scans", "deliveries", "reports", "mutes", "activity log", "sessions", "e-mails"} <= set(names)
     assert names.index("audits") < names.index("scans")
 
 

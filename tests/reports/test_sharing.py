@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import shared_pages
-from accounts.models import AuditEvent, Membership
+from accounts.models import ActivityEvent, Membership
 from reports.models import Report
 from scanner.result import Pictures
 from scans.models import Scan
@@ -37,8 +37,8 @@ def switch(client: Client, scan: Scan, to: str = "on") -> int:
 
 
 def switched() -> list[tuple[str, str, dict[str, str]]]:
-    """What the audit log says of switches, oldest first."""
-    events = AuditEvent.objects.filter(action__startswith="report.").order_by("id")
+    """What the activity log says of switches, oldest first."""
+    events = ActivityEvent.objects.filter(action__startswith="report.").order_by("id")
     return list(events.values_list("action", "target", "details"))
 
 

@@ -229,7 +229,7 @@ def test_they_stand_nowhere_afterwards(
         close_browser()
         _warm.cache_clear()
     attempt_deliveries()
-    answers |= {path: member.get(path).content for path in ("/o/home/scans/", "/o/home/scans/new", "/o/home/audit/")}
+    answers |= {path: member.get(path).content for path in ("/o/home/scans/", "/o/home/scans/new", "/o/home/activity/")}
     assert {name: found for name, text in answers.items() if (found := given.found_in(text))} == {}
     assert len(receiver.requests) == len(ScanType)
     assert given.found_in("".join(f"{each.headers}{each.body!r}" for each in receiver.requests)) == []

@@ -10,7 +10,7 @@ import pytest
 from django.db import connection
 from django.utils import timezone
 
-from accounts.models import AuditEvent, MonthlyUsage, Tier, User
+from accounts.models import ActivityEvent, MonthlyUsage, Tier, User
 from scans import services
 from scans.models import Scan
 from scans.services import NotRequeued, requeue_scan
@@ -33,7 +33,7 @@ def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 
 def notes() -> list[dict[str, str]]:
-    return [each.details for each in AuditEvent.objects.filter(action="scan.requeued").order_by("id")]
+    return [each.details for each in ActivityEvent.objects.filter(action="scan.requeued").order_by("id")]
 
 
 def test_what_waits_goes_back(
@@ -46,7 +46,7 @@ def test_what_waits_goes_back(
     scan.refresh_from_db()
     assert (scan.status, scan.enqueued_at > before) == ("queued", True)
     assert enqueued == [scan.id]
-    (event,) = AuditEvent.objects.filter(action="scan.requeued")
+    (event,) = ActivityEvent.objects.filter(action="scan.requeued")
     assert (event.organization, event.actor, event.target) == (home.organization, staff, scan.url)
 
 

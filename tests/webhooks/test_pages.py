@@ -9,7 +9,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Membership, Tier
+from accounts.models import ActivityEvent, Membership, Tier
 from infrastructure import encryption
 from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
@@ -41,8 +41,8 @@ def failed(webhook: Webhook, member: Member, **columns: object) -> Delivery:
 
 
 def actions(member: Member) -> list[str]:
-    """What the audit log says of people."""
-    events = AuditEvent.objects.filter(organization=member.organization, actor_key="").order_by("id")
+    """What the activity log says of people."""
+    events = ActivityEvent.objects.filter(organization=member.organization, actor_key="").order_by("id")
     return [each.action for each in events if not each.action.startswith("key.")]
 
 
@@ -104,7 +104,7 @@ def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     assert page_of(page).xpath("//button[@data-copy='plaintext']")
     for path in ("/o/home/webhooks/", f"/o/home/webhooks/{webhook.id}"):
         assert "whsec_" not in client.get(path).content.decode()
-    event = AuditEvent.objects.get(action="webhook.created", actor_key="")
+    event = ActivityEvent.objects.get(action="webhook.created", actor_key="")
     assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
 
 
@@ -159,7 +159,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     assert client.post(f"{path}/edit", form)["Location"] == path
     receiver.refresh_from_db()
     assert (receiver.url, receiver.events, receiver.enabled) == (f"{target}new", ["scan.failed"], True)
-    event = AuditEvent.objects.get(action="webhook.changed")
+    event = ActivityEvent.objects.get(action="webhook.changed")
     assert event.details["url"] == {"from": f"{target}hook", "to": f"{target}new"}
     assert event.details["events"] == {"from": "scan.completed, scan.failed, scan.partial", "to": "scan.failed"}
     refused = client.post(f"{path}/edit", {"url": "http://10.0.0.1/", "event": ["scan.failed"]})
@@ -167,7 +167,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     assert page_of(refused).xpath("//input[@name='url']/@value") == ["http://10.0.0.1/"]
     # The same again changes nothing, and is not noted.
     client.post(f"{path}/edit", form)
-    assert AuditEvent.objects.filter(action="webhook.changed").count() == 1
+    assert ActivityEvent.objects.filter(action="webhook.changed").count() == 1
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
     assert Webhook.objects.exists()
     assert client.post(path)["Location"] == "/o/home/webhooks/"
     assert not Webhook.objects.exists()
-    assert AuditEvent.objects.get(action="webhook.deleted").target == receiver.url
+    assert ActivityEvent.objects.get(action="webhook.deleted").target == receiver.url
 
 
 def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
@@ -379,7 +379,7 @@ def test_a_delivery_is_sent_again(home: Member, receiver: Webhook) -> None:
     assert client.post(form.get("action"))["Location"] == path
     delivery.refresh_from_db()
     assert delivery.status == "pending"
-    event = AuditEvent.objects.get(action="delivery.replayed")
+    event = ActivityEvent.objects.get(action="delivery.replayed")
     assert (event.target, event.details) == (delivery.id, {"webhook": receiver.id})
 
 

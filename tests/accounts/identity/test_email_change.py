@@ -9,7 +9,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
 
-from accounts.models import AuditEvent, User
+from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from tests.accounts.identity.people import EMAIL, PASSWORD, is_logged_in, log_in, path_of
 from tests.accounts.mailbox import link_in_mail
@@ -60,7 +60,7 @@ def test_the_log_of_the_organization_tells(home: Member) -> None:
     client = browser_of(person)
     client.post("/account/email/", {"email": NEW})
     client.post(link_in_mail(NEW))
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert (event.action, event.target) == ("person.email_changed", NEW)
 
 

@@ -6,7 +6,7 @@ import pytest
 from allauth.mfa.models import Authenticator
 from django.test import Client
 
-from accounts.models import AuditEvent, Organization, User
+from accounts.models import ActivityEvent, Organization, User
 from infrastructure.environment import IdentityProvider
 from tests.accounts.identity.people import EMAIL, PASSWORD, path_of, with_app
 from tests.world import Member, browser_of, finished_scan, person_of
@@ -52,7 +52,7 @@ def test_an_owner_has_a_second_factor_before_it_is_required(home: Member, owner:
     client.post("/login/code/", {"code": code()})
     assert client.post(LOGIN, {"login-second_factor": "on"})["Location"] == SETTINGS
     assert Organization.objects.get(slug="home").second_factor_required
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert event.details == {"second_factor_required": {"from": False, "to": True}}
     assert client.get(SETTINGS).status_code == 200
 

@@ -14,7 +14,7 @@ from django.core.management import CommandError, call_command
 from django.test import Client
 from lxml import html
 
-from accounts.models import AuditEvent, LoginSession, Mail, User
+from accounts.models import ActivityEvent, LoginSession, Mail, User
 from accounts.pages import security
 from infrastructure import encryption
 from tests.accounts.identity import people
@@ -46,7 +46,7 @@ def member(home: Member) -> User:
 
 
 def actions() -> list[str]:
-    return list(AuditEvent.objects.order_by("id").values_list("action", flat=True))
+    return list(ActivityEvent.objects.order_by("id").values_list("action", flat=True))
 
 
 def subjects() -> list[str]:
@@ -248,7 +248,7 @@ def test_a_new_browser_is_told_of_and_a_known_one_is_not(member: User) -> None:
     mail = Mail.objects.get()
     assert "203.0.113.9" in mail.text.replace("\u2060", "")
     assert "Unsubscribe" not in mail.text + mail.html
-    logged = [event for event in AuditEvent.objects.all() if event.action == "person.logged_in"]
+    logged = [event for event in ActivityEvent.objects.all() if event.action == "person.logged_in"]
     assert [event.details["method"] for event in logged] == ["a password"] * 3
 
 

@@ -16,7 +16,7 @@ from accounts.keys.services import (
     rename_api_key,
     revoke_api_key,
 )
-from accounts.models import ApiKey, AuditEvent, FormerKey, Membership
+from accounts.models import ActivityEvent, ApiKey, FormerKey, Membership
 from accounts.services import AccountRefused
 from tests.queries import counted
 from tests.world import Api, Member, person_of
@@ -50,7 +50,7 @@ def test_both_secrets_work_and_are_the_same_key(home: Member, actor: Membership)
     assert abs(former.expires_at - timezone.now() - OVERLAP) < timedelta(minutes=1)
     assert home.plaintext.startswith(former.prefix)
     assert new.startswith(home.key.prefix)
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     until = f"works until {former.expires_at:%Y-%m-%d %H:%M}"
     assert (event.action, event.details) == ("key.regenerated", {"former secret": until, "ends": "never"})
 
@@ -79,7 +79,7 @@ def test_a_former_secret_can_be_ended_before_its_time(home: Member, actor: Membe
     assert not end_former_key(actor=actor, key_id=home.key.id, former_id=former.pk), "the second click"
     assert answer(home.plaintext) == (401, "KEY_REVOKED")
     assert answer(new) == (200, "")
-    assert AuditEvent.objects.filter(action="key.former_ended").count() == 1
+    assert ActivityEvent.objects.filter(action="key.former_ended").count() == 1
 
 
 def test_a_revoked_key_has_no_secret_that_works(home: Member, actor: Membership) -> None:
@@ -162,7 +162,7 @@ def test_a_name_is_another_keys_only_when_that_is_revoked(home: Member, actor: M
     revoke_api_key(other)
     rename_api_key(actor=actor, key_id=home.key.id, name="Deploys")
     rename_api_key(actor=actor, key_id=home.key.id, name="Deploys")
-    (event,) = AuditEvent.objects.filter(action="key.changed")
+    (event,) = ActivityEvent.objects.filter(action="key.changed")
     assert event.details == {"name": {"from": "tests", "to": "Deploys"}}
 
 

@@ -9,9 +9,9 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from accounts import audit
+from accounts import activity as activity
 from accounts.keys import services
-from accounts.models import ApiKey, AuditEvent, FormerKey
+from accounts.models import ActivityEvent, ApiKey, FormerKey
 from tests.world import Api, Member, browser_of, person_of
 
 
@@ -42,7 +42,7 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
     assert key.digest not in listed
     assert f"{key.prefix}…" in listed
     assert "by admin@people.<wbr>test" in listed
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert (event.action, event.target) == ("key.created", f"Nightly build ({key.prefix}…)")
     assert plaintext not in str(event.details)
 
@@ -121,7 +121,7 @@ def test_revoking_takes_a_confirmation_and_works_at_once(home: Member, admin: Cl
     assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
     assert "Revoked" in admin.get("/o/home/keys/").content.decode()
     assert admin.post(path).status_code == 404
-    assert AuditEvent.objects.filter(action="key.revoked").count() == 1
+    assert ActivityEvent.objects.filter(action="key.revoked").count() == 1
 
 
 def test_a_key_is_renamed_in_its_row(home: Member, admin: Client) -> None:
@@ -221,9 +221,9 @@ def test_names_of_keys_stay_text(admin: Client) -> None:
 
 def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Client) -> None:
     create(admin, name="<b>bold</b>")
-    audit.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
-    audit.record(stranger.organization, None, "key.created", "not for home")
-    page = admin.get("/o/home/audit/").content.decode()
+    activity.record(home.organization, None, "webhook.created", "https://receiver.test/", events=["scan.failed"])
+    activity.record(stranger.organization, None, "key.created", "not for home")
+    page = admin.get("/o/home/activity/").content.decode()
     assert (
         "<strong>admin@people.<wbr>test</strong></a> created the API key <strong>&lt;b&gt;bold&lt;/<wbr>b&gt;" in page
     )
@@ -234,35 +234,35 @@ def test_the_log_tells_who_did_what(home: Member, stranger: Member, admin: Clien
 
 
 def test_the_log_is_paged_and_filtered(home: Member, admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "PAGE_SIZE", 2)
-    AuditEvent.objects.all().delete()
+    monkeypatch.setattr(activity, "PAGE_SIZE", 2)
+    ActivityEvent.objects.all().delete()
     for number in range(5):
-        audit.record(home.organization, None, "scan.created" if number % 2 else "key.created", f"target-{number}")
+        activity.record(home.organization, None, "scan.created" if number % 2 else "key.created", f"target-{number}")
 
     def targets(path: str) -> list[int]:
         page = admin.get(path).content.decode()
         return [number for number in reversed(range(5)) if f"target-{number}" in page]
 
-    assert targets("/o/home/audit/") == [4, 3]
-    older = AuditEvent.objects.get(target="target-3").pk
-    assert f"before={older}" in admin.get("/o/home/audit/").content.decode()
-    assert targets(f"/o/home/audit/?before={older}") == [2, 1]
-    assert targets("/o/home/audit/?action=scan.created") == [3, 1]
-    assert "There are no events of this kind." in admin.get("/o/home/audit/?action=unheard.of").content.decode()
+    assert targets("/o/home/activity/") == [4, 3]
+    older = ActivityEvent.objects.get(target="target-3").pk
+    assert f"before={older}" in admin.get("/o/home/activity/").content.decode()
+    assert targets(f"/o/home/activity/?before={older}") == [2, 1]
+    assert targets("/o/home/activity/?action=scan.created") == [3, 1]
+    assert "There are no events of this kind." in admin.get("/o/home/activity/?action=unheard.of").content.decode()
 
 
 @pytest.mark.parametrize(
     "query", ["before=x", "before=-1", "before=99999999999999999999", "action=%00", "action=" + "x" * 99]
 )
 def test_a_strange_query_shows_the_first_page(home: Member, admin: Client, query: str) -> None:
-    response = admin.get(f"/o/home/audit/?{query}")
+    response = admin.get(f"/o/home/activity/?{query}")
     assert response.status_code == 200
     assert "created the API key" in response.content.decode()
 
 
 def test_events_outlive_the_person(home: Member) -> None:
     person = person_of(home, "owner", "gone@people.test")
-    audit.record(home.organization, person, "key.revoked", "x" * 500)
+    activity.record(home.organization, person, "key.revoked", "x" * 500)
     person.delete()
-    event = AuditEvent.objects.latest("id")
+    event = ActivityEvent.objects.latest("id")
     assert (event.actor, event.actor_email, len(event.target)) == (None, "gone@people.test", 300)

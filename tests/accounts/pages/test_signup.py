@@ -14,7 +14,7 @@ from django.utils import timezone
 from lxml import html
 
 from accounts import services
-from accounts.models import AuditEvent, Membership, Organization, User
+from accounts.models import ActivityEvent, Membership, Organization, User
 from accounts.pages import login
 from accounts.services import AccountRefused, create_person, sign_up_token
 from infrastructure.web.mail import CONSOLE
@@ -45,7 +45,7 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert membership.user.check_password(PASSWORD)
     assert not membership.user.is_staff
     assert client.session["_auth_user_id"] == str(membership.user.pk)
-    assert AuditEvent.objects.get().action == "organization.created"
+    assert ActivityEvent.objects.get().action == "organization.created"
     keys = f"/o/{membership.organization.slug}/keys/"
     made = client.post(keys, {"name": "First", "scope": "read", "lifetime": ""})
     assert made.status_code == 200, "who has just chosen a password is not asked for it"

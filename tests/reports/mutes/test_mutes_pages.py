@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Membership
+from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report
 from reports.mutes import services
 from scanner.fingerprints import fingerprints
@@ -70,7 +70,7 @@ def test_a_muted_finding_stands_apart_with_both_scores(home: Member) -> None:
     told = f"until {end:%Y-%m-%d} 00:00 UTC by {by}, on all of example.com"
     assert told.replace(" ", "") in solid(shown)
     assert REASON in said
-    event = AuditEvent.objects.get(action="mute.created")
+    event = ActivityEvent.objects.get(action="mute.created")
     assert (event.actor_email, event.target) == (by, "exposed-git on example.com")
 
 

@@ -8,7 +8,7 @@ import pytest
 from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
-from accounts.models import AuditEvent
+from accounts.models import ActivityEvent
 from infrastructure.api.errors import InvalidParams
 from reports.models import Mute
 from reports.mutes import services
@@ -66,7 +66,7 @@ def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
     assert Mute.objects.count() == 1
     # The same request again says the same, and is nothing for the log.
     create_mute(caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()})
-    assert [event.action for event in AuditEvent.objects.filter(action__startswith="mute.")] == [
+    assert [event.action for event in ActivityEvent.objects.filter(action__startswith="mute.")] == [
         "mute.changed",
         "mute.created",
     ]
@@ -99,7 +99,7 @@ def test_admins_see_what_keys_have_muted() -> None:
     acme = member_of("Acme")
     mute, _ = create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": "/shop/"})
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
-    created, ended = AuditEvent.objects.filter(action__startswith="mute.").order_by("id")
+    created, ended = ActivityEvent.objects.filter(action__startswith="mute.").order_by("id")
     assert (created.action, created.target, created.actor) == ("mute.created", "hsts on example.com", None)
     assert created.details["api_key"] == "tests"
     assert created.details["path"] == "/shop"

@@ -105,7 +105,7 @@ def test_the_log_says_who_started_and_cancelled_an_audit(home: Member) -> None:
     caller = member_caller(Membership.objects.select_related("organization__tier", "user").get(user=person))
     made = create_audit(caller=caller, body={"pages": pages(3), "types": ["seo"]}, idempotency_key=None)
     cancel_audit(caller=caller, audit_id=made.response["id"])
-    page = " ".join(browser_of(person).get(f"/o/{home.organization.slug}/audit/").content.decode().split())
+    page = " ".join(browser_of(person).get(f"/o/{home.organization.slug}/activity/").content.decode().split())
     for sentence in ("started a scan of", "cancelled the scan of"):
         assert sentence in page
 

@@ -11,7 +11,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.closing.services import close_organization
-from accounts.models import AuditEvent
+from accounts.models import ActivityEvent
 from scans.models import Scan
 from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
@@ -184,7 +184,7 @@ def test_a_member_switches_the_badge_of_a_monitor_on_and_off(home: Member) -> No
     client.post(f"{path}/badge", {"badge": "off"})
     assert Client().get(picture).status_code == 404
     assert client.post(f"{path}/badge", {"badge": "maybe"}).status_code == 400
-    assert [each.action for each in AuditEvent.objects.order_by("id")][-2:] == ["badge.created", "badge.deleted"]
+    assert [each.action for each in ActivityEvent.objects.order_by("id")][-2:] == ["badge.created", "badge.deleted"]
 
 
 def test_a_member_switches_the_badge_of_a_page_on_and_off(home: Member) -> None:

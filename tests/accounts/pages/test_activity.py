@@ -1,4 +1,4 @@
-"""The audit log: every kind of event is a sentence, and a hostile name in it stays text."""
+"""The activity log: every kind of event is a sentence, and a hostile name in it stays text."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ import pytest
 from django.conf import settings
 from lxml import html
 
-from accounts import audit
-from accounts.audit import ACTIONS
+from accounts import activity as activity
+from accounts.activity import ACTIONS
 from accounts.models import User
-from accounts.pages.audit_log import label, line
+from accounts.pages.activity_sentences import label, line
 from tests.world import Member, browser_of, person_of
 
 ROOMS = ("accounts", "scans", "reports", "webhooks")
@@ -19,7 +19,7 @@ ROOMS = ("accounts", "scans", "reports", "webhooks")
 
 def said(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
     """The sentence with who did it, and what follows it."""
-    found = line(audit.record(home.organization, actor, action, target, **details))
+    found = line(activity.record(home.organization, actor, action, target, **details))
     words = f"{found.actor} {''.join(part.text for part in found.parts)}"
     return " | ".join((words, *found.rest))
 
@@ -81,10 +81,10 @@ def test_whatever_is_recorded_is_a_known_kind() -> None:
 
 
 def test_a_hostile_name_is_text(home: Member, ann: User) -> None:
-    audit.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
-    audit.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
-    page = html.fromstring(browser_of(ann).get(f"/o/{home.organization.slug}/audit/").content.decode())
-    (log,) = page.xpath("//ol[contains(@class, 'audit-log')]")
+    activity.record(home.organization, ann, "key.created", "<script>alert(1)</script>", scope="<b>x</b>", ends="never")
+    activity.record(home.organization, ann, "scan.created", "https://example.com/", scan="scan_abc")
+    page = html.fromstring(browser_of(ann).get(f"/o/{home.organization.slug}/activity/").content.decode())
+    (log,) = page.xpath("//ol[contains(@class, 'activity-log')]")
     assert "<script>alert(1)</script>" in log.text_content()
     assert log.xpath(".//script | .//b") == []
     assert set(log.xpath(".//a/@href")) == {"?person=ann%40people.test", "/report/scan_abc"}

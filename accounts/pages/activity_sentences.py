@@ -1,4 +1,4 @@
-"""The audit log as people read it: a sentence for each event."""
+"""The activity log as people read it: a sentence for each event."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from urllib.parse import urlencode
 
 from django.urls import reverse
 
-from accounts.audit import ACTIONS
-from accounts.models import AuditEvent
+from accounts.activity import ACTIONS
+from accounts.models import ActivityEvent
 
 PLACE = re.compile(r"\{([^{}]+)\}")
 # Details that say what it was done to: they lead there instead of being told.
@@ -32,7 +32,7 @@ class Part:
 class Line:
     """An event: who, what they did, and what else is known of it, such as "name: Bakery, before Bäckerei"."""
 
-    event: AuditEvent
+    event: ActivityEvent
     actor: str
     parts: tuple[Part, ...]
     rest: tuple[str, ...]
@@ -45,7 +45,7 @@ class Line:
         return urlencode({"key": self.event.actor_key}) if self.event.actor_key else ""
 
 
-def line(event: AuditEvent) -> Line:
+def line(event: ActivityEvent) -> Line:
     """The sentence of an event, also of one whose action is not known here any more."""
     values = {"target": event.target, **dict(_flat(event.details))}
     parts: list[Part] = []
@@ -98,6 +98,6 @@ def _shown(value: object) -> str:
     return str(value)
 
 
-def _url(event: AuditEvent) -> str:
+def _url(event: ActivityEvent) -> str:
     found = ((name, event.details.get(key)) for key, name in PAGES.items())
     return next((reverse(name, args=[id]) for name, id in found if isinstance(id, str)), "")

@@ -1,4 +1,4 @@
-"""Every write over the API stands in the audit log, with the key that did it, and nothing that was only read."""
+"""Every write over the API stands in the activity log, with the key that did it, and nothing that was only read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
-from accounts.models import AuditEvent, Tier
+from accounts.models import ActivityEvent, Tier
 from sites.models import Audit
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan
@@ -27,7 +27,7 @@ def answering() -> Iterator[str]:
 
 
 def noted(home: Member) -> list[tuple[str, str, str]]:
-    events = AuditEvent.objects.filter(organization=home.organization).exclude(actor_key="").order_by("id")
+    events = ActivityEvent.objects.filter(organization=home.organization).exclude(actor_key="").order_by("id")
     return [(each.action, each.actor_key, each.details["api_key"]) for each in events]
 
 

@@ -1,4 +1,4 @@
-"""Who did what: written here, read by an organization's admins."""
+"""The activity log: who did what, written here, read by an organization's admins."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access
-from accounts.models import AuditEvent, Membership, Organization, User
+from accounts.models import ActivityEvent, Membership, Organization, User
 from scanner.timestamps import timestamp
 
 PAGE_SIZE = 50
@@ -84,7 +84,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 
 # Written out, as each POST /v1/scan pays for it.
 RECORD_KEY = """
-    INSERT INTO accounts_auditevent (organization_id, actor_email, actor_key, action, target, details, created_at)
+    INSERT INTO accounts_activityevent (organization_id, actor_email, actor_key, action, target, details, created_at)
     VALUES (%(organization)s, '', %(key)s, %(action)s, %(target)s, %(details)s::jsonb, %(now)s) RETURNING id
 """
 
@@ -102,12 +102,14 @@ class Acting(Protocol):
     def key_name(self) -> str: ...
 
 
-def record(organization: Organization, actor: User | None, action: str, target: str = "", **details: Any) -> AuditEvent:
+def record(
+    organization: Organization, actor: User | None, action: str, target: str = "", **details: Any
+) -> ActivityEvent:
     """Note what somebody has just done, in the transaction that does it.
 
     `actor` is None for the service itself. `details` is shown as it is: plain JSON, and never a secret.
     """
-    return AuditEvent.objects.create(
+    return ActivityEvent.objects.create(
         organization=organization,
         actor=actor,
         actor_email=actor.email if actor else "",
@@ -145,13 +147,13 @@ DISORDER = timedelta(hours=1)
 # The first event that is not before a moment, by halving: IDs have an index, times do not need one beside it.
 FIRST_SINCE = """
     WITH RECURSIVE search (low, high) AS (
-        SELECT min(id), max(id) + 1 FROM accounts_auditevent WHERE organization_id = %(organization)s
+        SELECT min(id), max(id) + 1 FROM accounts_activityevent WHERE organization_id = %(organization)s
         UNION ALL
         SELECT
             CASE WHEN event.created_at < %(moment)s::timestamptz + %(later)s THEN event.id + 1 ELSE low END,
             CASE WHEN event.created_at < %(moment)s::timestamptz + %(later)s THEN high ELSE (low + high) / 2 END
         FROM search CROSS JOIN LATERAL (
-            SELECT id, created_at FROM accounts_auditevent
+            SELECT id, created_at FROM accounts_activityevent
             WHERE organization_id = %(organization)s AND id >= (low + high) / 2 ORDER BY id LIMIT 1
         ) AS event
         WHERE low < high
@@ -171,7 +173,7 @@ class Wanted:
     since: date | None = None
     until: date | None = None
 
-    def of(self, organization: Organization) -> QuerySet[AuditEvent]:
+    def of(self, organization: Organization) -> QuerySet[ActivityEvent]:
         """Newest first; what has expired is not among them."""
         given = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
         events = kept(organization).filter(**{name: value for name, value in given.items() if value})
@@ -190,16 +192,16 @@ def first_since(organization: Organization, moment: datetime, later: timedelta =
     return found or 0
 
 
-def kept(organization: Organization) -> QuerySet[AuditEvent]:
+def kept(organization: Organization) -> QuerySet[ActivityEvent]:
     """The organization's events that its plan keeps, to the second; those before are deleted at night."""
-    events = access.rows(AuditEvent, organization.pk)
-    days = organization.tier.audit_kept_days
+    events = access.rows(ActivityEvent, organization.pk)
+    days = organization.tier.activity_kept_days
     return events if days is None else events.filter(created_at__gt=timezone.now() - timedelta(days=days))
 
 
 def events_page(
     organization: Organization, wanted: Wanted, *, before: int | None = None
-) -> tuple[list[AuditEvent], bool]:
+) -> tuple[list[ActivityEvent], bool]:
     """A page of events, newest first, and whether there are older ones; `before` is the last page's last ID."""
     events = wanted.of(organization)
     if before is not None:
@@ -208,7 +210,7 @@ def events_page(
     return found[:PAGE_SIZE], len(found) > PAGE_SIZE
 
 
-def document(event: AuditEvent) -> dict[str, Any]:
+def document(event: ActivityEvent) -> dict[str, Any]:
     """An event for programs. `actor` is a person's e-mail address and `api_key` a key's ID; neither: the service."""
     return {
         "id": event.pk,
@@ -222,4 +224,4 @@ def document(event: AuditEvent) -> dict[str, Any]:
 
 
 def _cut(target: str) -> str:
-    return target[: AuditEvent._meta.get_field("target").max_length]
+    return target[: ActivityEvent._meta.get_field("target").max_length]

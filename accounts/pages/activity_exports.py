@@ -1,13 +1,13 @@
-"""The audit log as a file: CSV for spreadsheets, JSON for programs, newest first."""
+"""The activity log as a file: CSV for spreadsheets, JSON for programs, newest first."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator
 
-from accounts.audit import Wanted, document
-from accounts.models import AuditEvent, Organization
-from accounts.pages.audit_log import line
+from accounts.activity import Wanted, document
+from accounts.models import ActivityEvent, Organization
+from accounts.pages.activity_sentences import line
 from infrastructure.web.downloads import in_time
 from scanner.report.spreadsheets import MEDIA_TYPE as CSV
 from scanner.report.spreadsheets import cell, lines
@@ -23,13 +23,13 @@ def export(organization: Organization, wanted: Wanted, export_format: str) -> It
     return in_time(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
 
 
-def _csv(batches: Iterator[list[AuditEvent]]) -> Iterator[str]:
+def _csv(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
     yield lines([COLUMNS])
     for batch in batches:
         yield lines(map(_row, batch))
 
 
-def _row(event: AuditEvent) -> list[object]:
+def _row(event: ActivityEvent) -> list[object]:
     shown = document(event)
     said = "".join(part.text for part in line(event).parts)
     details = json.dumps(shown["details"], ensure_ascii=False) if shown["details"] else ""
@@ -37,7 +37,7 @@ def _row(event: AuditEvent) -> list[object]:
     return [cell(each) for each in row]
 
 
-def _json(batches: Iterator[list[AuditEvent]]) -> Iterator[str]:
+def _json(batches: Iterator[list[ActivityEvent]]) -> Iterator[str]:
     yield '{"events": ['
     separator = "\n"
     for batch in batches:
@@ -47,7 +47,7 @@ def _json(batches: Iterator[list[AuditEvent]]) -> Iterator[str]:
     yield "\n]}\n"
 
 
-def _batches(organization: Organization, wanted: Wanted) -> Iterator[list[AuditEvent]]:
+def _batches(organization: Organization, wanted: Wanted) -> Iterator[list[ActivityEvent]]:
     rows = wanted.of(organization)
     last: int | None = None
     while batch := list((rows if last is None else rows.filter(id__lt=last))[:BATCH]):

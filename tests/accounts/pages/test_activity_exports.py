@@ -1,4 +1,4 @@
-"""The audit log of one person or key, and as a file: whole, of this organization alone, and no formulas."""
+"""The activity log of one person or key, and as a file: whole, of this organization alone, and no formulas."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from accounts import audit
-from accounts.audit import Wanted, first_since
-from accounts.models import AuditEvent, Tier, User
-from accounts.pages import audit_exports
+from accounts import activity as activity
+from accounts.activity import Wanted, first_since
+from accounts.models import ActivityEvent, Tier, User
+from accounts.pages import activity_exports
 from infrastructure.web import downloads
 from tests.queries import counted
 from tests.world import Member, browser_of, key_caller, person_of
 
-LOG = "/o/home/audit/"
+LOG = "/o/home/activity/"
 
 
 @pytest.fixture
@@ -32,7 +32,7 @@ def ann(home: Member) -> User:
 
 @pytest.fixture
 def admin(ann: User) -> Client:
-    AuditEvent.objects.all().delete()
+    ActivityEvent.objects.all().delete()
     return browser_of(ann)
 
 
@@ -55,11 +55,11 @@ def events(client: Client, query: str = "") -> list[dict[str, Any]]:
 def test_both_files_hold_all_events(
     home: Member, stranger: Member, ann: User, admin: Client, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(audit_exports, "BATCH", 2)
+    monkeypatch.setattr(activity_exports, "BATCH", 2)
     for number in range(5):
-        audit.record(home.organization, ann, "key.created", f"key {number}", scope="read")
-    audit.record_call(key_caller(home.organization.id), "scan.created", "https://example.com/", type="seo")
-    audit.record(stranger.organization, None, "key.created", "not for home")
+        activity.record(home.organization, ann, "key.created", f"key {number}", scope="read")
+    activity.record_call(key_caller(home.organization.id), "scan.created", "https://example.com/", type="seo")
+    activity.record(stranger.organization, None, "key.created", "not for home")
     found = events(admin)
     assert [each["target"] for each in found] == ["https://example.com/", *(f"key {n}" for n in range(4, -1, -1))]
     assert found[0] | {"id": 0, "at": ""} == {
@@ -86,9 +86,9 @@ def test_an_empty_log_is_a_file_too(admin: Client) -> None:
 @pytest.mark.parametrize("start", ["=", "+", "-", "@", "\t", "\r", "\n"])
 def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str) -> None:
     name = f"{start}HYPERLINK(1)"
-    audit.record(home.organization, ann, name, name, a=name)
+    activity.record(home.organization, ann, name, name, a=name)
     User.objects.filter(id=ann.pk).update(email=f"{start}x@people.test")
-    AuditEvent.objects.update(actor_email=name)
+    ActivityEvent.objects.update(actor_email=name)
     (row,) = rows(admin)
     assert row["target"] == f"'{name}"
     assert not any(str(cell).startswith(("=", "+", "-", "@", "\t", "\r", "\n")) for cell in row.values())
@@ -99,9 +99,9 @@ def test_no_cell_is_a_formula(home: Member, ann: User, admin: Client, start: str
 def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: Client) -> None:
     bob = person_of(home, "owner", "bob+x@people.test")
     for actor in (ann, bob, None):
-        audit.record(home.organization, actor, "key.created", f"by {actor}")
-    audit.record_call(key_caller(home.organization.id), "scan.created", "by the key")
-    audit.record(home.organization, bob, "key.revoked", "by bob again")
+        activity.record(home.organization, actor, "key.created", f"by {actor}")
+    activity.record_call(key_caller(home.organization.id), "scan.created", "by the key")
+    activity.record(home.organization, bob, "key.revoked", "by bob again")
     page = html.fromstring(admin.get(LOG).content.decode())
     links = {each.get("aria-label"): each.get("href") for each in page.xpath("//ol//a[@aria-label]")}
     theirs = links["Only what bob+x@people.test did"]
@@ -110,15 +110,15 @@ def test_one_person_and_one_key_can_be_followed(home: Member, ann: User, admin: 
     assert [each["target"] for each in events(admin, links["Only what The API key tests did"])] == ["by the key"]
     shown = admin.get(f"{LOG}{theirs}").content.decode()
     assert "by the key" not in shown
-    assert "/o/home/audit/export/csv?person=bob%2Bx%40people.test" in shown
+    assert "/o/home/activity/export/csv?person=bob%2Bx%40people.test" in shown
     assert "Show everybody" in shown
 
 
 def test_what_has_expired_is_gone_at_once(home: Member, ann: User, admin: Client) -> None:
-    Tier.objects.filter(name="free").update(audit_kept_days=30)
-    old = audit.record(home.organization, ann, "key.created", "old")
-    audit.record(home.organization, ann, "key.created", "young")
-    AuditEvent.objects.filter(id=old.pk).update(created_at=timezone.now() - timedelta(days=30, seconds=5))
+    Tier.objects.filter(name="free").update(activity_kept_days=30)
+    old = activity.record(home.organization, ann, "key.created", "old")
+    activity.record(home.organization, ann, "key.created", "young")
+    ActivityEvent.objects.filter(id=old.pk).update(created_at=timezone.now() - timedelta(days=30, seconds=5))
     assert [each["target"] for each in events(admin)] == ["young"]
     assert ">old<" not in admin.get(LOG).content.decode()
 
@@ -143,8 +143,8 @@ def test_who_reads_slowly_is_cut_off() -> None:
 
 def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> None:
     with counted() as asked:
-        audit.events_page(home.organization, Wanted(email=ann.email))
-    assert len([each for each in asked if "accounts_auditevent" in each]) == 1
+        activity.events_page(home.organization, Wanted(email=ann.email))
+    assert len([each for each in asked if "accounts_activityevent" in each]) == 1
 
 
 @pytest.fixture
@@ -152,8 +152,8 @@ def november(home: Member, ann: User, admin: Client) -> datetime:
     """Every six hours an event, as the numbers of the hours say; midnight of its first day, in UTC."""
     start = datetime(2026, 11, 1, tzinfo=UTC)
     for hours in range(0, 120, 6):
-        event = audit.record(home.organization, ann, "key.created", str(hours))
-        AuditEvent.objects.filter(id=event.pk).update(created_at=start + timedelta(hours=hours))
+        event = activity.record(home.organization, ann, "key.created", str(hours))
+        ActivityEvent.objects.filter(id=event.pk).update(created_at=start + timedelta(hours=hours))
     return start
 
 
@@ -175,12 +175,12 @@ def test_days_in_utc_are_asked_for(admin: Client, query: str, hours: Sequence[in
     assert [each["target"] for each in events(admin, f"?{query}")] == expected
     assert [each["target"] for each in rows(admin, f"?{query}")] == expected
     page = html.fromstring(admin.get(f"{LOG}?{query}").content.decode())
-    assert page.xpath("//ol[contains(@class, 'audit-log')]//p/strong/text()") == expected
+    assert page.xpath("//ol[contains(@class, 'activity-log')]//p/strong/text()") == expected
 
 
 @pytest.mark.usefixtures("november")
 def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit, "PAGE_SIZE", 2)
+    monkeypatch.setattr(activity, "PAGE_SIZE", 2)
     page = admin.get(f"{LOG}?from=2026-11-02&to=2026-11-03").content.decode()
     links = html.fromstring(page).xpath("//main//@href")
     assert sum("from=2026-11-02&to=2026-11-03" in each for each in links) == 5, "two events', older ones', two files'"
@@ -200,7 +200,7 @@ def test_other_pages_and_files_are_of_the_same_days(admin: Client, monkeypatch: 
 def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
     home: Member, ann: User, admin: Client, query: str, said: str
 ) -> None:
-    audit.record(home.organization, ann, "key.created", "made on some day")
+    activity.record(home.organization, ann, "key.created", "made on some day")
     answer = admin.get(f"{LOG}?{query}&action=key.created")
     page = answer.content.decode()
     assert answer.status_code == 400
@@ -216,14 +216,14 @@ def test_the_first_event_of_a_moment_is_found_among_other_organizations(
     home: Member, stranger: Member, november: datetime
 ) -> None:
     """And each exactly: what is newer than the days that are asked for is not read."""
-    audit.record(stranger.organization, None, "key.created")
-    ids = {int(event.target): event.pk for event in AuditEvent.objects.filter(organization=home.organization)}
+    activity.record(stranger.organization, None, "key.created")
+    ids = {int(event.target): event.pk for event in ActivityEvent.objects.filter(organization=home.organization)}
     for hours, found in ids.items():
         assert first_since(home.organization, november + timedelta(hours=hours)) == found
         assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=-1)) == found
         assert first_since(home.organization, november + timedelta(hours=hours), timedelta(hours=1)) == found + 1
     assert first_since(home.organization, november - timedelta(days=400)) == min(ids.values())
-    AuditEvent.objects.filter(organization=stranger.organization).delete()
+    ActivityEvent.objects.filter(organization=stranger.organization).delete()
     assert first_since(stranger.organization, november) == 0
 
 
@@ -232,8 +232,8 @@ def test_events_of_hosts_whose_clocks_differ_are_found_on_their_day(
 ) -> None:
     midnight = november + timedelta(days=2)
     for seconds in (-20, 20, -10, 10):
-        event = audit.record(home.organization, ann, "key.created", f"{seconds} s")
-        AuditEvent.objects.filter(id=event.pk).update(created_at=midnight + timedelta(seconds=seconds))
-    AuditEvent.objects.exclude(target__endswith="s").delete()
+        event = activity.record(home.organization, ann, "key.created", f"{seconds} s")
+        ActivityEvent.objects.filter(id=event.pk).update(created_at=midnight + timedelta(seconds=seconds))
+    ActivityEvent.objects.exclude(target__endswith="s").delete()
     assert [each["target"] for each in events(admin, "?to=2026-11-02")] == ["-10 s", "-20 s"]
     assert [each["target"] for each in events(admin, "?from=2026-11-03")] == ["10 s", "20 s"]
