@@ -103,6 +103,7 @@ class Operation:
     method: str
     path: str
     good: Mapping[str, Any] = field(default_factory=dict)
+    noun: str = ""
 
     @property
     def name(self) -> str:
@@ -110,8 +111,8 @@ class Operation:
 
     def bad(self, name: str = "", query: str = "", **request: Any) -> Bad:
         """The request as a whole, named by its query and by `name`."""
-        separator = " " if name else ""
-        return Bad(f"{self.name}{query}{separator}{name}", self.method, self.path + query, **request)
+        words = filter(None, (f"{self.name}{query}", self.noun, name))
+        return Bad(" ".join(words), self.method, self.path + query, **request)
 
     def fields(self, *changes: Mapping[str, Any]) -> Iterator[Bad]:
         """The good body, changed; named by the change. `a.b` is the field b of the object a."""
@@ -165,8 +166,8 @@ GET_CSV = Operation("GET", "/v1/report/{scan}/export/csv")
 GET_DIFF = Operation("GET", "/v1/report/{scan}/diff")
 GET_REPORT_MUTES = Operation("GET", "/v1/report/{scan}/mutes")
 POST_AUDIT = Operation("POST", "/v1/audits", {"page": PAGE})
-POST_PAGES = Operation("POST", "/v1/audits", {"pages": [PAGE]})
-POST_SITE = Operation("POST", "/v1/audits", {"site": PAGE})
+POST_PAGES = Operation("POST", "/v1/audits", {"pages": [PAGE]}, "of a list")
+POST_SITE = Operation("POST", "/v1/audits", {"site": PAGE}, "of a site")
 GET_AUDITS = Operation("GET", "/v1/audits")
 GET_AUDIT = Operation("GET", "/v1/audits/{audit}")
 DELETE_AUDIT = Operation("DELETE", "/v1/audits/{audit}")
@@ -202,7 +203,7 @@ GET_DELIVERIES = Operation("GET", "/api/webhooks/{webhook}/deliveries")
 POST_REPLAY = Operation("POST", "/api/webhooks/{webhook}/deliveries/{delivery}/replay")
 
 # Values of JSON's other types than strings.
-NO_STRINGS: tuple[Any, ...] = (None, True, 5, 1.5, [], {})
+NO_STRINGS: tuple[Any, ...] = (None, True, 5, [], {})
 FEW_BAD_URLS: tuple[Any, ...] = (
     *(None, 5, [], ""),
     *("example.com", "ftp://example.com/", "javascript:alert(1)", "https:/example.com/", "https://example.com/\u0000"),
@@ -212,35 +213,25 @@ FEW_BAD_URLS: tuple[Any, ...] = (
 BAD_URLS: tuple[Any, ...] = (
     *FEW_BAD_URLS,
     *(True, 1.5, {}, [PAGE]),
-    *(
-        "//example.com/",
-        "/path",
-        "https",
-        "https:",
-        "https://",
-        "https:///example.com/",
-        "http:example.com",
-        "https:\\",
-    ),
-    *("file:///etc/passwd", "data:text/html,x", "mailto:a@example.com", "ws://example.com/", "gopher://example.com/"),
-    *("view-source:https://example.com/", " https://example.com/", "\thttps://example.com/", "<https://example.com/>"),
-    *("https://example.com/\n", "https://exa\tmple.com/", "https://example.com/\u007f", "https://example.com/\u0085"),
-    *("https://user@example.com/", "https://:secret@example.com/", "https://user:@example.com/", "https://@/"),
-    *("https://example.com:0/", "https://example.com:65536/", "https://example.com:port/", "https://example.com:-1/"),
-    *("https://example.com:8000/", "https://:443/", "https://?q", "https://#top"),
+    *("//example.com/", "/path", "https://", "https:///example.com/", "http:example.com", "https:\\\\example.com/"),
+    *("file:///etc/passwd", "data:text/html,x", "ws://example.com/", "view-source:https://example.com/"),
+    *(" https://example.com/", "https://example.com/\n", "https://exa\tmple.com/", "https://example.com/\u0085"),
+    *("https://user@example.com/", "https://:secret@example.com/", "https://@/"),
+    *("https://example.com:0/", "https://example.com:65536/", "https://example.com:port/"),
+    *("https://example.com:8000/", "https://:443/", "https://?q"),
     *("https://.example.com/", "https://example..com/", "https://exa*mple.com/", "https://example.com;a/"),
     *("https://%00.example.com/", "https://%zz.example.com/", "https://exam\ud800ple.com/", "\ud800", "https://[/"),
-    *("https://[::1", "https://[1:2:3]/", "https://[::g]/", "https://1.2.3.256/", "https://1.2.3.4.5/"),
-    *("https://xn--a/", "https://xn--zzzzzz-.com/", "https://\u200d.com/", "https://a\u0338.\u0338/"),
+    *("https://[::1", "https://[1:2:3]/", "https://1.2.3.256/"),
+    *("https://xn--a/", "https://\u200d.com/"),
     *("http://LOCALHOST./", "http://app.localhost/", "http://printer.local/", "http://db.internal/", "http://a.test/"),
     *("http://a.example/", "http://a.invalid/", "http://a.onion/", "http://router.home.arpa/", "http://nas.lan/"),
     *("http://\uff4c\uff4f\uff43\uff41\uff4c\uff48\uff4f\uff53\uff54/", "http://localhost:22/", "http://com/"),
-    *("http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/", "http://127.1/"),
-    *("http://\u2460\u2461\u2466.0.0.1/", "http://%31%32%37.0.0.1/", "http://0/", "http://0.0.0.0/"),
+    *("http://127.0.0.1/", "http://2130706433/", "http://0x7f.1/", "http://0177.0.0.1/"),
+    *("http://\u2460\u2461\u2466.0.0.1/", "http://%31%32%37.0.0.1/", "http://0/"),
     *("http://10.0.0.1/", "http://172.16.0.1/", "http://100.64.0.1/", "http://169.254.169.254/", "http://224.0.0.1/"),
-    *("http://255.255.255.255/", "http://192.0.2.1/", "http://168.63.129.16/"),
-    *("http://[::1]/", "http://[::]/", "http://[fe80::1]/", "http://[fc00::1]/", "http://[::ffff:10.0.0.1]/"),
-    *("http://[64:ff9b::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:db8::1]/", "http://[ff02::1]/"),
+    *("http://192.0.2.1/", "http://168.63.129.16/"),
+    *("http://[::1]/", "http://[fe80::1]/", "http://[::ffff:10.0.0.1]/"),
+    *("http://[64:ff9b::a00:1]/", "http://[2002:7f00:1::]/", "http://[2001:db8::1]/"),
     *("https://BLOCKED.example.net./", "https://private.example.com/", "https://rebound.example.com/"),
 )
 LONG_URLS = {
@@ -314,7 +305,7 @@ def strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterato
     others = "audit" if kind == "scan" else "scan"
     for value in (
         *(f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{others}}}", "x", "%00", "%F0%9F%92%A9"),
-        *(f"{{{kind}}}0", f"{{{kind}}}%0A"),
+        f"{{{kind}}}%0A",
     ):
         yield operation.at(**{kind: value}).bad(body=body)
 
@@ -344,46 +335,33 @@ def urls(operation: Operation, place: str, values: Iterable[Any]) -> Iterator[Ba
 
 def credentials(operation: Operation) -> Iterator[Bad]:
     """What may not be shown to a target."""
-    yield from operation.values(
-        "request", True, 5, "X-Key: a", [], ["headers"], {"header": {}}, {"headers": {}, "a": 1}
-    )
-    yield from operation.values(
-        "request.headers", True, "X-Key: a", [], {"X-Key": 5}, {"X-Key": None}, {"X-Key": ["a"]}
-    )
-    for name in ("Host", "content-length", "Connection", "Transfer-Encoding", "Proxy-Authorization", "Sec-Fetch-Site"):
+    yield from operation.values("request", True, 5, "X-Key: a", [], ["headers"], {"header": {}})
+    yield from operation.values("request", {"headers": {}, "a": 1})
+    yield from operation.values("request.headers", True, "X-Key: a", [], {"X-Key": 5}, {"X-Key": None})
+    yield from operation.values("request.headers", {"X-Key": ["a"]})
+    for name in ("Host", "content-length", "Transfer-Encoding", "Proxy-Authorization", "Sec-Fetch-Site", "Cookie"):
         yield from operation.values("request.headers", {name: "a"})
-    for name in ("Cookie", "If-None-Match", "User-Agent", "Range", "X-HTTP-Method-Override", "TE", "Upgrade", "Origin"):
+    for name in ("If-None-Match", "User-Agent", "X-HTTP-Method-Override"):
         yield from operation.values("request.headers", {name: "a"})
-    yield from operation.values(
-        "request.headers", {"": "a"}, {"X Key": "a"}, {"X-Key:": "a"}, {"X-Kéy": "a"}, {"\r\n": "a"}
-    )
+    yield from operation.values("request.headers", {"": "a"}, {"X Key": "a"}, {"X-Key:": "a"}, {"X-K\xe9y": "a"})
+    yield from operation.values("request.headers", {"\r\n": "a"})
     for value in ("", " a", "a ", "a\r\nB: c", "a\nb", "a\0b", "ü", "\ud800"):
         yield from operation.values("request.headers", {"X-Key": value})
     yield from operation.values("request.headers", {"X-Key": "a", "x-key": "b"})
-    yield from operation.values(
-        "request.cookies", True, "a=b", [], {"a": 5}, {"a": None}, {"": "b"}, {"a b": "c"}, {"a=": "b"}
-    )
+    yield from operation.values("request.cookies", True, "a=b", [], {"a": 5}, {"a": None}, {"": "b"}, {"a b": "c"})
+    yield from operation.values("request.cookies", {"a=": "b"})
     for value in ("a b", "a;b", "a,b", 'a"b', '"a', "a\\b", "a\r\nb", "ü", "a\0"):
         yield from operation.values("request.cookies", {"a": value})
-    yield from operation.values(
-        "request.basic_auth", True, "a:b", [], ["a", "b"], {}, {"username": "a"}, {"password": "b"}
-    )
+    yield from operation.values("request.basic_auth", True, "a:b", [], ["a", "b"], {}, {"username": "a"})
+    yield from operation.values("request.basic_auth", {"password": "b"})
     yield from operation.values("request.basic_auth", {"username": "a", "password": "b", "realm": "c"})
-    for username, password in (
-        ("a:b", "c"),
-        ("", ""),
-        ("a\n", "b"),
-        ("a", "b\0"),
-        (None, "a"),
-        ("a", 5),
-        ("\ud800", ""),
-    ):
-        yield from operation.values("request.basic_auth", {"username": username, "password": password})
+    for name, word in (("a:b", "c"), ("", ""), ("a\n", "b"), ("a", "b\0"), (None, "a"), ("a", 5), ("\ud800", "")):
+        yield from operation.values("request.basic_auth", {"username": name, "password": word})
     both = {"headers": {"authorization": "Bearer a"}, "basic_auth": {"username": "a", "password": "b"}}
     yield operation.long("request: two authorizations", request=both)
     yield operation.long("request: 21 headers", request={"headers": {f"X-{n}": "a" for n in range(21)}})
-    some = {f"a{n}": "b" for n in range(10)}
-    yield operation.long("request: 11 headers, 10 cookies", request={"headers": {**some, "X": "y"}, "cookies": some})
+    ten = {f"a{n}": "b" for n in range(10)}
+    yield operation.long("request: 11 headers, 10 cookies", request={"headers": {**ten, "X": "y"}, "cookies": ten})
     yield operation.long("request: a value of 4 KiB", request={"headers": {"X-Key": "a" * 4096}})
     yield operation.long("request: a name of 4 KiB", request={"cookies": {"a" * 4097: ""}})
     yield operation.long(
@@ -405,25 +383,24 @@ def some(bads: Iterable[Bad], most: int = 1) -> Iterator[Bad]:
 
 def of_audit(operation: Operation) -> Iterator[Bad]:
     """The fields that audits and monitors share; the good body has a page."""
-    site = replace(operation, good=changed(operation.good, {"page": LEFT_OUT, "site": PAGE}))
-    listed = replace(operation, good=changed(operation.good, {"page": LEFT_OUT, "pages": [PAGE]}))
+    site = replace(operation, good=changed(operation.good, {"page": LEFT_OUT, "site": PAGE}), noun="of a site")
+    pages_alone = changed(operation.good, {"page": LEFT_OUT, "pages": [PAGE]})
+    listed = replace(operation, good=pages_alone, noun="of a list")
     yield from operation.fields({"page": LEFT_OUT}, {"site": PAGE}, {"pages": [PAGE]}, {"page": None, "site": PAGE})
     yield from operation.fields({"discover": ["links"]}, {"max_pages": 1}, {"include": ["/a"]}, {"exclude": []})
-    yield from listed.fields({"pages": [PAGE], "max_pages": 1}, {"pages": [PAGE], "include": None})
-    for value in (True, 5, "seo", {}, [], [None], [5], ["SEO"], [""], ["seo", "speed"], [["seo"]], [{"type": "seo"}]):
-        yield from operation.values("types", value)
-    for value in (True, 5, "links", {}, [], [None], ["Links"], ["links", "guess"], [["links"]]):
-        yield from site.values("discover", value)
-    yield from site.values("max_pages", True, False, 0, -1, 1.0, 1.5, "10", [], {}, 3_000, 10**18, 1e300)
-    for name in ("include", "exclude"):
-        yield from site.values(name, True, 5, "/docs/*", {}, [None], [5], [""], ["docs/*"], ["https://example.com/a"])
-        yield from site.values(name, ["/a\n"], ["/a\u0000"], ["/\ud800"], ["/a", ["/b"]], ["/a", "b"], [" /a"])
+    yield from listed.fields({"max_pages": 1}, {"include": None}, {"site": PAGE})
+    yield from operation.values("types", True, "seo", [], [None], ["SEO"], ["seo", "speed"], [["seo"]])
+    yield from site.values("discover", True, "links", {}, [], [None], ["Links"], ["links", "guess"])
+    yield from site.values("max_pages", True, 0, -1, 1.0, 1.5, "10", [], 3_000, 10**18, 1e300)
+    for name in ("exclude", "include"):
+        yield from site.values(name, 5, "/docs/*", {}, [None], [""], ["docs/*"], ["https://example.com/a"])
+        yield from site.values(name, ["/a\u0000"], ["/\ud800"], ["/a", ["/b"]], ["/a", "b"])
         yield site.long(f"{name}: a pattern of 501 characters", **{name: ["/" + "a" * 500]})
         yield site.long(f"{name}: 51 patterns", **{name: [f"/{n}" for n in range(51)]})
     yield from urls(operation, "page", FEW_BAD_URLS)
-    yield from urls(site, "site", FEW_BAD_URLS)
+    yield from site.values("site", None, "", "ftp://example.com/", "https://example.com:22/", "http://localhost/")
     yield from listed.values("pages", None, True, 5, PAGE, {}, [], {"0": PAGE})
-    for one in FEW_BAD_URLS:
+    for one in ("", "ftp://example.com/", "https://user:secret@example.com/", "http://localhost/", "\ud800"):
         yield from listed.values("pages", [PAGE, one])
     yield from listed.values("pages", [PAGE, [PAGE]], [5, PAGE, None, PAGE, "http://localhost/"])
     yield listed.long("pages: 25 that are bad", pages=[f"ftp://example.com/{n}" for n in range(25)])
@@ -432,9 +409,8 @@ def of_audit(operation: Operation) -> Iterator[Bad]:
     yield listed.long("pages: a URL of 2,049 characters", pages=[PAGE, PAGE + "a" * 2048])
     yield from listed.fields({"pages": [PAGE, OTHER_PAGE], "request": {"headers": {"X-Key": "a"}}})
     yield from listed.fields({"pages": [PAGE, "http://example.com/"], "request": {"cookies": {"a": "b"}}})
-    yield from operation.fields(
-        {"page": "ftp://a/", "types": []}, {"page": 5, "types": 5}, {"page": "http://localhost/", "types": []}
-    )
+    yield from operation.fields({"page": "ftp://a/", "types": []}, {"page": 5, "types": 5})
+    yield from operation.fields({"page": "http://localhost/", "types": []})
     yield from operation.fields({"page": "http://localhost/", "request": []}, {"types": [], "request": []})
     yield from site.fields({"site": "http://localhost/", "max_pages": 0}, {"site": "ftp://a/", "discover": []})
     yield from site.fields({"max_pages": 0, "discover": []}, {"include": 5, "exclude": 5, "max_pages": 0})
@@ -445,76 +421,40 @@ def of_audit(operation: Operation) -> Iterator[Bad]:
 
 def of_monitor(operation: Operation) -> Iterator[Bad]:
     """The fields that are a monitor's own."""
-    for value in (None, True, 5, 1, "", "daily", "Day", "24h", "1d", "minute", [], ["day"], {}):
-        yield from operation.values("every", value)
-    for value in (
-        True,
-        5,
-        600,
-        "",
-        "6:00",
-        "24:00",
-        "06:60",
-        "06:00:00",
-        "06:00Z",
-        "6am",
-        " 06:00",
-        "06:00\n",
-        "\u0660\u0666:00",
-        [],
-        {},
-    ):
-        yield from operation.values("at", value)
-    for zone in (
-        None,
-        True,
-        1,
-        "",
-        "Berlin",
-        "europe/berlin",
-        "Europe/Atlantis",
-        "+02:00",
-        "CEST",
-        "../UTC",
-        "UTC\0",
-        "localtime",
-    ):
-        yield from operation.values("timezone", zone)
-    yield from operation.values("timezone", [], {}, "Factory", " UTC", "\ud800")
+    yield from operation.values("every", None, True, 5, "", "daily", "Day", "24h", ["day"], {})
+    yield from operation.values("at", True, 600, "", "6:00", "24:00", "06:60", "06:00:00", "6am", "06:00\n", [])
+    yield from operation.values("at", "\u0660\u0666:00")
+    yield from operation.values("timezone", None, 1, "", "europe/berlin", "Europe/Atlantis", "+02:00", "CEST", "../UTC")
+    yield from operation.values("timezone", "UTC\x00", "localtime", [], {}, "Factory", "\ud800")
     yield from operation.fields({"every": "day", "at": "06:00", "day": 1}, {"every": "hour", "at": "06:00", "day": 1})
     yield from operation.fields({"every": "week", "at": None, "day": 1}, {"every": "month", "at": None, "day": 1})
-    for value in (True, 0, 8, -1, 1.0, 1.5, "1", "monday", [], {}):
+    for value in (True, 0, 8, 1.0, 1.5, "1", []):
         yield from operation.fields({"every": "week", "at": "06:00", "day": value})
-    yield from operation.fields(
-        {"every": "month", "at": "06:00", "day": 32}, {"every": "month", "at": "06:00", "day": 0}
-    )
-    yield from operation.values("paused", None, 0, 1, "true", "", [], {})
-    yield from operation.values("name", *NO_STRINGS, "", " ", "\n\t", "a\u0000", "a\u202eb", "\ud800", "\u200b")
+    yield from operation.fields({"every": "month", "at": "06:00", "day": 32})
+    yield from operation.fields({"every": "month", "at": "06:00", "day": 0})
+    yield from operation.values("paused", None, 0, 1, "true", [])
+    yield from operation.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
     yield operation.long("name: 101 characters", name="a" * 101)
-    yield from operation.values("alert", None, True, 5, "high", [], {"new": "high"}, {"New_findings": "high"}, {"": 1})
-    yield from operation.values("alert.new_findings", True, 5, "", "High", "severe", "info", [], ["high"], {})
+    yield from operation.values("alert", None, True, "high", [], {"new": "high"}, {"New_findings": "high"}, {"": 1})
+    yield from operation.values("alert.new_findings", True, 5, "", "High", "info", ["high"], {})
     for name in ("score_drop", "certificate_days"):
-        yield from operation.values(f"alert.{name}", True, False, 0, -1, 1.5, 5.0, "5", [], {}, 366, 10**18)
+        yield from operation.values(f"alert.{name}", True, 0, 366, -1, 1.5, 5.0, "5", [])
     yield from operation.values("alert.score_drop", 101)
     for name in ("unreachable", "recovered", "fixed"):
-        yield from operation.values(f"alert.{name}", None, 0, 1, "true", [], {})
-    yield from operation.values("alert.score_below", None, True, 80, "80", [], {"speed": 80}, {"SEO": 80}, {"": 80})
-    for value in (True, 0, 101, -1, 80.5, "80", [], {}):
+        yield from operation.values(f"alert.{name}", None, 1, "true", [])
+    yield from operation.values("alert.score_below", None, 80, [], {"speed": 80}, {"SEO": 80}, {"": 80})
+    for value in (True, 0, 101, 80.5, "80", []):
         yield from operation.values("alert.score_below", {"security": value})
     yield from operation.values("alert.score_below", {"security": 80, "seo": 0})
-    yield from operation.values("notify", None, True, 5, "ada@example.com", [], {"email": []}, {"Emails": []}, {"": 1})
-    yield from operation.values(
-        "notify.emails", None, True, 5, "ada@example.com", {}, [None], [5], [""], [["ada@example.com"]]
-    )
-    yield from operation.values(
-        "notify.emails", ["nobody@example.com"], ["ada"], ["ada@example.com", "bob@example.com"]
-    )
+    yield from operation.values("notify", None, True, "ada@example.com", [], {"email": []}, {"Emails": []}, {"": 1})
+    yield from operation.values("notify.emails", None, 5, "ada@example.com", {}, [None], [""], [["ada@example.com"]])
+    yield from operation.values("notify.emails", ["nobody@example.com"], ["ada"])
+    yield from operation.values("notify.emails", ["ada@example.com", "bob@example.com"])
     yield from operation.values("notify.emails", ["eve@example.net"], [" ada@example.com"], ["ada@example.com\u0000"])
     yield operation.long("notify.emails: 51 of them", notify={"emails": ["ada@example.com"] * 51})
-    yield from operation.values("notify.webhooks", None, 0, 1, "true", [], {})
-    yield from operation.fields(
-        {"name": "", "every": "daily"}, {"alert": 5, "notify": 5}, {"paused": 5, "timezone": ""}
-    )
+    yield from operation.values("notify.webhooks", None, 1, "true", [])
+    yield from operation.fields({"name": "", "every": "daily"}, {"alert": 5, "notify": 5})
+    yield from operation.fields({"paused": 5, "timezone": ""})
     yield from operation.fields({"schedule": "daily"}, {"Every": "day"}, {"enabled": True}, {"pause": True})
 
 
@@ -528,17 +468,14 @@ def scan_group() -> Iterator[Bad]:
     yield from POST_SCAN.fields({"url": LEFT_OUT}, {"type": LEFT_OUT}, {"url": LEFT_OUT, "type": LEFT_OUT, "a": 1})
     yield from urls(POST_SCAN, "url", BAD_URLS)
     yield POST_SCAN.long("url: nowhere", url=NOWHERE)
-    yield from POST_SCAN.values(
-        "type", *NO_STRINGS, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800", "\u0455eo"
-    )
+    yield from POST_SCAN.values("type", *NO_STRINGS, "", "SEO", " seo", "seo\n", "speed", "all", ["seo"], "\ud800")
+    yield from POST_SCAN.values("type", "\u0455eo")
     yield POST_SCAN.long("type: 60,000 characters", type="seo" * 20_000)
-    yield from POST_SCAN.fields(
-        {"url": 5, "type": 5}, {"url": "ftp://a/", "type": "speed"}, {"url": "http://localhost/", "type": "speed"}
-    )
+    yield from POST_SCAN.fields({"url": 5, "type": 5}, {"url": "ftp://a/", "type": "speed"})
+    yield from POST_SCAN.fields({"url": "http://localhost/", "type": "speed"})
     yield from POST_SCAN.fields({"type": "speed", "request": []}, {"url": "http://localhost/", "request": []})
-    yield from POST_SCAN.fields(
-        {"a": 1}, {"types": ["seo"]}, {"URL": PAGE}, {"": 1}, {"a\u0000": 1}, {"\ud800": 1}, {"ü": 1, "url": 5}
-    )
+    yield from POST_SCAN.fields({"a": 1}, {"types": ["seo"]}, {"URL": PAGE}, {"": 1}, {"a\x00": 1}, {"\ud800": 1})
+    yield from POST_SCAN.fields({"ü": 1, "url": 5})
     yield POST_SCAN.long("a field of 1,000 characters", **{"a" * 1000: 1})
     yield POST_SCAN.bad(query="?url=https://example.com/", body=POST_SCAN.good)
     yield POST_SCAN.bad(query="?dry_run=1", body=b"")
@@ -551,24 +488,11 @@ def scan_group() -> Iterator[Bad]:
 def scans_group() -> Iterator[Bad]:
     yield from pages(GET_SCANS, LIMITS, OFFSETS)
     for name in ("status", "type"):
-        values = (
-            "",
-            "x",
-            "all",
-            "null",
-            "completed,failed",
-            "COMPLETED",
-            "SEO",
-            "seo%00",
-            "%ED%A0%80",
-            "seo%20",
-            "%FF",
-        )
+        values = ("", "x", "all", "completed,failed", "COMPLETED", "SEO", "seo%00", "%ED%A0%80", "seo%20", "%FF")
         yield from GET_SCANS.queries(*(f"{name}={each}" for each in values))
         yield from GET_SCANS.queries(f"{name}[]=seo", f"{name.upper()}=seo", f"{name}=seo&{name}=")
-    yield from GET_SCANS.queries(
-        "status=seo&type=failed", "limit=0&status=x", "statsu=failed", "=1", "%00=1", "%F0%9F%92%A9=1"
-    )
+    yield from GET_SCANS.queries("status=seo&type=failed", "limit=0&status=x", "statsu=failed", "=1", "%00=1")
+    yield from GET_SCANS.queries("%F0%9F%92%A9=1")
     yield from GET_SCANS.queries("a=1&limit=0", f"{'a' * 100}=1", "limit")
     yield from GET_USAGE.queries("period=2026-01", "limit=5", "limit")
     yield from strangers(GET_SCAN, "scan")
@@ -586,7 +510,7 @@ def report_group() -> Iterator[Bad]:
             yield from few_strangers(operation, "scan")
         yield operation.at(scan="{no_report}").bad()
         yield operation.at(scan="{foreign_report}").bad()
-        yield from operation.queries("a=1", "Format=json", "limit=1")
+        yield from operation.queries("Format=json")
     for value in ("", "xml", "JSON", "pdf", "html", "json,csv", "csv%00", "%ED%A0%80", "json&format=xml"):
         yield from GET_EXPORT.queries(f"format={value}")
     yield from GET_SARIF.queries("format=sarif", "format=csv")
@@ -596,7 +520,6 @@ def report_group() -> Iterator[Bad]:
         "x",
         "previous",
         "PREVIOUS",
-        "next",
         "{no_scan}",
         "{foreign_scan}",
         "{queued_scan}",
@@ -604,9 +527,8 @@ def report_group() -> Iterator[Bad]:
         "%00",
     ):
         yield from GET_DIFF.queries(f"with={value}")
-    yield from GET_DIFF.queries(
-        "with={expired_scan}", "with={scan_of_seo}", "with={scan_elsewhere}", "with={no_report}", "with=%0A{scan}"
-    )
+    yield from GET_DIFF.queries("with={expired_scan}", "with={scan_of_seo}", "with={scan_elsewhere}")
+    yield from GET_DIFF.queries("with={no_report}", "with=%0A{scan}")
     yield GET_DIFF.at(scan="{no_scan}").bad(query="?with={scan}")
     yield GET_DIFF.at(scan="{queued_scan}").bad(query="?with={no_scan}")
 
@@ -615,16 +537,15 @@ def audits_group() -> Iterator[Bad]:
     yield from bodies(POST_AUDIT, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
     yield POST_AUDIT.bad("{}", body={})
     yield from of_audit(POST_AUDIT)
-    yield from some(credentials(POST_AUDIT), 3)
+    yield from some(credentials(POST_AUDIT), 2)
     yield from keys(POST_AUDIT)
-    yield from POST_AUDIT.fields(
-        {"url": PAGE}, {"type": "seo"}, {"every": "day"}, {"Types": ["seo"]}, {"": 1}, {"\ud800": 1}
-    )
+    yield from POST_AUDIT.fields({"url": PAGE}, {"type": "seo"}, {"every": "day"}, {"Types": ["seo"]}, {"": 1})
+    yield from POST_AUDIT.fields({"\ud800": 1})
     yield from POST_AUDIT.fields({"page": LEFT_OUT, "url": PAGE}, {"page": "ftp://a/", "colour": "red"})
     yield POST_AUDIT.bad(query="?types=seo", body=POST_AUDIT.good)
     yield POST_AUDIT.bad("without quota", body=POST_AUDIT.good, caller="bare")
-    yield POST_PAGES.bad("of a list, without quota", body=POST_PAGES.good, caller="bare")
-    yield POST_SITE.bad("of a site, without quota", body=POST_SITE.good, caller="bare")
+    yield POST_PAGES.bad("without quota", body=POST_PAGES.good, caller="bare")
+    yield POST_SITE.bad("without quota", body=POST_SITE.good, caller="bare")
     yield POST_PAGES.bad("11 pages, on the plan free", body={"pages": [PAGE] * 11}, caller="free")
     yield POST_SITE.bad("max_pages: 11, on the plan free", body={"site": PAGE, "max_pages": 11}, caller="free")
 
@@ -637,7 +558,7 @@ def audit_group() -> Iterator[Bad]:
     for operation in (GET_AUDIT_EXPORT, GET_AUDIT_SARIF, GET_AUDIT_CSV):
         yield operation.at(audit="{running_audit}").bad()
         yield operation.at(audit="{queued_audit}").bad()
-        yield from operation.queries("limit=5", "Format=json")
+        yield from operation.queries("limit=5")
     for value in ("", "xml", "JSON", "html", "json%00", "json&format=xml"):
         yield from GET_AUDIT_EXPORT.queries(f"format={value}")
     yield GET_AUDIT_EXPORT.at(audit="{running_audit}").bad(query="?format=xml")
@@ -663,15 +584,13 @@ def audit_group() -> Iterator[Bad]:
 def monitors_group() -> Iterator[Bad]:
     yield from bodies(POST_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
     yield POST_MONITOR.bad("{}", body={})
-    yield from POST_MONITOR.fields(
-        {"every": LEFT_OUT}, {"every": LEFT_OUT, "colour": "red"}, {"page": LEFT_OUT, "every": LEFT_OUT}
-    )
-    yield from POST_MONITOR.fields(
-        {"page": "ftp://a/", "every": LEFT_OUT}, {"page": "http://localhost/", "every": LEFT_OUT}
-    )
+    yield from POST_MONITOR.fields({"every": LEFT_OUT}, {"every": LEFT_OUT, "colour": "red"})
+    yield from POST_MONITOR.fields({"page": LEFT_OUT, "every": LEFT_OUT})
+    yield from POST_MONITOR.fields({"page": "ftp://a/", "every": LEFT_OUT})
+    yield from POST_MONITOR.fields({"page": "http://localhost/", "every": LEFT_OUT})
     yield from POST_MONITOR.fields({"page": "http://localhost/", "alert": 5}, {"page": "ftp://a/", "alert": 5})
-    yield from some(of_audit(POST_MONITOR), 2)
-    yield from some(credentials(POST_MONITOR), 2)
+    yield from some(of_audit(POST_MONITOR))
+    yield from some(credentials(POST_MONITOR))
     yield from of_monitor(POST_MONITOR)
     yield from keys(POST_MONITOR)
     yield POST_MONITOR.bad(query="?every=day", body=POST_MONITOR.good)
@@ -683,13 +602,12 @@ def monitors_group() -> Iterator[Bad]:
 def monitor_group() -> Iterator[Bad]:
     yield from bodies(PATCH_MONITOR, FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
     yield from some(credentials(PATCH_MONITOR))
-    yield from some(of_monitor(PATCH_MONITOR), 2)
-    yield from PATCH_MONITOR.values("page", *FEW_BAD_URLS)
+    yield from some(of_monitor(PATCH_MONITOR))
+    yield from PATCH_MONITOR.values("page", None, "", "ftp://a/", "http://localhost/", "https://example.com:22/")
     yield from PATCH_MONITOR.values("pages", None, PAGE, [], [5], ["http://localhost/"])
     yield from PATCH_MONITOR.values("types", [], ["speed"], "seo", 5)
-    yield from PATCH_MONITOR.fields(
-        {"page": PAGE, "site": PAGE}, {"max_pages": 5}, {"include": ["/a"]}, {"discover": ["links"]}
-    )
+    yield from PATCH_MONITOR.fields({"page": PAGE, "site": PAGE}, {"max_pages": 5}, {"include": ["/a"]})
+    yield from PATCH_MONITOR.fields({"discover": ["links"]})
     yield from PATCH_MONITOR.fields({"page": PAGE, "max_pages": 5}, {"day": 1}, {"site": PAGE, "max_pages": 0})
     yield from PATCH_MONITOR.fields({"id": "{monitor}"}, {"status": "ok"}, {"created_at": None}, {"pause_reason": None})
     site = PATCH_MONITOR.at(monitor="{monitor_of_site}")
@@ -718,56 +636,32 @@ def monitor_group() -> Iterator[Bad]:
 def mutes_group() -> Iterator[Bad]:
     yield from bodies(POST_MUTE, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield POST_MUTE.bad("{}", body={})
-    yield from POST_MUTE.fields(
-        {"check": LEFT_OUT}, {"host": LEFT_OUT}, {"reason": LEFT_OUT}, {"reason": LEFT_OUT, "colour": "red"}
-    )
-    yield from POST_MUTE.fields(
-        {"check": 5, "host": 5, "reason": 5}, {"check": "x", "reason": ""}, {"reason": "", "expires_at": 5}
-    )
-    yield from POST_MUTE.values(
-        "check", *NO_STRINGS, "", "HSTS", "hsts ", "no-such-check", "hsts\u0000", "\ud800", ["hsts"]
-    )
-    yield from POST_MUTE.values(
-        "host", *NO_STRINGS, "", " ", "https://example.com", "example.com/", "example.com?q", "a b.com"
-    )
-    yield from POST_MUTE.values("host", "user@example.com", "example.com:22", "example.com:port", "exa*mple.com")
-    yield from POST_MUTE.values(
-        "host", "localhost", "printer", "10.0.0.1", "[::1]", "example..com", "a\\b", "#", "\u0000", "\ud800"
-    )
-    yield from POST_MUTE.values("host", "*.example.com", "www.blocked.example.net", ":443", "example.com\n")
+    yield from POST_MUTE.fields({"check": LEFT_OUT}, {"host": LEFT_OUT}, {"reason": LEFT_OUT})
+    yield from POST_MUTE.fields({"reason": LEFT_OUT, "colour": "red"})
+    yield from POST_MUTE.fields({"check": 5, "host": 5, "reason": 5}, {"check": "x", "reason": ""})
+    yield from POST_MUTE.fields({"reason": "", "expires_at": 5})
+    yield from POST_MUTE.values("check", None, 5, "", "HSTS", "hsts ", "no-such-check", "hsts\x00", "\ud800", ["hsts"])
+    yield from POST_MUTE.values("host", *NO_STRINGS, "", "https://example.com", "example.com/", "example.com?q", "#")
+    yield from POST_MUTE.values("host", "a b.com", "user@example.com", "example.com:22", "example.com:port", ":443")
+    yield from POST_MUTE.values("host", "localhost", "10.0.0.1", "[::1]", "example..com", "a\\b", "\x00", "\ud800")
+    yield from POST_MUTE.values("host", "*.example.com", "www.blocked.example.net", "example.com\n")
     yield POST_MUTE.long("host: 254 characters", host="a." * 125 + "comm")
-    yield from POST_MUTE.values(
-        "path_prefix", True, 5, 1.5, [], {}, "shop", "*", " /shop", "/shop?page=2", "/shop#top", "/a\\b"
-    )
-    yield from POST_MUTE.values("path_prefix", "/a\u0000", "/a\n", "/\ud800", "?q", "https://example.com/shop")
+    yield from POST_MUTE.values("path_prefix", True, 5, [], "shop", "*", " /shop", "/shop?page=2", "/shop#top", "/a\\b")
+    yield from POST_MUTE.values("path_prefix", "/a\x00", "/\ud800", "?q", "https://example.com/shop")
     yield POST_MUTE.long("path_prefix: 1,001 characters", path_prefix="/" + "a" * 1000)
     yield POST_MUTE.long("path_prefix: 2,048 characters", path_prefix="/" + "a" * 2047)
     yield POST_MUTE.long("path_prefix: too long when encoded", path_prefix="/" + "ü" * 400)
-    yield from POST_MUTE.values(
-        "fingerprint", True, 5, 1.5, [], {}, "", "x", "0123456789ABCDEF", "0123456789abcde", "0123456789abcdef0"
-    )
-    yield from POST_MUTE.values(
-        "fingerprint", "0123456789abcdeg", " 0123456789abcdef", "0123456789abcdef\n", ["0123456789abcdef"]
-    )
-    yield from POST_MUTE.values(
-        "reason", *NO_STRINGS, "", " ", "\n", "a\u0000", "a\u0007", "a\ud800", "a\u0085b", "a\rb"
-    )
+    yield from POST_MUTE.values("fingerprint", True, 5, [], "", "x", "0123456789ABCDEF", "0123456789abcde")
+    yield from POST_MUTE.values("fingerprint", "0123456789abcdef0", "0123456789abcdeg", "0123456789abcdef\n")
+    yield from POST_MUTE.values("reason", *NO_STRINGS, "", " ", "\n", "a\x00", "a\x07", "a\ud800", "a\x85b", "a\rb")
     yield POST_MUTE.long("reason: 501 characters", reason="a" * 501)
-    yield from POST_MUTE.values(
-        "expires_at", True, 5, 1.5, [], {}, "", "tomorrow", "2099-01-01", "2099-01-01T00:00:00", 4102444800
-    )
-    yield from POST_MUTE.values(
-        "expires_at", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "2027-02-30T00:00:00Z", "2027-01-01T24:00:00Z"
-    )
-    yield from POST_MUTE.values(
-        "expires_at", "2027-13-01T00:00:00Z", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00"
-    )
-    yield from POST_MUTE.values(
-        "expires_at", "2027-01-01T00:00:00 Z", "2027-01-01T00:00:00Z\n", "٢٠٢٧-01-01T00:00:00Z", "2027-W01-1T00:00:00Z"
-    )
-    yield from POST_MUTE.fields(
-        {"path": "/shop"}, {"expires": None}, {"id": "{mute}"}, {"Check": "hsts"}, {"place": "a"}, {"by": "me"}
-    )
+    yield from POST_MUTE.values("expires_at", True, 5, {}, "", "tomorrow", "2099-01-01", "2099-01-01T00:00:00")
+    yield from POST_MUTE.values("expires_at", "2000-01-01T00:00:00Z", "2099-01-01T00:00:00Z", "2099-02-30T00:00:00Z")
+    yield from POST_MUTE.values("expires_at", "2099-13-01T00:00:00Z", "2099-01-01T00:00:00Z\n", "2099-W01-1T00:00:00Z")
+    yield from POST_MUTE.values("expires_at", "0001-01-01T00:00:00+14:00", "9999-12-31T23:59:59-14:00")
+    yield from POST_MUTE.values("expires_at", "\u0662\u0660\u0669\u0669-01-01T00:00:00Z")
+    yield from POST_MUTE.fields({"path": "/shop"}, {"expires": None}, {"id": "{mute}"}, {"Check": "hsts"})
+    yield from POST_MUTE.fields({"place": "a"}, {"by": "me"})
     yield POST_MUTE.bad(query="?check=hsts", body=POST_MUTE.good)
     yield from pages(GET_MUTES)
     yield from GET_MUTES.queries("checks=hsts", "Host=example.com", "fingerprint=0123456789abcdef", "check=hsts&x=1")
@@ -783,25 +677,15 @@ def badges_group() -> Iterator[Bad]:
     yield from bodies(replace(POST_BADGE, good={"page": PAGE}), FEW_OBJECTS, FEW_CONTENT_TYPES, kib=1024)
     yield POST_BADGE.bad("{}", body={})
     yield from POST_BADGE.values(
-        "page", *FEW_BAD_URLS, True, {}, OTHER_PAGE + "never-scanned", NOWHERE, "https://example.com/?q", "\ud800"
+        "page", *FEW_BAD_URLS[:8], "http://localhost/", True, {}, OTHER_PAGE + "never-scanned", NOWHERE
     )
+    yield from POST_BADGE.values("page", "https://example.com/?q", "\ud800")
     for name, value in LONG_URLS.items():
         yield POST_BADGE.long(f"page: {name}", page=value)
-    yield from POST_BADGE.values(
-        "monitor",
-        *NO_STRINGS,
-        "",
-        "x",
-        "{no_monitor}",
-        "{foreign_monitor}",
-        "{scan}",
-        "{monitor}\n",
-        "\u0000",
-        "\ud800",
-    )
-    yield from POST_BADGE.fields(
-        {"monitor": "{monitor}", "page": PAGE}, {"monitor": None, "page": PAGE}, {"page": PAGE, "type": "seo"}
-    )
+    yield from POST_BADGE.values("monitor", *NO_STRINGS, "", "x", "{no_monitor}", "{foreign_monitor}", "{scan}")
+    yield from POST_BADGE.values("monitor", "{monitor}\n", "\x00", "\ud800")
+    yield from POST_BADGE.fields({"monitor": "{monitor}", "page": PAGE}, {"monitor": None, "page": PAGE})
+    yield from POST_BADGE.fields({"page": PAGE, "type": "seo"})
     yield from POST_BADGE.fields({"url": PAGE}, {"monitor_id": "{monitor}"}, {"Page": PAGE}, {"": 1})
     yield POST_BADGE.bad(query="?type=seo", body={"page": PAGE})
     yield from pages(GET_BADGES)
@@ -814,13 +698,11 @@ def webhooks_group() -> Iterator[Bad]:
     yield from bodies(POST_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield POST_WEBHOOK.bad("{}", body={})
     yield from POST_WEBHOOK.fields({"url": LEFT_OUT}, {"events": LEFT_OUT}, {"events": LEFT_OUT, "colour": "red"})
-    yield from urls(
-        POST_WEBHOOK, "url", (*FEW_BAD_URLS, "https://private.example.com/", "https://rebound.example.com/")
-    )
+    yield from urls(POST_WEBHOOK, "url", FEW_BAD_URLS)
+    yield from POST_WEBHOOK.values("url", "https://private.example.com/", "https://rebound.example.com/")
     bad_events = (
         None,
         True,
-        5,
         "scan.completed",
         {},
         [],
@@ -832,34 +714,29 @@ def webhooks_group() -> Iterator[Bad]:
         ["*"],
         ["Scan.Completed"],
     )
-    yield from POST_WEBHOOK.values(
-        "events", *bad_events, ["scan.completed", "x"], [["scan.completed"]], [{}], ["scan.completed\u0000"]
-    )
-    formats = (*NO_STRINGS, "", "Slack", "json", "discord", ["slack"], "\ud800")
+    yield from POST_WEBHOOK.values("events", *bad_events, ["scan.completed", "x"], [["scan.completed"]], [{}])
+    yield from POST_WEBHOOK.values("events", ["scan.completed\x00"])
+    formats = (*NO_STRINGS, "", "Slack", "json", ["slack"], "\ud800")
     yield from POST_WEBHOOK.values("format", *formats)
-    yield from POST_WEBHOOK.fields(
-        {"url": 5, "events": 5}, {"events": [], "format": 5}, {"url": "http://localhost/", "events": []}
-    )
+    yield from POST_WEBHOOK.fields({"url": 5, "events": 5}, {"events": [], "format": 5})
+    yield from POST_WEBHOOK.fields({"url": "http://localhost/", "events": []})
     yield from POST_WEBHOOK.fields({"url": "http://localhost/", "format": 5}, {"url": "ftp://a/", "events": []})
-    yield from POST_WEBHOOK.fields(
-        {"secret": "whsec_x"}, {"enabled": True}, {"id": "{webhook}"}, {"URL": PAGE}, {"event": "scan.failed"}
-    )
+    yield from POST_WEBHOOK.fields({"secret": "whsec_x"}, {"enabled": True}, {"id": "{webhook}"}, {"URL": PAGE})
+    yield from POST_WEBHOOK.fields({"event": "scan.failed"})
     yield POST_WEBHOOK.bad(query="?format=slack", body=POST_WEBHOOK.good)
     yield POST_WEBHOOK.bad("over the plan's number", body=POST_WEBHOOK.good, caller="bare")
     yield from GET_WEBHOOKS.queries("limit=5", "offset=0", "enabled=true")
 
     yield from bodies(PATCH_WEBHOOK, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield PATCH_WEBHOOK.bad("{}", body={})
-    yield from PATCH_WEBHOOK.values("url", *FEW_BAD_URLS, "https://private.example.com/")
-    yield from PATCH_WEBHOOK.values("events", *bad_events)
-    yield from PATCH_WEBHOOK.values("format", *formats)
+    yield from PATCH_WEBHOOK.values("url", None, "", "ftp://a/", "http://localhost/", "https://private.example.com/")
+    yield from PATCH_WEBHOOK.values("events", None, "scan.completed", [], [5], ["scan"])
+    yield from PATCH_WEBHOOK.values("format", None, 5, "Slack", ["slack"])
     yield from PATCH_WEBHOOK.values("enabled", None, 0, 1, "true", "", [], {})
-    yield from PATCH_WEBHOOK.fields(
-        {"events": [], "format": 5}, {"url": "http://localhost/", "enabled": 5}, {"enabled": 5, "format": 5}
-    )
-    yield from PATCH_WEBHOOK.fields(
-        {"secret": "x"}, {"id": "{webhook}"}, {"Enabled": True}, {"disabled_reason": None}, {"event": "x"}
-    )
+    yield from PATCH_WEBHOOK.fields({"events": [], "format": 5}, {"url": "http://localhost/", "enabled": 5})
+    yield from PATCH_WEBHOOK.fields({"enabled": 5, "format": 5})
+    yield from PATCH_WEBHOOK.fields({"secret": "x"}, {"id": "{webhook}"}, {"Enabled": True})
+    yield from PATCH_WEBHOOK.fields({"disabled_reason": None}, {"event": "x"})
     yield PATCH_WEBHOOK.bad(query="?enabled=true", body={"enabled": True})
     yield from strangers(PATCH_WEBHOOK, "webhook", body={"enabled": True})
     yield PATCH_WEBHOOK.at(webhook="{no_webhook}").bad("with a bad body", body={"enabled": 5})
@@ -876,12 +753,9 @@ def deliveries_group() -> Iterator[Bad]:
         yield from few_strangers(operation, "webhook")
         yield operation.at(webhook="{no_webhook}").bad("with an unknown field", body={"a": 1})
         yield from operation.queries("a=1")
-    yield from POST_TEST.values(
-        "event", True, 5, 1.5, [], {}, "", "x", "scan", "Scan.Completed", ["scan.completed"], "\ud800"
-    )
-    yield from POST_TEST.fields(
-        {"events": ["scan.completed"]}, {"kind": "scan.completed"}, {"event": "x", "colour": "red"}
-    )
+    yield from POST_TEST.values("event", True, 5, [], {}, "", "scan", "Scan.Completed", ["scan.completed"], "\ud800")
+    yield from POST_TEST.fields({"events": ["scan.completed"]}, {"kind": "scan.completed"})
+    yield from POST_TEST.fields({"event": "x", "colour": "red"})
     yield POST_TEST.at(webhook="{no_webhook}").bad("with a bad event", body={"event": "x"})
     yield POST_TEST.at(webhook="{disabled_webhook}").bad()
     yield POST_TEST.at(webhook="{disabled_webhook}").bad("with a bad event", body={"event": "x"})
@@ -891,26 +765,10 @@ def deliveries_group() -> Iterator[Bad]:
     yield POST_ROTATION.at(webhook="{rotated_webhook}").bad()
     yield from pages(GET_DELIVERIES)
     yield from GET_DELIVERIES.queries(*(f"status={each}" for each in ("", "x", "Failed", "sent", "failed%00", "%FF")))
-    yield from GET_DELIVERIES.queries(
-        *(f"event={each}" for each in ("", "x", "scan", "SCAN.FAILED", "scan.failed,scan.partial"))
-    )
-    moments = (
-        "",
-        "x",
-        "now",
-        "2026-11-21",
-        "2026-11-21T07:15:00",
-        "1795267118",
-        "2026-02-30T00:00:00Z",
-        "2026-11-21T24:00:00Z",
-    )
-    strange = (
-        "0001-01-01T00:00:00+14:00",
-        "2026-11-21T07:15:00Z ",
-        "2026-11-21T07:15:00Z\0",
-        "2026-11-21T07:15:00.1234567Z",
-        "-1",
-    )
+    kinds = ("", "scan", "SCAN.FAILED", "scan.failed,scan.partial")
+    yield from GET_DELIVERIES.queries(*(f"event={each}" for each in kinds))
+    moments = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
+    strange = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
     yield from GET_DELIVERIES.queries(*(f"since={quote(each)}" for each in (*moments, *strange)))
     yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # a plus sign is a blank here
     yield from GET_DELIVERIES.queries("until=2026-11-21T07:15:00Z", "type=seo", "events=scan.failed", "limit=0&since=x")
@@ -925,7 +783,7 @@ def deliveries_group() -> Iterator[Bad]:
     yield from POST_REPLAY.queries("a=1")
 
 
-OPERATIONS = tuple(each for each in globals().values() if isinstance(each, Operation))
+OPERATIONS = tuple(each for each in tuple(globals().values()) if isinstance(each, Operation))
 
 
 def callers_group() -> Iterator[Bad]:
@@ -936,22 +794,13 @@ def callers_group() -> Iterator[Bad]:
         "Bearer",
         "Bearer ",
         "Bearer x",
-        "bearer wss_",
         "Token {key}",
         "Basic {key}",
         "{key}",
         "Bearer{key}",
         "Bearer: {key}",
     )
-    odd = (
-        "Bearer {key}x",
-        "Bearer x{key}",
-        "Bearer {key} {key}",
-        "Bearer,{key}",
-        "Bearer \u00fc",
-        "Bearer {key}\0",
-        "Bearer null",
-    )
+    odd = ("Bearer {key}x", "Bearer x{key}", "Bearer {key} {key}", "Bearer,{key}", "Bearer \u00fc", "Bearer {key}\0")
     for header in (*headers, *odd):
         yield GET_USAGE.bad(f"with {json.dumps(header)}", headers={"Authorization": header})
     yield GET_USAGE.bad("with a key of 10,000 characters", headers={"Authorization": "Bearer wss_" + "a" * 10_000})
@@ -964,16 +813,8 @@ def callers_group() -> Iterator[Bad]:
     for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT):
         yield operation.bad("to read only", body=operation.good or b"", caller="reader")
     yield POST_SCAN.bad("to read only, with a bad body", body=b"x", caller="reader")
-    for operation in (
-        POST_MONITOR,
-        PATCH_MONITOR,
-        DELETE_MONITOR,
-        POST_RUN,
-        POST_MUTE,
-        DELETE_MUTE,
-        POST_BADGE,
-        DELETE_BADGE,
-    ):
+    of_monitors = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
+    for operation in (*of_monitors, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE):
         yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
     for operation in (POST_WEBHOOK, PATCH_WEBHOOK, DELETE_WEBHOOK, POST_TEST, POST_ROTATION, POST_REPLAY):
         yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
@@ -983,31 +824,16 @@ def callers_group() -> Iterator[Bad]:
 def paths_group() -> Iterator[Bad]:
     paths = sorted({each.path for each in OPERATIONS})
     for path in paths:
-        taken = {each.method for each in OPERATIONS if each.path == path}
-        for method in ("GET", "POST", "PUT", "PATCH", "DELETE", "OPTIONS", "TRACE"):
-            if method not in taken and (method in ("PUT", "POST", "DELETE") or path == "/v1/scan"):
-                yield Operation(method, path).bad()
-        yield Operation("GET", f"{path}/").bad()
-    for path in (
-        "/v1",
-        "/v1/",
-        "/api",
-        "/api/",
-        "/v2/scans",
-        "/v1/nothing",
-        "/api/scans",
-        "/v1/webhooks",
-        "/v1//scans",
-        "/v1/SCANS",
-    ):
+        yield Operation("PUT", path).bad()
+        if "{" not in path:
+            yield Operation("GET", f"{path}/").bad()
+    for method in ("GET", "PATCH", "DELETE", "OPTIONS", "TRACE"):
+        yield replace(POST_SCAN, method=method).bad()
+    for operation in (GET_SCANS, GET_SCAN, GET_REPORT, GET_USAGE, GET_RUNS, GET_DELIVERIES):
+        yield replace(operation, method="DELETE").bad()
+    for path in ("/v1", "/v1/", "/api", "/v1/nothing", "/api/scans", "/v1/webhooks", "/v1//scans", "/v1/SCANS"):
         yield Operation("GET", path).bad()
-    for path in (
-        "/v1/report",
-        "/v1/report/{scan}/nothing",
-        "/v1/report/{scan}/export/xml",
-        "/v1/audits/{audit}/scans",
-        "/v1/%00",
-    ):
+    for path in ("/v1/report", "/v1/report/{scan}/nothing", "/v1/report/{scan}/export/xml", "/v1/%00"):
         yield Operation("GET", path).bad()
     yield Operation("POST", "/v1/nothing").bad("with a bad body", body=b"x")
     yield Operation("GET", "/v1/nothing").bad(query="?a=1")

@@ -66,7 +66,9 @@ def differences(answers: dict[str, dict[str, Any]]) -> Iterator[str]:
 def record(answers: dict[str, dict[str, Any]]) -> None:
     """Write these into the file, one a line, in order; what is asked no longer goes."""
     KNOWN.update(answers)
-    lines = [f"{json.dumps(name)}: {line(KNOWN[name])}" for name in sorted(KNOWN) if name in NAMES]
+    for name in KNOWN.keys() - set(NAMES):
+        del KNOWN[name]
+    lines = [f"{json.dumps(name)}: {line(KNOWN[name])}" for name in sorted(KNOWN)]
     ANSWERS.write_text("{\n" + ",\n".join(lines) + "\n}\n", encoding="utf-8")
 
 
