@@ -41,8 +41,7 @@ from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
 
 ANSWERS = Path(__file__).with_suffix(".json")
-LONGEST_ERROR = 300
-LONGEST_NAME = 120
+LONGEST_ERROR = 2_000
 PAGE, OTHER_PAGE = "https://example.com/", "https://example.org/"
 # What names lead to; all others lead nowhere.
 RESOLVED = {
@@ -56,11 +55,8 @@ ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
-class Missing:
-    """Says of a field that it is left out."""
-
-
-LEFT_OUT = Missing()
+# Says of a field that it is left out.
+LEFT_OUT = object()
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,7 +129,7 @@ class Operation:
             yield self.bad(query=f"?{query}")
 
     def at(self, **ids: str) -> Operation:
-        """The same on another thing: `at(monitor="{page}")`."""
+        """The same on another thing: `at(monitor="{no_monitor}")`."""
         path = self.path
         for name, value in ids.items():
             path = path.replace(f"{{{name}}}", value)
