@@ -53,8 +53,8 @@ class Api:
         data = json.dumps(body).encode()
         return self._client.patch(path, data, content_type="application/json", headers=self._headers)
 
-    def call(self, method: str, path: str, **headers: str) -> HttpResponse:
-        return self._client.generic(method, path, headers=self._all(headers))
+    def call(self, method: str, path: str, body: bytes = b"", content_type: str = "", **headers: str) -> HttpResponse:
+        return self._client.generic(method, path, body, content_type, headers=self._all(headers))
 
     def _all(self, headers: dict[str, str]) -> dict[str, str]:
         return self._headers | {name.replace("_", "-"): value for name, value in headers.items()}
