@@ -61,7 +61,8 @@ def _line(cells: Row) -> str:
 
 def variables(before: str) -> Iterator[Row]:
     """The settings with their defaults. What they mean stands in the table alone, and stays as it is there."""
-    meanings = dict(re.findall(r"^\| `(\w+)` \| .*? \| (.+) \|$", before, re.MULTILINE))
+    rows = [line.strip("| ").split(" | ", 2) for line in before.splitlines() if line.startswith("| `")]
+    meanings = {name.strip("`"): meaning for name, _, meaning in rows}
     if missing := environment.defaults.keys() - meanings:
         raise CommandError(f"docs/operations.md: add a row that says what {', '.join(sorted(missing))} means.")
     yield "variable", "default", "meaning"

@@ -115,15 +115,29 @@ KILLS = {
 }
 
 
+# The children that this process had before: the browser of another test's pages is none of ours.
+STRANGERS: set[psutil.Process] = set()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def strangers() -> Iterator[None]:
+    STRANGERS.update(psutil.Process().children())
+    yield
+    STRANGERS.clear()
+
+
 def children(sign: str) -> list[psutil.Process]:
-    """Return the descendant processes whose command line contains the sign."""
+    """Return the descendant processes whose command line contains the sign, those of strangers excluded."""
     found = []
-    for each in psutil.Process().children(recursive=True):
+    for child in set(psutil.Process().children()) - STRANGERS:
         try:
-            if sign in " ".join(each.cmdline()):
-                found.append(each)
+            family = [child, *child.children(recursive=True)]
         except psutil.Error:
             continue
+        for each in family:
+            with contextlib.suppress(psutil.Error):
+                if sign in " ".join(each.cmdline()):
+                    found.append(each)
     return found
 
 
