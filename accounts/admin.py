@@ -22,8 +22,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
-from accounts import activity as activity
-from accounts import usage
+from accounts import activity, usage
 from accounts.closing.services import close_account, close_organization, only_owned
 from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles

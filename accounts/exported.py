@@ -7,8 +7,7 @@ from typing import Any
 from django.db.models import QuerySet
 from django.forms.models import model_to_dict
 
-from accounts import access
-from accounts import activity as activity
+from accounts import access, activity
 from accounts.export.kinds import Kind
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, MonthlyUsage, Organization
 

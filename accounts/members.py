@@ -13,8 +13,7 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, mail
-from accounts import activity as activity
+from accounts import access, activity, mail
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
 

@@ -9,8 +9,7 @@ from django.core import signing
 from django.db import transaction
 from django.utils.text import slugify
 
-from accounts import access, sessions, usage
-from accounts import activity as activity
+from accounts import access, activity, sessions, usage
 from accounts.identity import notices
 from accounts.identity.factors import forget_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User

@@ -111,8 +111,7 @@ def _caller(site: Site) -> Caller:
     caller = Caller(key.id, organization.id, TierLimits(plenty, plenty, "free", 10, 30), plenty, 3)
     register_webhook(
         caller=caller,
-        url=site.url_as("localhost") + "/hook",
-        events=["scan.completed", "scan.partial", "scan.failed"],
+        body={"url": site.url_as("localhost") + "/hook", "events": ["scan.completed", "scan.partial", "scan.failed"]},
     )
     connection.close()
     return caller

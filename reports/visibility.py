@@ -12,8 +12,7 @@ from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
-from accounts import access, roles
-from accounts import activity as activity
+from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
 from reports.models import Report

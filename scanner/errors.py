@@ -14,3 +14,5 @@ class Refusal(Exception):
 
     code: ClassVar[str] = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
+    # The field of the input that is wrong, such as `alert.score_drop`; empty where no single one is.
+    field: str = ""

@@ -9,8 +9,7 @@ from typing import Any
 from django.db import transaction
 from django.utils import timezone
 
-from accounts import access, usage
-from accounts import activity as activity
+from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.logging import request_id

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.utils import timezone
 
-from accounts import activity as activity
+from accounts import activity
 from accounts.keys import minting
 from accounts.mailing import topics
 from accounts.members import invitation_token

@@ -55,13 +55,7 @@ class WebhookCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """The answer holds the secret that signs the deliveries, this once."""
-        body = json_body(request)
-        webhook, secret = services.register_webhook(
-            caller=caller_of(request),
-            url=body.get("url"),
-            events=body.get("events"),
-            body_format=body.get("format", Webhook.Format.STANDARD),
-        )
+        webhook, secret = services.register_webhook(caller=caller_of(request), body=json_body(request))
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
     @operation(
@@ -142,7 +136,7 @@ class WebhookTest(ApiView):
         delivery = services.send_test(
             caller=caller_of(request),
             webhook_id=webhook_id,
-            kind=optional_json_body(request).get("event"),
+            body=optional_json_body(request),
         )
         return Response(DeliveryDetailSerializer(delivery).data, status=202)
 
@@ -170,7 +164,7 @@ class WebhookSecret(ApiView):
         secret, expires_at = services.rotate_secret(
             caller=caller_of(request),
             webhook_id=webhook_id,
-            at_once=optional_json_body(request).get("immediately", False),
+            body=optional_json_body(request),
         )
         rotated = {"id": webhook_id, "secret": secret, "previous_secret_expires_at": expires_at}
         return Response(RotatedSecretSerializer(rotated).data)

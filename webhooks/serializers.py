@@ -2,36 +2,53 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from rest_framework import serializers
 
-from infrastructure.api.parsing import WEB_ADDRESS
+from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input
 from webhooks.models import Delivery, EventKind, Webhook
 
 ID = "[0-9A-Za-z]{22}"
 SECRET = r"^whsec_[0-9A-Za-z+/]{43}=$"  # noqa: S105  (a pattern, not a secret)
 
 
-class WebhookRequestSerializer(serializers.Serializer):
+def _events(**options: Any) -> Chosen:
+    says = f"events must be a non-empty list of {', '.join(EventKind.values)}."
+    return Chosen(EventKind.choices, min_length=1, says=says, **options)
+
+
+def _format(**options: Any) -> Choice:
+    says = f"format must be one of {', '.join(Webhook.Format.values)}."
+    return Choice(Webhook.Format.choices, says=says, **options)
+
+
+class WebhookRequestSerializer(Input):
     """The body of a registration."""
 
-    url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
-    events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1)
-    format = serializers.ChoiceField(Webhook.Format.choices, default=Webhook.Format.STANDARD)
+    url = Address()
+    events = _events()
+    format = _format(default=Webhook.Format.STANDARD)
 
 
-class WebhookChangesSerializer(serializers.Serializer):
+class WebhookChangesSerializer(Input):
     """What may be changed; at least one of them."""
 
-    url = serializers.RegexField(WEB_ADDRESS, max_length=2048, required=False)
-    events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1, required=False)
-    format = serializers.ChoiceField(Webhook.Format.choices, required=False)
-    enabled = serializers.BooleanField(required=False)
+    url = Address(required=False)
+    events = _events(required=False)
+    format = _format(required=False)
+    enabled = Flag(required=False, says="enabled must be true or false.")
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        if not values:
+            raise serializers.ValidationError(f"Send at least one of {', '.join(self.fields)}.")
+        return values
 
 
-class TestRequestSerializer(serializers.Serializer):
+class TestRequestSerializer(Input):
     """Which kind of event to send; the body may be left out."""
 
-    event = serializers.ChoiceField(EventKind.choices, required=False)
+    event = Choice(EventKind.choices, required=False, says=f"event must be one of {', '.join(EventKind.values)}.")
 
 
 class WebhookSummarySerializer(serializers.Serializer):
@@ -62,10 +79,10 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
     )
 
 
-class RotationRequestSerializer(serializers.Serializer):
+class RotationRequestSerializer(Input):
     """Whether the secrets before stop being valid at once, as after a leak; the body may be left out."""
 
-    immediately = serializers.BooleanField(required=False)
+    immediately = Flag(required=False, says="immediately must be true or false.")
 
 
 class RotatedSecretSerializer(serializers.Serializer):

@@ -12,17 +12,15 @@ from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, usage
-from accounts import activity as activity
+from accounts import access, activity, usage
 from accounts.authentication import Caller
 from infrastructure import encryption
-from infrastructure.api.errors import InvalidParams
 from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut
-from scanner.net.targets import Target, parse_target
+from scanner.net.targets import Target
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices
@@ -31,12 +29,17 @@ from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
+from webhooks.serializers import (
+    RotationRequestSerializer,
+    TestRequestSerializer,
+    WebhookChangesSerializer,
+    WebhookRequestSerializer,
+)
 
 RESOLVE_TIMEOUT_S = 2
 # How long a secret that was rotated out stays valid, and how many of those a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
-CHANGEABLE = ("url", "events", "format", "enabled")
 
 
 class WebhookLimit(Refusal):
@@ -66,21 +69,14 @@ class DeliveryNotFound(Refusal):
     status = 404
 
 
-def register_webhook(
-    *,
-    caller: Caller,
-    url: object,
-    events: object,
-    body_format: object = Webhook.Format.STANDARD,
-) -> tuple[Webhook, str]:
+def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Webhook, str]:
     """Register a receiver; returns it with its secret, which nobody can read again.
 
     Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
     its name resolves to now must be public.
     """
-    policy = scan_policy()
-    target = parse_target(url, policy)
-    kinds, body_format = _event_kinds(events), _format(body_format)
+    asked = WebhookRequestSerializer.judged(body, policy=scan_policy())
+    target = asked["url"]
     _judge_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
@@ -92,8 +88,8 @@ def register_webhook(
             organization_id=caller.organization_id,
             url=target.url,
             receiver=_receiver(target),
-            events=kinds,
-            format=body_format,
+            events=asked["events"],
+            format=asked["format"],
             encrypted_secret=encryption.encrypt(secret),
         )
         activity.record_call(caller, "webhook.created", webhook.url)
@@ -111,16 +107,9 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
     Deliveries that wait go to the new URL, in the new format. Disabled, the webhook keeps them; enabled again, it gets
     them, and its failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
     """
-    given = {name: changes[name] for name in CHANGEABLE if name in changes}
-    if not given:
-        raise InvalidParams(f"Send at least one of {', '.join(CHANGEABLE)}.")
     access_webhook(caller.organization_id, webhook_id)  # before any name is resolved
-    target = parse_target(given["url"], scan_policy()) if "url" in given else None
-    kinds = _event_kinds(given["events"]) if "events" in given else None
-    body_format = _format(given["format"]) if "format" in given else None
-    enabled = given.get("enabled")
-    if "enabled" in given and not isinstance(enabled, bool):
-        raise InvalidParams("enabled must be true or false.")
+    asked = WebhookChangesSerializer.judged(changes, policy=scan_policy())
+    target, enabled = asked.get("url"), asked.get("enabled")
     if target is not None:
         _judge_addresses(target, caller.organization_id)
     with transaction.atomic():
@@ -128,10 +117,8 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
         before = _shown(webhook)
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
-        if kinds is not None:
-            webhook.events = kinds
-        if body_format is not None:
-            webhook.format = body_format
+        webhook.events = asked.get("events", webhook.events)
+        webhook.format = asked.get("format", webhook.format)
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
@@ -157,14 +144,13 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
         activity.record_call(caller, "webhook.deleted", webhook.url)
 
 
-def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -> tuple[str, datetime]:
+def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> tuple[str, datetime]:
     """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
 
-    `at_once`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound, InvalidParams or
-    RotationLimit.
+    Asked for `immediately`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound,
+    InvalidParams or RotationLimit.
     """
-    if not isinstance(at_once, bool):
-        raise InvalidParams("immediately must be true or false.")
+    at_once = RotationRequestSerializer.judged(body).get("immediately", False)
     secret = new_secret()
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id)
@@ -185,14 +171,14 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -
     return secret, expires_at
 
 
-def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delivery:
-    """Send an example of an event, once; without a `kind`, of the first that the webhook subscribes to.
+def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> Delivery:
+    """Send an example of an event, once; without an `event` in the body, of the first that the webhook subscribes to.
 
     Raises WebhookNotFound, InvalidParams or WebhookDisabled.
     """
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id)
-        (kind,) = _event_kinds([webhook.events[0] if kind is None else kind])
+        kind = TestRequestSerializer.judged(body).get("event", webhook.events[0])
         _refuse_disabled(webhook)
         event = Event.objects.create(
             organization_id=caller.organization_id,
@@ -303,17 +289,3 @@ def _judge_addresses(target: Target, organization_id: int) -> None:
 
 def _receiver(target: Target) -> str:
     return f"{target.host}:{target.port}"
-
-
-def _event_kinds(events: object) -> list[str]:
-    known = EventKind.values
-    if not isinstance(events, list) or not events or any(event not in known for event in events):
-        raise InvalidParams(f"events must be a non-empty list of {', '.join(known)}.")
-    return list(dict.fromkeys(events))
-
-
-def _format(body_format: object) -> Webhook.Format:
-    for known in Webhook.Format:
-        if known == body_format:
-            return known
-    raise InvalidParams(f"format must be one of {', '.join(Webhook.Format.values)}.")

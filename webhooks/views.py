@@ -45,8 +45,7 @@ FORMAT_HINTS = {
 
 
 class WebhookForm(JudgedForm):
-    # Of what can be wrong in the form, the format is chosen from a list.
-    about = {"INVALID_URL": "url", "DOMAIN_BLOCKED": "url", "INVALID_PARAMS": "event"}
+    about = {"events": "event", "INVALID_URL": "url", "DOMAIN_BLOCKED": "url"}
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(
         [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
@@ -59,6 +58,13 @@ class WebhookForm(JudgedForm):
         initial=Webhook.Format.STANDARD,
         required=False,
     )
+
+    @property
+    def body(self) -> dict[str, object]:
+        """What was entered, as the API takes it; without a format the webhook's stays."""
+        given = self.cleaned_data
+        body = {"url": given["url"], "events": given["event"]}
+        return body | ({"format": given["format"]} if given["format"] else {})
 
     def add_refusal(self, refusal: Refusal) -> None:
         """The form stands far down its pages; so its first field gets the focus."""
@@ -95,15 +101,9 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _list(request, form, 400)
-    url, events = form.cleaned_data["url"], form.cleaned_data["event"]
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        webhook, secret = services.register_webhook(
-            caller=member_caller(request.membership),
-            url=url,
-            events=events,
-            body_format=form.cleaned_data["format"] or Webhook.Format.STANDARD,
-        )
+        webhook, secret = services.register_webhook(caller=member_caller(request.membership), body=form.body)
     except Refusal as refusal:
         form.add_refusal(refusal)
         return _list(request, form, refusal.status)
@@ -133,10 +133,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
         return _detail(request, found, form, 400)
     try:
         refuse_over_rate(request, member_caller(request.membership))
-        changes = {"url": form.cleaned_data["url"], "events": form.cleaned_data["event"]}
-        if form.cleaned_data["format"]:
-            changes["format"] = form.cleaned_data["format"]
-        services.update_webhook(**_own(request, webhook_id), changes=changes)
+        services.update_webhook(**_own(request, webhook_id), changes=form.body)
     except WebhookNotFound:
         raise
     except Refusal as refusal:
@@ -188,7 +185,9 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
-        secret, valid_until = services.rotate_secret(**_own(request, webhook_id), at_once="at_once" in request.POST)
+        secret, valid_until = services.rotate_secret(
+            **_own(request, webhook_id), body={"immediately": "at_once" in request.POST}
+        )
     except WebhookNotFound:
         raise
     except Refusal as refusal:
@@ -205,7 +204,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     return _sent(
         request,
         webhook_id,
-        lambda: services.send_test(**_own(request, webhook_id), kind=kind),
+        lambda: services.send_test(**_own(request, webhook_id), body={"event": kind}),
         "The test event is being sent. The log shows the result.",
     )
 

@@ -10,8 +10,7 @@ from django.db import transaction
 from django.dispatch import Signal
 from django.utils import timezone
 
-from accounts import access
-from accounts import activity as activity
+from accounts import access, activity
 from accounts.identity.factors import forget
 from accounts.members import end_invitations
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organization, User

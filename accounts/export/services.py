@@ -16,8 +16,7 @@ from django.db.models import Max, Sum
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import access
-from accounts import activity as activity
+from accounts import access, activity
 from accounts.export.kinds import kinds
 from accounts.export.writing import README, write_part
 from accounts.mailing import outbox

@@ -10,8 +10,7 @@ from django.http import HttpRequest
 from django.urls import reverse
 from django.utils import timezone
 
-from accounts import access, mail
-from accounts import activity as activity
+from accounts import access, activity, mail
 from accounts.mailing import outbox
 from accounts.models import User
 from accounts.sessions import browser_name

@@ -9,8 +9,7 @@ from django.db import transaction
 from django.db.models import F, Prefetch, QuerySet
 from django.utils import timezone
 
-from accounts import access
-from accounts import activity as activity
+from accounts import access, activity
 from accounts.keys.minting import mint
 from accounts.keys.notices import notice_days_from, withdraw
 from accounts.models import ApiKey, FormerKey, Membership, Organization, User

@@ -7,8 +7,7 @@ from django.http import Http404, HttpResponse, StreamingHttpResponse
 from django.shortcuts import redirect, render
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import activity as activity
-from accounts import limits
+from accounts import activity, limits
 from accounts.export import services as export
 from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit

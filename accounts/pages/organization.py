@@ -12,8 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, limits, mail, usage
-from accounts import activity as activity
+from accounts import access, activity, limits, mail, usage
 from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import Limit
 from accounts.mailing import topics

@@ -65,10 +65,15 @@ def moment(name: str, value: object) -> datetime:
     """A moment as the API writes it, or with an offset (RFC 3339); raises InvalidParams, which says `name`."""
     if isinstance(value, str) and MOMENT.fullmatch(value):
         try:
-            return datetime.fromisoformat(value.upper()).astimezone(UTC)
+            return as_moment(value)
         except (ValueError, OverflowError):
             pass
     raise InvalidParams(f"{name} must be a time such as 2026-11-21T07:15:00Z.")
+
+
+def as_moment(value: str) -> datetime:
+    """Parse a moment that matches `MOMENT`, to UTC; raises ValueError or OverflowError for a day that there is not."""
+    return datetime.fromisoformat(value.upper()).astimezone(UTC)
 
 
 def _refuse_constant(name: str) -> None:

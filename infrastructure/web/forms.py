@@ -41,10 +41,15 @@ class AddressField(forms.CharField):
 
 
 class JudgedForm(forms.Form):
-    """`about` names the field that a refusal with this code is about; all others are about the form as a whole."""
+    """Form whose refusals stand beside the field that is wrong.
+
+    `about` gives the form's name of a field of the input that has another one, and the field that a refusal with this
+    code is about. All other refusals are about the form as a whole.
+    """
 
     about: ClassVar[Mapping[str, str]] = {}
 
     def add_refusal(self, refusal: Refusal) -> None:
         count(REFUSALS, refusal.code)
-        self.add_error(self.about.get(refusal.code), str(refusal))
+        name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field
+        self.add_error(name if name in self.fields else None, str(refusal))

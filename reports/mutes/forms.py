@@ -4,14 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, date, datetime, time, timedelta
-from typing import ClassVar
 
 from django import forms
 from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
-from reports.mutes.services import LONGEST, MAX_PATH, MAX_REASON
+from reports.mutes.serializers import LONGEST, MAX_PATH, MAX_REASON
 
 ALL, NAMED = "all", "named"
 USUAL_DAYS = 90
@@ -20,8 +19,6 @@ PLACE_SHOWN = 160  # characters
 
 class MuteForm(JudgedForm):
     """`places` are those that the report names, in words by fingerprint; one by one they are chosen by it."""
-
-    about: ClassVar[Mapping[str, str]] = {"INVALID_PARAMS": "path_prefix"}
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(

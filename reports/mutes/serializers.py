@@ -2,35 +2,122 @@
 
 from __future__ import annotations
 
+import re
+from datetime import datetime, timedelta
 from typing import Any
 
+from django.utils import timezone
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
+from infrastructure.api.inputs import Input, Moment, Pattern, Text
 from reports.serializers import FINDING_STATUSES, SEVERITIES
+from scanner.catalogue import check_ids
+from scanner.findings import ScanType
+from scanner.net.errors import Blocked
+from scanner.net.targets import InvalidUrl, parse_target
+from scanner.report.mute_matching import host_and_path
+from scans.policy import scan_policy
 
 FINGERPRINT = r"^[0-9a-f]{16}$"
 MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"
+# Nothing is muted for ever: what nobody looks at again for a year shows again.
+LONGEST = timedelta(days=366)
+USUAL = timedelta(days=365)
+MAX_REASON = 500
+MAX_PATH = 1_000
+# Line ends may stand in a reason; halves of surrogate pairs and NUL the database refuses.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+UNKNOWN_CHECK = "check must be the ID of a check, such as hsts. Exports of reports and the docs name them."
+WRONG_HOST = "host must be a host as reports name it, such as example.com or example.com:8443."
+WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH:,} characters."
+WRONG_REASON = f"reason must say in 1 to {MAX_REASON} characters why this is muted."
 
 
-class MuteRequestSerializer(serializers.Serializer):
+class MuteRequestSerializer(Input):
     """The body of POST /v1/mutes."""
 
-    check = serializers.CharField(help_text="The ID of a check, such as `hsts`.")
-    host = serializers.CharField(help_text="As addresses of reports have it; with the port, if that is not the usual.")
-    path_prefix = serializers.CharField(
+    check = Text(
+        help_text="The ID of a check, such as `hsts`.",
+        says=UNKNOWN_CHECK,
+    )
+    host = Text(
+        help_text="As addresses of reports have it; with the port, if that is not the usual.",
+        says=WRONG_HOST,
+    )
+    path_prefix = Text(
         required=False,
         allow_null=True,
-        max_length=1000,
+        allow_blank=True,
+        max_length=MAX_PATH,
         help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
+        says=WRONG_PATH,
     )
-    fingerprint = serializers.RegexField(
-        FINGERPRINT, required=False, allow_null=True, help_text="Only at this place; diffs and audits name them."
+    fingerprint = Pattern(
+        FINGERPRINT,
+        required=False,
+        allow_null=True,
+        help_text="Only at this place; diffs and audits name them.",
+        says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
-    reason = serializers.CharField(max_length=500)
-    expires_at = serializers.DateTimeField(
-        required=False, allow_null=True, help_text="At most 366 days ahead; without it 365 days."
+    reason = Text(max_length=MAX_REASON, says=WRONG_REASON)
+    expires_at = Moment(
+        required=False,
+        allow_null=True,
+        help_text="At most 366 days ahead; without it 365 days.",
+        says="expires_at must be a time such as 2026-11-21T07:15:00Z.",
     )
+
+    def validate_check(self, check_id: str) -> str:
+        if not any(check_id in check_ids(each) for each in ScanType):
+            raise serializers.ValidationError(UNKNOWN_CHECK)
+        return check_id
+
+    def validate_host(self, host: str) -> str:
+        if re.search(r"[/\\?#@\s]", host):
+            raise serializers.ValidationError(WRONG_HOST)
+        return host
+
+    def validate_path_prefix(self, path: str | None) -> str:
+        if not re.fullmatch(r"(?:/[^?#\\]*)?", path or ""):
+            raise serializers.ValidationError(WRONG_PATH)
+        return path or ""
+
+    def validate_fingerprint(self, fingerprint: str | None) -> str:
+        return fingerprint or ""
+
+    def validate_reason(self, reason: str) -> str:
+        text = reason.replace("\r\n", "\n").strip()
+        if not text or UNPRINTABLE.search(text):
+            raise serializers.ValidationError(WRONG_REASON)
+        return text
+
+    def validate_expires_at(self, end: datetime | None) -> datetime:
+        now = timezone.now()
+        if end is None:
+            return now + USUAL
+        if not now < end <= now + LONGEST:
+            raise serializers.ValidationError(
+                f"expires_at must be in the future, and at most {LONGEST.days} days ahead."
+            )
+        return end
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        """Name host and path as reports do, by the parser that their addresses went through."""
+        host, path = values["host"], values.get("path_prefix", "")
+        try:
+            # The port of either scheme goes without saying, as in the addresses of reports.
+            scheme = "http" if host.endswith(":80") else "https"
+            target = parse_target(f"{scheme}://{host}{path or '/'}", scan_policy())
+        except (InvalidUrl, Blocked) as refusal:
+            raise serializers.ValidationError(
+                {"path_prefix": f"host and path_prefix make no address that can be scanned: {refusal}"}
+            ) from None
+        values["host"], path = host_and_path(target.url)
+        values["path_prefix"] = path.rstrip("/")
+        if len(values["path_prefix"]) > MAX_PATH:
+            raise serializers.ValidationError({"path_prefix": WRONG_PATH})
+        return values
 
 
 class MuteSerializer(serializers.Serializer):

@@ -6,43 +6,26 @@ transaction.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from django.db import transaction
 from django.db.models import QuerySet
 from django.utils import timezone
 
-from accounts import access, usage
-from accounts import activity as activity
+from accounts import access, activity, usage
 from accounts.authentication import Caller
-from infrastructure.api.errors import InvalidParams
-from infrastructure.api.parsing import moment
 from reports.models import Mute
-from scanner.catalogue import check_ids
+from reports.mutes.serializers import USUAL, MuteRequestSerializer
 from scanner.errors import Refusal
-from scanner.findings import ScanType
 from scanner.ids import is_id
-from scanner.net.errors import Blocked
-from scanner.net.targets import InvalidUrl, parse_target
-from scanner.report.mute_matching import MuteRule, Mutes, host_and_path
+from scanner.report.mute_matching import MuteRule, Mutes
 from scanner.timestamps import timestamp
-from scans.policy import scan_policy
 
-# Nothing is muted for ever: what nobody looks at again for a year shows again.
-LONGEST = timedelta(days=366)
-USUAL = timedelta(days=365)
 # So long before the end it is announced: a week, and the day that may pass until that is looked for again.
 NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
-MAX_REASON = 500
-MAX_PATH = 1_000
 MAX_PLACE = 300
-# Line ends may stand in a reason; halves of surrogate pairs and NUL the database refuses.
-UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
 
 class MuteNotFound(Refusal):
@@ -55,16 +38,6 @@ class MuteLimit(Refusal):
 
     code = "MUTE_LIMIT"
     status = 409
-
-
-@dataclass(frozen=True, slots=True)
-class _Asked:
-    check_id: str
-    host: str
-    path_prefix: str
-    fingerprint: str
-    reason: str
-    expires_at: datetime
 
 
 def active_mutes(organization_id: int, now: datetime) -> Mutes:
@@ -102,19 +75,24 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
     Raises InvalidParams, which names the field, or MuteLimit.
     """
     now = timezone.now()
-    asked = _asked(body, now)
+    asked = MuteRequestSerializer.judged(body)
+    what = {
+        "check_id": asked["check"],
+        "host": asked["host"],
+        "path_prefix": asked["path_prefix"],
+        "fingerprint": asked.get("fingerprint", ""),
+    }
+    reason, expires_at = asked["reason"], asked.get("expires_at") or now + USUAL
     with transaction.atomic():
         # Who mutes for the same organization waits here, so that the limit holds, and each thing is muted once.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
-        known = rows.filter(
-            check_id=asked.check_id, host=asked.host, path_prefix=asked.path_prefix, fingerprint=asked.fingerprint
-        ).first()
+        known = rows.filter(**what).first()
         if known is not None and known.expires_at > now:
-            changed = {"reason": (known.reason, asked.reason), "until": (known.expires_at, asked.expires_at)}
-            if known.expires_at != asked.expires_at:
-                known.notice_at = _notice_at(asked.expires_at, now)
-            known.reason, known.expires_at = asked.reason, asked.expires_at
+            changed = {"reason": (known.reason, reason), "until": (known.expires_at, expires_at)}
+            if known.expires_at != expires_at:
+                known.notice_at = _notice_at(expires_at, now)
+            known.reason, known.expires_at = reason, expires_at
             known.save(update_fields=["reason", "expires_at", "notice_at"])
             told = {name: {"from": str(old), "to": str(new)} for name, (old, new) in changed.items() if old != new}
             if told:
@@ -128,17 +106,14 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
             raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
             organization_id=caller.organization_id,
-            check_id=asked.check_id,
-            host=asked.host,
-            path_prefix=asked.path_prefix,
-            fingerprint=asked.fingerprint,
+            **what,
             place=place[:MAX_PLACE],
-            reason=asked.reason,
+            reason=reason,
             created_by_id=caller.member.user_id if caller.member else None,
             api_key_id=caller.key_id,
             created_at=now,
-            expires_at=asked.expires_at,
-            notice_at=_notice_at(asked.expires_at, now),
+            expires_at=expires_at,
+            notice_at=_notice_at(expires_at, now),
         )
         _record(caller, "mute.created", mute, reason=mute.reason, until=timestamp(mute.expires_at))
     return mute, True
@@ -184,66 +159,3 @@ def _record(caller: Caller, action: str, mute: Mute, **details: object) -> None:
     what = {"place": mute.place or mute.fingerprint} if mute.fingerprint else {}
     target = f"{mute.check_id} on {mute.host}"
     activity.record_call(caller, action, target, **where, **what, **details)
-
-
-def _asked(body: Mapping[str, object], now: datetime) -> _Asked:
-    host, path_prefix = _where(body.get("host"), body.get("path_prefix"))
-    return _Asked(
-        check_id=_check_id(body.get("check")),
-        host=host,
-        path_prefix=path_prefix,
-        fingerprint=_fingerprint(body.get("fingerprint")),
-        reason=_reason(body.get("reason")),
-        expires_at=_end(body.get("expires_at"), now),
-    )
-
-
-def _check_id(value: object) -> str:
-    if not isinstance(value, str) or not any(value in check_ids(each) for each in ScanType):
-        raise InvalidParams("check must be the ID of a check, such as hsts. Exports of reports and the docs name them.")
-    return value
-
-
-def _where(host: object, path_prefix: object) -> tuple[str, str]:
-    """Host and path as reports name them: by the parser that their addresses went through."""
-    if not isinstance(host, str) or not host or re.search(r"[/\\?#@\s]", host):
-        raise InvalidParams("host must be a host as reports name it, such as example.com or example.com:8443.")
-    if path_prefix is None:
-        path_prefix = ""
-    if not isinstance(path_prefix, str) or not re.fullmatch(r"(?:/[^?#\\]*)?", path_prefix):
-        raise InvalidParams("path_prefix must begin with / and have no query, such as /shop.")
-    try:
-        # The port of either scheme goes without saying, as in the addresses of reports.
-        scheme = "http" if host.endswith(":80") else "https"
-        target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
-    except (InvalidUrl, Blocked) as refusal:
-        raise InvalidParams(f"host and path_prefix make no address that can be scanned: {refusal}") from None
-    name, path = host_and_path(target.url)
-    path = path.rstrip("/")
-    if len(path) > MAX_PATH:
-        raise InvalidParams(f"path_prefix may have at most {MAX_PATH:,} characters.")
-    return name, path
-
-
-def _fingerprint(value: object) -> str:
-    if value is None:
-        return ""
-    if not isinstance(value, str) or not FINGERPRINT.fullmatch(value):
-        raise InvalidParams("fingerprint must be 16 hexadecimal digits, or be left out to mute all places.")
-    return value
-
-
-def _reason(value: object) -> str:
-    text = value.replace("\r\n", "\n").strip() if isinstance(value, str) else ""
-    if not text or len(text) > MAX_REASON or UNPRINTABLE.search(text):
-        raise InvalidParams(f"reason must say in 1 to {MAX_REASON} characters why this is muted.")
-    return text
-
-
-def _end(value: object, now: datetime) -> datetime:
-    if value is None:
-        return now + USUAL
-    end = moment("expires_at", value)
-    if not now < end <= now + LONGEST:
-        raise InvalidParams(f"expires_at must be in the future, and at most {LONGEST.days} days ahead.")
-    return end

@@ -6,17 +6,28 @@ from typing import Any
 
 from rest_framework import serializers
 
+from infrastructure.api.inputs import Address, Input, Pattern
 from sites.models import Badge
 from sites.monitors.serializers import MONITOR_ID
 
 BADGE_ID = r"^bdg_[0-9A-Za-z]{22}$"
 
 
-class BadgeRequestSerializer(serializers.Serializer):
+class BadgeRequestSerializer(Input):
     """The body of POST /v1/badges: exactly one of the two."""
 
-    monitor = serializers.RegexField(MONITOR_ID, required=False, help_text="The ID of one of your monitors.")
-    page = serializers.CharField(required=False, help_text="The URL of a page that has a report.")
+    monitor = Pattern(
+        MONITOR_ID,
+        required=False,
+        help_text="The ID of one of your monitors.",
+        says="monitor must be the ID of a monitor.",
+    )
+    page = Address(required=False, help_text="The URL of a page that has a report.")
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        if len(values) != 1:
+            raise serializers.ValidationError("Send exactly one of monitor and page.")
+        return values
 
 
 class BadgeSerializer(serializers.Serializer):

@@ -18,9 +18,9 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 from scanner.ids import is_id
-from scanner.net.targets import parse_target
 from scans.models import Scan
 from scans.policy import scan_policy
+from sites.badges.serializers import BadgeRequestSerializer
 from sites.models import Badge, Monitor
 from sites.monitors.services import MonitorNotFound
 
@@ -96,11 +96,10 @@ def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, boo
 
     Raises InvalidParams, MonitorNotFound, BadgeLimit, or what is wrong with a URL.
     """
-    if len(body) != 1:
-        raise InvalidParams("Send exactly one of monitor and page.")
-    if "monitor" in body:
-        return _of_monitor(caller, body["monitor"])
-    return _of_page(caller, body["page"])
+    asked = BadgeRequestSerializer.judged(body, policy=scan_policy())
+    if "monitor" in asked:
+        return _of_monitor(caller, asked["monitor"])
+    return _of_page(caller, asked["page"].url)
 
 
 def badges_of(organization_id: int) -> QuerySet[Badge]:
@@ -128,21 +127,17 @@ def delete_badge(*, caller: Caller, badge_id: str) -> None:
         _note(caller, "badge.deleted", badge)
 
 
-def _of_monitor(caller: Caller, monitor_id: object) -> tuple[Badge, bool]:
+def _of_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
     with transaction.atomic():
         monitors = access.rows(Monitor, caller.organization_id)
-        is_known = isinstance(monitor_id, str) and is_id("mon", monitor_id)
         # Before its organization, whose row a new badge holds.
-        monitor = monitors.select_for_update(no_key=True).filter(id=monitor_id).first() if is_known else None
+        monitor = monitors.select_for_update(no_key=True).filter(id=monitor_id).first()
         if monitor is None:
             raise MonitorNotFound("There is no monitor with this ID.")
         return _made(caller, badge_of_monitor(monitor), monitor=monitor)
 
 
-def _of_page(caller: Caller, page: object) -> tuple[Badge, bool]:
-    if not isinstance(page, str):
-        raise InvalidParams("page must be an address.")
-    url = parse_target(page, scan_policy()).url
+def _of_page(caller: Caller, url: str) -> tuple[Badge, bool]:
     results = access.rows(Scan, caller.organization_id).alias(digest=MD5("url"))
     if not results.filter(digest=_digest(url), url=url, status__in=sorted(Scan.REPORTED)).exists():
         raise InvalidParams("page has no report yet. Scan it first.")

@@ -10,7 +10,7 @@ import pytest
 from django.core.exceptions import ValidationError
 from django.utils import timezone
 
-from accounts import activity as activity
+from accounts import activity
 from accounts import retention as of_events
 from accounts.models import ActivityEvent, Tier, User
 from accounts.retention import delete_events

@@ -8,7 +8,7 @@ import pytest
 from django.conf import settings
 from lxml import html
 
-from accounts import activity as activity
+from accounts import activity
 from accounts.activity import ACTIONS
 from accounts.models import User
 from accounts.pages.activity_sentences import label, line

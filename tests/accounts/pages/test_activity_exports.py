@@ -14,7 +14,7 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from accounts import activity as activity
+from accounts import activity
 from accounts.activity import Wanted, first_since
 from accounts.models import ActivityEvent, Tier, User
 from accounts.pages import activity_exports

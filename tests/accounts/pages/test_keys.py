@@ -9,7 +9,7 @@ from django.test import Client
 from django.utils import timezone
 from lxml import html
 
-from accounts import activity as activity
+from accounts import activity
 from accounts.keys import services
 from accounts.models import ActivityEvent, ApiKey, FormerKey
 from tests.world import Api, Member, browser_of, person_of

@@ -1,0 +1,162 @@
+"""Input: serializers that validate the body of a request, describe it in openapi.yaml and name the field that is wrong.
+
+Fields are strict: JSON's types, nothing converted. Each says in one sentence (`says`) what it takes, and that sentence
+is the refusal whatever is wrong. A form shows the refusal beside the field of the same name.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.parsing import MOMENT, WEB_ADDRESS, as_moment
+from scanner.errors import Refusal
+from scanner.net.credentials import InvalidRequestField
+from scanner.net.errors import Blocked
+from scanner.net.policy import Policy
+from scanner.net.targets import InvalidUrl, parse_target
+
+# Characters of an address.
+MAX_URL = 2048
+# Refusals of values that have a code of their own.
+CODES: Mapping[str, type[Refusal]] = {each.code: each for each in (InvalidUrl, Blocked, InvalidRequestField)}
+
+
+class Input(serializers.Serializer):
+    """The body of a request."""
+
+    @classmethod
+    def judged(cls, body: Mapping[str, object], **context: Any) -> dict[str, Any]:
+        """Return the valid values by field; raises the refusal of the first field, in their order, that is wrong."""
+        found = cls(data=body, context=context)
+        if not found.is_valid():
+            raise refusal_of(found.errors)
+        values: dict[str, Any] = found.validated_data
+        return values
+
+
+def refusal_of(errors: Mapping[str, Any]) -> Refusal:
+    """Return the first of a serializer's errors as a refusal that knows its field, such as `alert.score_drop`."""
+    path: list[str] = []
+    detail: Any = errors
+    while not isinstance(detail, ErrorDetail):
+        if isinstance(detail, Mapping):
+            name, detail = next(iter(detail.items()))
+            path.append(str(name))
+        else:
+            detail = next(each for each in detail if each)
+    refusal = CODES.get(detail.code or "", InvalidParams)(str(detail))
+    refusal.field = ".".join(each for each in path if each != "non_field_errors")
+    return refusal
+
+
+class Told:
+    """A field that says in one sentence what it takes."""
+
+    def __init__(self, *args: Any, says: str, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.says = says
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        try:
+            return super().run_validation(data)  # type: ignore[misc]  # of the field that it is mixed into
+        except serializers.ValidationError:
+            raise serializers.ValidationError(self.says) from None
+
+
+class Text(Told, serializers.CharField):
+    """A string, as it is."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, trim_whitespace=False, **kwargs)
+
+    def to_internal_value(self, data: object) -> str:
+        if not isinstance(data, str):
+            self.fail("invalid")
+        return data
+
+
+class Pattern(Told, serializers.RegexField):
+    """A string that matches a regular expression whole: `$` would let a line end pass."""
+
+    def __init__(self, regex: str, **kwargs: Any) -> None:
+        super().__init__(regex, trim_whitespace=False, **kwargs)
+        self._regex = re.compile(regex)
+
+    def to_internal_value(self, data: object) -> str:
+        if not isinstance(data, str) or not self._regex.fullmatch(data):
+            self.fail("invalid")
+        return data
+
+
+class Flag(Told, serializers.BooleanField):
+    """True or false."""
+
+    def to_internal_value(self, data: object) -> bool:
+        if not isinstance(data, bool):
+            self.fail("invalid", input=data)
+        return data
+
+
+class Whole(Told, serializers.IntegerField):
+    """A whole number."""
+
+    def to_internal_value(self, data: object) -> int:
+        if not isinstance(data, int) or isinstance(data, bool):
+            self.fail("invalid")
+        return data
+
+
+class Choice(Told, serializers.ChoiceField):
+    """One of some strings."""
+
+    def to_internal_value(self, data: object) -> Any:
+        if not isinstance(data, str):
+            self.fail("invalid_choice", input="")
+        return super().to_internal_value(data)
+
+
+class Chosen(Told, serializers.ListField):
+    """Some of some strings, each once."""
+
+    def __init__(self, choices: Any, *, says: str, **kwargs: Any) -> None:
+        super().__init__(child=Choice(choices, says=says), says=says, allow_empty=False, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[Any]:
+        return list(dict.fromkeys(super().to_internal_value(data)))
+
+
+class Moment(Told, serializers.DateTimeField):
+    """A moment as the API writes it, or with an offset (RFC 3339)."""
+
+    def to_internal_value(self, value: object) -> datetime:
+        if not isinstance(value, str) or not MOMENT.fullmatch(value):
+            self.fail("invalid", format="RFC 3339")
+        try:
+            return as_moment(value)
+        except (ValueError, OverflowError):
+            self.fail("invalid", format="RFC 3339")
+
+
+class Address(serializers.RegexField):
+    """The URL of a page or a receiver, as a `Target` under the policy in the serializer's context."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(WEB_ADDRESS, max_length=MAX_URL, **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is serializers.empty and not self.required:
+            raise serializers.SkipField
+        policy: Policy = self.context["policy"]
+        try:
+            return parse_target(None if data is serializers.empty else data, policy)
+        except (InvalidUrl, Blocked) as refusal:
+            # The parser of addresses calls each one `url`.
+            message = re.sub(r"^url\b", self.field_name or "url", str(refusal))
+            raise serializers.ValidationError(message, code=refusal.code) from None
