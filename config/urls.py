@@ -88,7 +88,7 @@ admin.autodiscover()
 # Each names the organization that it is about, so that no page acts on the one that another tab has opened.
 of_organization = [
     path("", scan_views.overview, name="overview"),
-    path("activity", scan_views.activity, name="activity"),
+    path("recent", scan_views.recent, name="recent"),
     path("scans/", scan_views.scans, name="scans"),
     path("scans/new", scan_views.scan_new, name="scan-new"),
     path("scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),

@@ -45,7 +45,7 @@ class Month:
 
 
 @dataclass(frozen=True, slots=True)
-class Activity:
+class Recent:
     """What runs now, the first first, and what has ended last. `has_more_running`: more than are listed."""
 
     running: list[Entry]
@@ -88,7 +88,7 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
     )
 
 
-def activity(organization_id: int) -> Activity:
+def recent(organization_id: int) -> Recent:
     """At most four queries; this is asked again and again while something runs."""
     audits = _running_and_latest(_audits(organization_id).filter(of_monitor=False), UNFINISHED)
     scans = _running_and_latest(_single_scans(organization_id), FILTERS["running"].scans)
@@ -96,7 +96,7 @@ def activity(organization_id: int) -> Activity:
     latest = sorted((each for each in (*audits, *scans) if each.is_final), key=_age, reverse=True)
     shown = running[:MAX_RUNNING]
     found = entries(organization_id, [*shown, *latest[:LATEST]])
-    return Activity(found[: len(shown)], len(running) > MAX_RUNNING, found[len(shown) :])
+    return Recent(found[: len(shown)], len(running) > MAX_RUNNING, found[len(shown) :])
 
 
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:

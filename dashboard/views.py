@@ -64,7 +64,7 @@ def overview(request: MemberRequest) -> HttpResponse:
     context = {
         "section": "overview",
         "month": scan_lists.month(member.organization_id, limits, timezone.now()),
-        "activity": scan_lists.activity(member.organization_id),
+        "recent": scan_lists.recent(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
         "watch": watch(member.organization_id, timezone.now()),
@@ -76,10 +76,10 @@ def overview(request: MemberRequest) -> HttpResponse:
 
 @require_safe
 @requires(Membership.Role.VIEWER)
-def activity(request: MemberRequest) -> HttpResponse:
+def recent(request: MemberRequest) -> HttpResponse:
     """The part of the overview that asks for itself again while a scan runs."""
-    found = scan_lists.activity(request.membership.organization_id)
-    return render(request, "dashboard/_activity.html", {"activity": found, "labels": LABELS})
+    found = scan_lists.recent(request.membership.organization_id)
+    return render(request, "dashboard/_recent.html", {"recent": found, "labels": LABELS})
 
 
 @require_safe

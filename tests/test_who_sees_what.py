@@ -109,7 +109,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "account/sessions/<str:session_id>/end": (NONE, "302 404 404 404 404 login", "/account/"),
     "dashboard/": ("302 302 302 302 302 login", NONE, "/o/home/"),
     "o/<slug:organization>/": (OURS, NONE, ""),
-    "o/<slug:organization>/activity": (OURS, NONE, ""),
+    "o/<slug:organization>/recent": (OURS, NONE, ""),
     "o/<slug:organization>/scans/": (OURS, NONE, ""),
     "o/<slug:organization>/scans/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
     "o/<slug:organization>/scans/<str:scan_id>/again": (NONE, TO_MEMBERS, "/o/home/scans/"),

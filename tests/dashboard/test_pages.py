@@ -25,7 +25,7 @@ from tests.world import Member, finished_scan, make_scan, member_of, person_of, 
 from webhooks.models import Delivery
 
 EVIL = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
-READ = ["/o/home/", "/o/home/activity", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"]
+READ = ["/o/home/", "/o/home/recent", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"]
 LOOPBACK = (ip_network("127.0.0.0/8"),)
 NEVER = "scan_" + "0" * 22
 
@@ -130,7 +130,7 @@ def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None
     assert "https://example.com/ended" in text_of(fragment)
     assert page_of(fragment).xpath("//a[@href='/o/home/' and text()='Reload']")
     Scan.objects.filter(id=scan.id).update(status="failed")
-    for path in ("/o/home/", "/o/home/activity"):
+    for path in ("/o/home/", "/o/home/recent"):
         page = client.get(path)
         assert not page_of(page).xpath("//*[@hx-trigger]")
         assert "Running now" not in text_of(page)
@@ -138,7 +138,7 @@ def test_the_overview_asks_again_only_while_something_runs(home: Member) -> None
 
 def test_a_polling_page_whose_session_has_ended_goes_to_the_login_page(home: Member) -> None:
     fragment = {"HX-Request": "true", "HX-Current-URL": "http://testserver/dashboard/"}
-    response = Client().get("/o/home/activity", headers=fragment)
+    response = Client().get("/o/home/recent", headers=fragment)
     assert response["HX-Redirect"] == "/login/?next=/dashboard/"
 
 

@@ -42,7 +42,7 @@ PARTS = (
     "/openapi.yaml",
     "/site.webmanifest",
     "/admin/jsi18n/",
-    "/o/home/activity",
+    "/o/home/recent",
     "/report/{performance_id}/screenshot.webp",
     "/report/sample/performance/screenshot.webp",
     "/report/{audit_performance_id}/screenshot.webp",
