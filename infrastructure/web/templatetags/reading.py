@@ -1,4 +1,4 @@
-"""How templates write what is hard to read as it is: long addresses, large numbers, and moments."""
+"""Template filters that make values readable: long addresses, large numbers, and times."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ register.filter("one_line", one_line)
 
 @register.filter
 def relative(moment: datetime) -> str:
-    """How long ago an aware moment was, or in how long it is, in the largest unit that says something."""
+    """Return the distance of an aware datetime from now in words: "3 hours ago", "in 2 days"."""
     away = moment - timezone.now()
     distance = abs(away)
     unit, length = next((each for each in UNITS if distance >= UNITS_FROM * each[1]), UNITS[-1])
