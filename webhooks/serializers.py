@@ -1,4 +1,4 @@
-"""Webhooks, deliveries and attempts as the API shows them."""
+"""Serializers of the API: webhooks, deliveries and attempts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class WebhookRequestSerializer(serializers.Serializer):
 
 
 class WebhookChangesSerializer(serializers.Serializer):
-    """What may be changed; at least one of them."""
+    """The fields to change, at least one of them."""
 
     url = serializers.RegexField(WEB_ADDRESS, max_length=2048, required=False)
     events = serializers.ListField(child=serializers.ChoiceField(EventKind.choices), min_length=1, required=False)
@@ -29,7 +29,7 @@ class WebhookChangesSerializer(serializers.Serializer):
 
 
 class TestRequestSerializer(serializers.Serializer):
-    """Which kind of event to send; the body may be left out."""
+    """The kind of event to send. The body may be left out."""
 
     event = serializers.ChoiceField(EventKind.choices, required=False)
 
@@ -50,7 +50,7 @@ class CreatedWebhookSerializer(WebhookSummarySerializer):
 
 
 class WebhookDetailSerializer(WebhookSummarySerializer):
-    """A receiver and how it fares."""
+    """A receiver with its settings and its state."""
 
     format = serializers.ChoiceField(Webhook.Format.choices)
     created_at = serializers.DateTimeField()
@@ -63,7 +63,7 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
 
 
 class RotationRequestSerializer(serializers.Serializer):
-    """Whether the secrets before stop being valid at once, as after a leak; the body may be left out."""
+    """With `immediately`, as after a leak, all former secrets become invalid at once. The body may be left out."""
 
     immediately = serializers.BooleanField(required=False)
 
@@ -84,7 +84,7 @@ class AttemptErrorSerializer(serializers.Serializer):
 
 
 class AttemptDetailSerializer(serializers.Serializer):
-    """One try to deliver."""
+    """An attempt to deliver."""
 
     at = serializers.DateTimeField()
     latency_ms = serializers.IntegerField()
@@ -95,7 +95,7 @@ class AttemptDetailSerializer(serializers.Serializer):
 
 
 class DeliveryDetailSerializer(serializers.Serializer):
-    """An event on its way to a receiver, with every attempt."""
+    """Delivery of an event to a receiver, with every attempt."""
 
     id = serializers.RegexField(rf"^dlv_{ID}$")
     event_id = serializers.RegexField(rf"^evt_{ID}$")

@@ -1,6 +1,6 @@
-"""What people do with their receivers: register, change, rotate the secret, try, send again.
+"""Operations on webhooks: register, change, delete, rotate the secret, send a test, send deliveries again.
 
-It is noted in the audit log, in the same transaction.
+Each is recorded in the audit log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
 
 RESOLVE_TIMEOUT_S = 2
-# How long a secret that was rotated out stays valid, and how many of those a webhook may have.
+# How long a former secret stays valid, and how many of them a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
 CHANGEABLE = ("url", "events", "format", "enabled")
@@ -54,7 +54,7 @@ class WebhookDisabled(Refusal):
 
 
 class RotationLimit(Refusal):
-    """So many secrets of the webhook are still valid that there is no room for another."""
+    """Refusal of a rotation because the webhook has too many former secrets that are still valid."""
 
     code = "ROTATION_LIMIT"
     status = 409
@@ -72,9 +72,9 @@ def register_webhook(
     events: object,
     body_format: object = Webhook.Format.STANDARD,
 ) -> tuple[Webhook, str]:
-    """Register a receiver; returns it with its secret, which nobody can read again.
+    """Register a webhook; returns it with its secret, which cannot be read again.
 
-    Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
+    Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but the addresses that
     its name resolves to now must be public.
     """
     policy = scan_policy()
@@ -83,7 +83,7 @@ def register_webhook(
     _judge_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
-        # Registrations of one organization stand in line, so that the limit holds.
+        # The lock serializes registrations of one organization, so that the limit holds.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
             raise WebhookLimit(f"Your plan allows {caller.webhooks} webhooks.")
@@ -100,20 +100,21 @@ def register_webhook(
 
 
 def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
-    """The organization's webhook; raises WebhookNotFound."""
+    """Return the organization's webhook. Raises WebhookNotFound."""
     return _only(access.rows(Webhook, organization_id), webhook_id)
 
 
 def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
-    """Change `url`, `events`, `format` or `enabled`; what is not given stays.
+    """Change `url`, `events`, `format` or `enabled`; fields not in `changes` stay.
 
-    Deliveries that wait go to the new URL, in the new format. Disabled, the webhook keeps them; enabled again, it gets
-    them, and its failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
+    Pending deliveries go to the new URL, in the new format. While the webhook is disabled, they wait; when it is
+    enabled again, they are sent, and its count of failures is reset. Raises WebhookNotFound, InvalidUrl, InvalidParams
+    or Blocked.
     """
     given = {name: changes[name] for name in CHANGEABLE if name in changes}
     if not given:
         raise InvalidParams(f"Send at least one of {', '.join(CHANGEABLE)}.")
-    access_webhook(caller.organization_id, webhook_id)  # before any name is resolved
+    access_webhook(caller.organization_id, webhook_id)  # raises before any name is resolved
     target = parse_target(given["url"], scan_policy()) if "url" in given else None
     kinds = _event_kinds(given["events"]) if "events" in given else None
     body_format = _format(given["format"]) if "format" in given else None
@@ -149,7 +150,7 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
 
 
 def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
-    """Remove a receiver with its pending deliveries and its log; raises WebhookNotFound."""
+    """Delete a webhook with its pending deliveries and its log. Raises WebhookNotFound."""
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
         webhook.delete()
@@ -157,9 +158,9 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -> tuple[str, datetime]:
-    """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
+    """Give the webhook a new secret. Returns it, this once, and the time until which the former one stays valid.
 
-    `at_once`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound, InvalidParams or
+    With `at_once`, for a leaked secret, only the new one is valid. Raises WebhookNotFound, InvalidParams or
     RotationLimit.
     """
     if not isinstance(at_once, bool):
@@ -185,7 +186,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, at_once: object = False) -
 
 
 def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delivery:
-    """Send an example of an event, once; without a `kind`, of the first that the webhook subscribes to.
+    """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
 
     Raises WebhookNotFound, InvalidParams or WebhookDisabled.
     """
@@ -206,10 +207,10 @@ def send_test(*, caller: Caller, webhook_id: str, kind: object = None) -> Delive
 
 
 def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """Send a delivery again, whatever became of it: the same bytes and `webhook-id`.
+    """Send a delivery again, in any status, with the same bytes and `webhook-id`.
 
-    One that has ended begins its schedule anew; one that waits for its next attempt has it now. One that is being
-    sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
+    A finished delivery starts its retry schedule anew; a pending one gets its next attempt now; one that is being sent
+    stays unchanged. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
     """
     with transaction.atomic():
         webhook = access_webhook(caller.organization_id, webhook_id)
@@ -232,7 +233,7 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
 
 
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
-    """Send everything again that was created since then and failed; returns how much.
+    """Send all failed deliveries created since then again, and return their number.
 
     Raises WebhookNotFound or WebhookDisabled.
     """
@@ -256,14 +257,14 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
 def deliveries_of(
     webhook: Webhook, *, status: str | None = None, kind: str | None = None, since: datetime | None = None
 ) -> QuerySet[Delivery]:
-    """The webhook's log, newest first; None does not filter."""
+    """Return the webhook's deliveries, newest first, with optional filters."""
     conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
     given = {name: value for name, value in conditions.items() if value is not None}
     return webhook.deliveries.filter(**given).order_by("-created_at", "-id")
 
 
 def _shown(webhook: Webhook) -> dict[str, object]:
-    """What can be changed, as the audit log shows it."""
+    """Return the changeable fields as the audit log shows them."""
     return {
         "url": webhook.url,
         "events": ", ".join(webhook.events),
@@ -289,7 +290,10 @@ def _refuse_disabled(webhook: Webhook) -> None:
 
 
 def _judge_addresses(target: Target, organization_id: int) -> None:
-    """Raise Blocked, or InvalidUrl for the port, by what the name resolves to now, unless nobody can tell."""
+    """Raise Blocked for addresses that the name resolves to now, or InvalidUrl for the port.
+
+    Does nothing if the name cannot be resolved, or if there is no place for the look-up.
+    """
     policy = target.policy
     with place(organization_id) as has_place, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
         if not has_place:
@@ -297,7 +301,7 @@ def _judge_addresses(target: Target, organization_id: int) -> None:
         try:
             network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
-            return  # it may come up later; each attempt judges its address again
+            return  # the host may come up later; each attempt checks its addresses again
 
 
 def _receiver(target: Target) -> str:
