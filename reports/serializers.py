@@ -1,4 +1,4 @@
-"""The report and its export as `scanner.report.documents` writes them, once: what openapi.yaml says of them."""
+"""Serializers that describe the report and its export for openapi.yaml. `scanner.report.documents` writes both."""
 
 from __future__ import annotations
 

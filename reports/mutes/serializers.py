@@ -1,4 +1,4 @@
-"""Mutes as the API shows them, and openapi.yaml describes them."""
+"""Serializers of mutes, for the API and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class MuteSerializer(serializers.Serializer):
 
 
 class MuteListSerializer(serializers.Serializer):
-    """The answer of GET /v1/mutes."""
+    """The response of GET /v1/mutes."""
 
     mutes = MuteSerializer(many=True)
     total = serializers.IntegerField(min_value=0)
@@ -62,14 +62,14 @@ class MuteListSerializer(serializers.Serializer):
 
 
 class ScoreWithoutSerializer(serializers.Serializer):
-    """A score as if what is muted had passed."""
+    """The score as if the muted findings had passed."""
 
     score = serializers.IntegerField(min_value=0, max_value=100)
     grade = serializers.RegexField(GRADE)
 
 
 class MutedFindingSerializer(serializers.Serializer):
-    """A failed or warned check of a report of which something is muted."""
+    """A failed or warned check of a report that is muted as a whole or in part."""
 
     check = serializers.CharField()
     title = serializers.CharField()
@@ -80,7 +80,7 @@ class MutedFindingSerializer(serializers.Serializer):
 
 
 class ReportMutesSerializer(serializers.Serializer):
-    """What is muted in a report now, and its score without it."""
+    """The findings of a report that are muted now, and its score without them."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
     score = serializers.IntegerField(min_value=0, max_value=100)

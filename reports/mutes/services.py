@@ -1,6 +1,6 @@
-"""Muting: what an organization has decided to live with, until when and why.
+"""Operations on mutes: create, renew, find and end the mutes of an organization.
 
-With an `actor`, a member on the pages, and also with an API key, it is noted in the audit log, in the same transaction.
+Each change is recorded in the audit log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ from scanner.report.mute_matching import MuteRule, Mutes, host_and_path
 from scanner.timestamps import timestamp
 from scans.policy import scan_policy
 
-# Nothing is muted for ever: what nobody looks at again for a year shows again.
+# No mute lasts for ever: a finding shows again unless its mute is renewed within a year.
 LONGEST = timedelta(days=366)
 USUAL = timedelta(days=365)
-# So long before the end it is announced: a week, and the day that may pass until that is looked for again.
+# The time of the notice before the end: a week, and up to a day until the daily task.
 NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
 MAX_REASON = 500
 MAX_PATH = 1_000
 MAX_PLACE = 300
-# Line ends may stand in a reason; halves of surrogate pairs and NUL the database refuses.
+# A reason may contain line ends. The database refuses lone surrogates and NUL.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 FINGERPRINT = re.compile(r"[0-9a-f]{16}")
 
@@ -49,7 +49,7 @@ class MuteNotFound(Refusal):
 
 
 class MuteLimit(Refusal):
-    """So many mutes are in force that there is no room for another."""
+    """Refusal of a mute because MAX_ACTIVE mutes are in force."""
 
     code = "MUTE_LIMIT"
     status = 409
@@ -66,18 +66,18 @@ class _Asked:
 
 
 def active_mutes(organization_id: int, now: datetime) -> Mutes:
-    """The rules of the organization that are in force at `now`; one query."""
+    """Return the organization's mute rules in force at `now`, with one query."""
     return Mutes(rule_of(mute) for mute in in_force(organization_id, now))
 
 
 def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
-    """The organization's mutes that apply at `now`, with who made them; those that end first come first."""
+    """Return the organization's mutes in force at `now`, with their creators; those that end first at the beginning."""
     found = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
     return found.select_related("created_by", "api_key").order_by("expires_at", "id")
 
 
 def rule_of(mute: Mute) -> MuteRule:
-    """A row as a rule; who made it and the key they used are loaded already."""
+    """Return the rule of a row whose `created_by` and `api_key` are loaded already."""
     by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
     return MuteRule(
         id=mute.id,
@@ -94,15 +94,15 @@ def rule_of(mute: Mute) -> MuteRule:
 
 
 def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") -> tuple[Mute, bool]:
-    """Mute what `body` names, as POST /v1/mutes has it; returns the mute, and whether it is new.
+    """Create or renew a mute from the body of POST /v1/mutes. Returns the mute, and True if it is new.
 
-    What is muted already is renewed: it gets this reason and end. `place` is the place of the fingerprint in words.
+    A mute in force with the same scope gets the new reason and end. `place` is the fingerprint's place in words.
     Raises InvalidParams, which names the field, or MuteLimit.
     """
     now = timezone.now()
     asked = _asked(body, now)
     with transaction.atomic():
-        # Who mutes for the same organization waits here, so that the limit holds, and each thing is muted once.
+        # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
         known = rows.filter(
@@ -119,7 +119,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
                 _record(caller, "mute.changed", known, **told)
             return known, False
         if known is not None:
-            # It has run out by itself; it stays in the log as what it was.
+            # The mute has expired. Setting `ended_at` keeps it as history and frees its scope for a new one.
             known.ended_at = known.expires_at
             known.save(update_fields=["ended_at"])
         if rows.filter(expires_at__gt=now).count() >= MAX_ACTIVE:
@@ -143,9 +143,9 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
 
 
 def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str, str]) -> None:
-    """Mute what `body` names at each of these places, in words by fingerprint; all of them, or none.
+    """Create a mute from `body` at each of these places, given as text by fingerprint, in one transaction.
 
-    Raises as `create_mute` does.
+    Raises the exceptions of `create_mute`.
     """
     with transaction.atomic():
         for fingerprint, place in places.items():
@@ -153,7 +153,7 @@ def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str,
 
 
 def find_mute(organization_id: int, mute_id: str) -> Mute:
-    """The organization's mute, if it is in force; raises MuteNotFound."""
+    """Return the organization's mute if it is in force. Raises MuteNotFound."""
     found = in_force(organization_id, timezone.now()).filter(id=mute_id).first() if is_id("mute", mute_id) else None
     if found is None:
         raise MuteNotFound("There is no mute with this ID, or it has ended.")
@@ -161,7 +161,7 @@ def find_mute(organization_id: int, mute_id: str) -> Mute:
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:
-    """Stop muting, from now on; raises MuteNotFound, also for one that has ended already."""
+    """End a mute now. Raises MuteNotFound, also if it has ended already."""
     with transaction.atomic():
         usage.lock(caller.organization_id)
         mute = find_mute(caller.organization_id, mute_id)
@@ -172,7 +172,7 @@ def end_mute(*, caller: Caller, mute_id: str) -> Mute:
 
 
 def _notice_at(end: datetime, now: datetime) -> datetime | None:
-    """Who has just chosen so near an end needs no notice of it."""
+    """Return the time of the notice, None for an end so near that the creator needs none."""
     at = end - NOTICE
     return at if at > now else None
 
@@ -203,7 +203,7 @@ def _check_id(value: object) -> str:
 
 
 def _where(host: object, path_prefix: object) -> tuple[str, str]:
-    """Host and path as reports name them: by the parser that their addresses went through."""
+    """Parse host and path prefix with the parser of scanned URLs, so that they match the URLs of reports."""
     if not isinstance(host, str) or not host or re.search(r"[/\\?#@\s]", host):
         raise InvalidParams("host must be a host as reports name it, such as example.com or example.com:8443.")
     if path_prefix is None:
@@ -211,7 +211,7 @@ def _where(host: object, path_prefix: object) -> tuple[str, str]:
     if not isinstance(path_prefix, str) or not re.fullmatch(r"(?:/[^?#\\]*)?", path_prefix):
         raise InvalidParams("path_prefix must begin with / and have no query, such as /shop.")
     try:
-        # The port of either scheme goes without saying, as in the addresses of reports.
+        # Drop the default port of either scheme, as in the URLs of reports.
         scheme = "http" if host.endswith(":80") else "https"
         target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
     except (InvalidUrl, Blocked) as refusal:
