@@ -43,7 +43,7 @@ class Leased(models.Model):
         self.claim_token = self.lease_expires_at = None
 
 
-# The columns of a row that nobody holds.
+# Column values that end a lease.
 RELEASED: dict[str, None] = {"claim_token": None, "lease_expires_at": None}
 
 

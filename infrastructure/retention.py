@@ -31,7 +31,7 @@ def always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """An entry of the table: the name of what is deleted, and its deletion, which returns False when time ran out."""
+    """An entry of the table: the name of the kind of rows, and its deletion, which returns False when time ran out."""
 
     name: str
     delete: Callable[[HasTime], bool]

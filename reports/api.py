@@ -55,7 +55,7 @@ class ReportView(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """The frozen report of a scan that is `completed` or `partial`."""
+        """The stored report of a scan that is `completed` or `partial`."""
         found_id, body = access_report(caller_of(request).organization_id, scan_id, "body")
         etag = f'"{found_id}_v1"'
         fresh = _matches(request, etag)

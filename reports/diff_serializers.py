@@ -42,7 +42,7 @@ class ChangeSerializer(serializers.Serializer):
 
 
 class NotComparedSerializer(serializers.Serializer):
-    """A finding of one report that the other one did not judge: neither new nor fixed."""
+    """A finding of one report on which the other has no verdict: neither new nor fixed."""
 
     id = serializers.CharField()
     name = serializers.CharField()

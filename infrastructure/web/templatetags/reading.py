@@ -11,7 +11,7 @@ from scanner.report.templating import breakable, grouped, one_line
 
 register = template.Library()
 
-# "36 hours ago" says more than "2 days ago".
+# A unit is used from 1.5 of it on, because "36 hours ago" says more than "2 days ago".
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 UNITS_FROM = 1.5
 

@@ -61,7 +61,7 @@ class Sum:
 class Weights:
     total: str
     requests: int
-    third_party: str  # empty where there is none
+    third_party: str  # empty without third parties
     areas: tuple[Area, ...]
     kinds: tuple[Sum, ...]
     hosts: tuple[Sum, ...]

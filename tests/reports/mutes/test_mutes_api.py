@@ -188,7 +188,7 @@ def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
     mute(home)
     one, other = COOKIES
     mute(home, check="cookie-secure", fingerprint=one)
-    # What it says has changed, and so has its ETag.
+    # With the mutes, the diff and its ETag have changed.
     muted = home.api.get(address, If_None_Match=plain["ETag"])
     assert muted.status_code == 200
     assert muted["ETag"] != plain["ETag"]
