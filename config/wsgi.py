@@ -17,7 +17,7 @@ from config.loading import uncollected
 from infrastructure import environment
 from infrastructure.api.parsing import MAX_LONG_BODY_BYTES
 
-# Limits for statements and locks in requests; tasks and commands have none. `DATABASE_URL` may override them.
+# Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 

@@ -36,7 +36,7 @@ def parts_of(
     """Return the parts by name. `values` returns the context for the parts only; it is called if one must be rendered.
 
     `key` must contain the report and all else that its parts depend on, so that no reader gets a part with data that
-    they may not see. Pages with a search text are not cached, because there is no end of search texts.
+    they may not see. Pages with a search text are not cached, because texts rarely repeat.
     """
     once = functools.cache(values)
 

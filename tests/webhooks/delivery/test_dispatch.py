@@ -120,7 +120,7 @@ def test_who_rings_while_it_is_busy_is_heard_and_need_not_wait(
 
     def first(request: Request) -> Answer:
         if len(receiver.requests) == 1:
-            # Called from the receiver's thread, while the dispatcher waits for this answer.
+            # Runs in the receiver's thread while the dispatcher, in the test's transaction, waits for this answer.
             begin = time.monotonic()
             assert dispatcher.deliver_due() is True
             waits.append(time.monotonic() - begin)
