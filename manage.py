@@ -1,5 +1,5 @@
 #!/usr/bin/env python
-"""The command line: `python manage.py help`."""
+"""Command line of the service: `python manage.py help`."""
 
 import os
 import sys
@@ -15,9 +15,9 @@ LIGHT = {
 
 
 def execute(arguments: list[str]) -> int | None:
-    """Run a command; one that needs the settings alone without the applications, which take a second to load."""
+    """Run a management command. Those in LIGHT need only the settings, and skip a second of loading the apps."""
     if arguments[1:2] == ["scan"]:
-        from scanner.command.main import run  # needs no Django at all
+        from scanner.command.main import run  # does not need Django
 
         return run(arguments[2:], "manage.py scan")
     if module := LIGHT.get("".join(arguments[1:2])):

@@ -1,1 +1,1 @@
-"""The roof: settings, addresses, processes."""
+"""Configuration of the service: settings, URLs, and entry points of its processes."""

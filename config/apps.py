@@ -4,7 +4,7 @@ from django.apps import AppConfig, apps
 
 
 class ServiceConfig(AppConfig):
-    """Wiring of frameworks: the Celery app of this process, and which static files are collected."""
+    """App configuration: sets the Celery app of this process, and the static files to leave out."""
 
     name = "config"
 
@@ -12,6 +12,6 @@ class ServiceConfig(AppConfig):
         from config.celery import app  # reads the settings
 
         app.set_default()
-        # No page loads these files of packages, and to compress them would cost every first start seconds.
+        # No page loads these files of packages, and compressing them would slow down every first start by seconds.
         static: Any = apps.get_app_config("staticfiles")
         static.ignore_patterns = [*static.ignore_patterns, "ht*x-4*", "redoc", "rest_framework"]

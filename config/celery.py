@@ -1,4 +1,4 @@
-"""The worker and the scheduler: `celery -A config worker`, `celery -A config beat`."""
+"""Celery app of worker and scheduler: `celery -A config worker`, `celery -A config beat`."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ from django.conf import settings
 
 from infrastructure import environment
 
-# A scan ends itself at its time limit; these two only catch code that can't be interrupted.
+# A scan ends itself at its time limit; these limits of Celery only end code that can't be interrupted.
 SOFT_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 15
 HARD_LIMIT_S = settings.SCAN_TIME_LIMIT_S + 30
 
-# With every loss of the connection, that tasks could be cancelled then. They go on: their end stands in PostgreSQL.
+# Celery warns at every loss of the connection that tasks could be cancelled. They go on, as PostgreSQL has their state.
 warnings.simplefilter("ignore", CPendingDeprecationWarning)
 
 app = Celery("config")
@@ -31,9 +31,9 @@ app.conf.update(
     broker_connection_retry_on_startup=True,
     broker_connection_max_retries=None,
     broker_connection_timeout=2,
-    # Above any task's life, so that Redis never hands out a task that still runs.
-    # Otherwise the broker's client takes any certificate, and sends the password.
+    # Without it, the broker's client accepts any certificate, and sends the password.
     broker_use_ssl={"ssl_cert_reqs": ssl.CERT_REQUIRED} if settings.REDIS_URL.startswith("rediss:") else None,
+    # `visibility_timeout` is longer than any task, so that Redis never hands out a task that still runs.
     broker_transport_options={"visibility_timeout": 3600, "socket_timeout": 5, "socket_connect_timeout": 2},
     task_acks_late=True,
     task_reject_on_worker_lost=True,
@@ -52,7 +52,7 @@ app.conf.update(
     task_routes={
         "scans.tasks.run_scan": {"queue": "scans"},
         "sites.tasks.discover_pages": {"queue": "scans"},
-        # A queue, and in production a worker, of their own: scans must not keep them waiting.
+        # A separate queue, and in production a separate worker, so that deliveries don't wait for scans.
         "webhooks.tasks.deliver": {"queue": "webhooks"},
         "*": {"queue": "maintenance"},
     },
@@ -66,7 +66,7 @@ app.conf.update(
             "options": {"expires": 60},
         },
         "hold-deliveries": {"task": "webhooks.tasks.hold_deliveries", "schedule": 60.0, "options": {"expires": 60}},
-        # Every hour until midnight, for a scheduler that was down at seven: each is written once.
+        # Every hour until midnight, in case the scheduler was down at seven. Each digest is written only once.
         "post-digests": {
             "task": "sites.tasks.post_digests",
             "schedule": crontab(day_of_week="1", hour="7-23", minute="0"),
@@ -108,14 +108,15 @@ app.autodiscover_tasks(["infrastructure", "accounts", "scans", "reports", "webho
 @celeryd_init.connect
 @beat_init.connect
 def refuse_wrong_settings(**_: object) -> None:
-    """Worker and scheduler run no system checks of their own."""
+    """Refuse to start with invalid settings, because worker and scheduler don't run Django's system checks."""
     environment.refuse_problems()
 
 
 @heartbeat_sent.connect
 def note_heartbeat(**_: object) -> None:
-    """Every two seconds while the worker's loop runs and has its queue. The file's age is what a probe looks at:
-    `inspect ping` starts Python and all of Celery for it.
+    """Touch the heartbeat file, every two seconds while the worker's loop runs and is connected to its queue.
+
+    A probe checks the file's age, because `inspect ping` would start Python and all of Celery.
     """
     if settings.WORKER_HEARTBEAT_FILE:
         settings.WORKER_HEARTBEAT_FILE.touch()

@@ -1,11 +1,12 @@
-"""The web server's worker: gunicorn's threads, which get a request when all of it is there.
+"""gunicorn worker that hands a request to a thread only when it is complete.
 
-A thread is what a worker has least of. So the main loop, which waits for thousands of connections at once, reads heads
-and bodies, with deadlines; who sends nothing, or a byte a second, keeps a place in a list and no thread. It also
-answers `/healthz`: a process whose threads all wait for a database lives. Errors are JSON here, too.
+Threads are a worker's scarcest resource. So the main loop, which waits for thousands of connections at once, reads
+heads and bodies, with deadlines. A client that sends nothing, or a byte a second, occupies an entry in a list and no
+thread. The loop also answers `/healthz`, because a process whose threads all wait for the database is alive. Errors are
+JSON here, too.
 
-Told to stop, a worker goes on for `DRAIN_S` seconds and answers `/readyz` with "draining", so that a load balancer
-takes it away before it refuses anybody.
+After SIGTERM, a worker goes on for `DRAIN_S` seconds and answers `/readyz` with "draining", so that a load balancer
+removes it before it refuses connections.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 from config.draining import DRAIN_S
 from scanner.ids import random_base62
 
-HEAD_S = 10.0  # from the connection, or a kept one's first byte, to the end of the request's head
-BODY_S = 20.0  # from there to the end of its body
-CLOSE_S = 2.0  # for the client's own end, so that what it still sends does not reset our last answer
-# An answer is handed to the system as a whole; a client that takes less than all of it in this time goes without.
+HEAD_S = 10.0  # from the connection, or the first byte on a kept-alive one, to the end of the request's head
+BODY_S = 20.0  # from there to the end of the body
+CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does not reset our last response
+# A response is written as a whole. The connection of a client that has not read all of it in this time is closed.
 WRITE_S = 30.0
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
@@ -49,22 +50,22 @@ MAX_CHUNK_LINE = 1100
 
 
 class TooLarge(Exception):
-    """The body has more bytes than anything here takes."""
+    """The body is longer than MAX_BODY_BYTES."""
 
 
 class Incoming:
-    """The bytes of a request as they come. Whether it is well-formed is for the parser to say: here, where it ends."""
+    """Buffer of an incoming request. It only finds the request's end; gunicorn's parser validates it."""
 
     def __init__(self, deadline: float) -> None:
         self.deadline = deadline
         self.data = bytearray()
         self.expects_continue = False
-        self._body = 0  # where it begins; 0 until the head has ended
-        self._end: int | None = None  # where the body ends; None: it comes in chunks
-        self._chunk = 0  # where the next chunk's size stands
+        self._body = 0  # start of the body; 0 until the head is complete
+        self._end: int | None = None  # end of the body; None for a chunked body
+        self._chunk = 0  # position of the next chunk's size
 
     def feed(self, data: bytes) -> bool:
-        """Take more bytes; True when the request is complete. Raises LimitRequestHeaders or TooLarge."""
+        """Add bytes. Returns True when the request is complete. Raises LimitRequestHeaders or TooLarge."""
         searched = max(0, len(self.data) - 3)
         self.data += data
         if not self._body:
@@ -108,13 +109,13 @@ class Incoming:
         while True:
             size = CHUNK_SIZE.match(self.data, self._chunk)
             if size is None:
-                # A broken line is complete: the parser will say what is wrong with it.
+                # An invalid line counts as complete: the parser will refuse it.
                 return len(self.data) - self._chunk > MAX_CHUNK_LINE or b"\n" in self.data[self._chunk :]
             length = int(size[1], 16)
             if length > MAX_BODY_BYTES:
                 raise TooLarge
             if length == 0:
-                # What is longer than trailers are is for the parser to refuse.
+                # Trailers that are too long count as complete: the parser will refuse them.
                 rest = self.data[size.end() - 2 : size.end() + MAX_CHUNK_LINE]
                 return b"\r\n\r\n" in rest or len(rest) > MAX_CHUNK_LINE
             if len(self.data) < (after := size.end() + length + 2):
@@ -123,7 +124,7 @@ class Incoming:
 
 
 class _Socket(socket.socket):
-    """Blocks for a while only: a thread waits for no client that has stopped reading."""
+    """Socket with a timeout for writing, so that no thread waits for a client that has stopped reading."""
 
     def setblocking(self, flag: bool) -> None:
         self.settimeout(WRITE_S if flag else 0.0)
@@ -136,29 +137,30 @@ class _Socket(socket.socket):
 
 
 class Worker(ThreadWorker):
-    """Reads requests in its main loop, and refuses what is not HTTP like everything else: with `code` and `error`."""
+    """Worker that reads requests in its main loop, and refuses invalid HTTP in JSON with `code` and `error`."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Connections whose request is on its way, the longest waiting first; those that only wait for the client's end.
+        # Connections with an incomplete request, the longest waiting first; those that wait for the client to close.
         self._incoming: dict[TConn, Incoming] = {}
         self._closing: dict[TConn, float] = {}
         self._drained_at: float | None = None
 
     def handle_exit(self, sig: int, frame: Any) -> None:
-        """SIGTERM: drain first, where that was asked for; a second one ends that.
+        """Handle SIGTERM: start draining if DRAIN_S is set; a second SIGTERM ends it.
 
-        The first process kills its workers after `graceful_timeout`, of which half is left to requests.
+        gunicorn's master kills workers after `graceful_timeout`. Draining takes at most half of it, the rest is for
+        running requests.
         """
         drain_s = min(DRAIN_S, self.cfg.graceful_timeout / 2)
         if self.alive and drain_s and self._drained_at is None:
             self._drained_at = time.monotonic() + drain_s
-            self.cfg.set("keepalive", 0)  # who asks again connects again, to another process
+            self.cfg.set("keepalive", 0)  # the next request opens a new connection, to another process
         else:
             super().handle_exit(sig, frame)
 
     def accept(self, listener: socket.socket) -> None:
-        """Take a connection; of too many, the one that has kept us waiting longest gives way."""
+        """Accept a connection. If there are too many, drop the one that has waited longest."""
         try:
             accepted, address = listener.accept()
         except OSError as error:
@@ -173,7 +175,7 @@ class Worker(ThreadWorker):
             self._drop(next(iter(self._closing or self._incoming)))
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
-        """The thread is done: wait for the next request, which may be there already, or for the client's end."""
+        """Wait for the next request, which may be there already, or for the client to close. Called after a request."""
         keeps = not fs.cancelled() and fs.exception() is None and bool(fs.result())
         if keeps:
             self._await_request(conn, self.cfg.keepalive, conn.parser.unreader.take_buffered())
@@ -187,7 +189,7 @@ class Worker(ThreadWorker):
         self._drop(conn)
 
     def murder_pending(self) -> None:
-        """Called every second: end what has taken too long, and when the worker stops what has not begun."""
+        """Drop connections past their deadlines and, when the worker stops, idle ones. Called every second."""
         now = time.monotonic()
         if self._drained_at is not None and self._drained_at <= now:
             self.alive = False
@@ -283,7 +285,7 @@ class Worker(ThreadWorker):
         return False
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
-        """Answer for a request that could not be parsed, or that failed outside of Django."""
+        """Send an error response for a request that could not be parsed, or that failed outside of Django."""
         request_id = random_base62()
         if isinstance(exc, TooLarge):
             status, code = "413 Content Too Large", "PAYLOAD_TOO_LARGE"

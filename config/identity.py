@@ -1,7 +1,7 @@
-"""Settings of how people log in: django-allauth's (docs/adr/0031-identity-by-django-allauth.md) and providers.
+"""Settings of login: django-allauth (docs/adr/0031-identity-by-django-allauth.md) and OpenID Connect providers.
 
-Every account's address was proven before there was an account, so none is asked for again; attempts are limited by
-`accounts.limits`, which fails closed.
+An account is created only after its e-mail address is verified, so allauth's verification is off. Its rate limits are
+off too: `accounts.limits`, which fails closed, limits attempts.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MFA_ADAPTER = "accounts.adapters.mfa.MFAAdapter"
 MFA_SUPPORTED_TYPES = ["totp", "webauthn", "recovery_codes"]
 MFA_PASSKEY_LOGIN_ENABLED = True
 MFA_TOTP_TOLERANCE = 1
-MFA_ALLOW_UNVERIFIED_EMAIL = True  # a new address that waits for its confirmation hinders nothing
+MFA_ALLOW_UNVERIFIED_EMAIL = True  # a new, unconfirmed address must not block MFA
 MFA_RATE_LIMITS = False
 MFA_FORMS = {
     "authenticate": "accounts.adapters.forms.AuthenticateForm",

@@ -1,4 +1,4 @@
-"""Settings, all from the environment. `docs/operations.md` explains the variables."""
+"""Django settings, read from the environment. `docs/operations.md` explains the variables."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ SECRET_KEY = read("SECRET_KEY", environment.secret_key, "", environment.HOW_TO_M
 SECRET_KEY_FALLBACKS: list[str] = read(
     "SECRET_KEY_FALLBACKS", environment.secret_keys, [], "Former keys, newest first, each of at least 32 characters."
 )
-# The first encrypts secrets at rest, all decrypt; then Django's keys do.
+# The first key encrypts stored secrets, all of them decrypt, and so do Django's secret keys.
 ENCRYPTION_KEYS: list[str] = read(
     "ENCRYPTION_KEYS", environment.secret_keys, [], "Long random strings; `openssl rand -hex 32` makes one."
 )
@@ -80,19 +80,19 @@ INSTALLED_APPS = [
     "operations",
     "operations.stack",
     "documentation",
-    # Before ours, which take its tables out of the admin.
+    # Before our apps, which remove its models from the admin.
     "allauth",
     "allauth.account",
     "allauth.mfa",
     "allauth.socialaccount",
     "allauth.socialaccount.providers.openid_connect",
     "accounts",
-    # In the order in which they hear of a scan's end: its report and event are there when its audit counts it.
+    # In the order in which they receive `scan_ended`: report and event exist when the audit counts the scan.
     "reports",
     "webhooks",
     "scans",
     "sites",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls registers what it shows
+    "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls calls autodiscover
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",
@@ -150,7 +150,7 @@ TEMPLATES = [
             "libraries": {each: f"infrastructure.web.templatetags.{each}" for each in ("fast", "reading")},
         },
     },
-    # For what pages have hundreds of: infrastructure/web/templatetags/fast.py. It escapes what it writes.
+    # For parts that pages have hundreds of (infrastructure/web/templatetags/fast.py). Escapes its output.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
         "DIRS": [BASE_DIR / "templates" / "jinja2", templating.TEMPLATES],
@@ -169,17 +169,17 @@ DATABASES = {
     "default": {
         **DATABASE,
         "ENGINE": "infrastructure.postgresql",
-        # Every thread keeps its connection. One that died with the server is noticed before it is used.
+        # Every thread keeps its connection. The health check detects one that died with the server before it is used.
         "CONN_MAX_AGE": None,
         "CONN_HEALTH_CHECKS": True,
         "OPTIONS": {
             "connect_timeout": 3,
-            # A host that vanished closes nothing: unanswered bytes and silent connections end within some 30 s.
+            # A lost host closes no connection. Connections with unacknowledged data or without answer end within ~30 s.
             "tcp_user_timeout": 10_000,
             "keepalives_idle": 10,
             "keepalives_interval": 5,
             "keepalives_count": 3,
-            # Django turns prepared statements off unless told; `infrastructure.postgresql` says which are prepared.
+            # By default, Django disables prepared statements; `infrastructure.postgresql.statements` uses them.
             "prepare_threshold": 5,
             **DATABASE.get("OPTIONS", {}),
         },
@@ -196,7 +196,7 @@ REDIS_URL = read(
 REDIS_TIMEOUTS = {
     "socket_timeout": 0.5,
     "socket_connect_timeout": 0.5,
-    "retry": Retry(NoBackoff(), 0),  # better to fail open fast than to wait
+    "retry": Retry(NoBackoff(), 0),  # fail open fast instead of waiting
 }
 CACHES = {
     "default": {
@@ -207,8 +207,8 @@ CACHES = {
 }
 
 AUTH_USER_MODEL = "accounts.User"
-# Half of PBKDF2's time for a log-in (and for each wrong one), 16 MiB for each guess at a stolen hash. Older hashes are
-# made anew with the next log-in.
+# scrypt takes half of PBKDF2's time per login attempt, and 16 MiB per guess at a stolen hash. Older hashes are replaced
+# at the next login.
 PASSWORD_HASHERS = [
     "django.contrib.auth.hashers.ScryptPasswordHasher",
     "django.contrib.auth.hashers.PBKDF2PasswordHasher",
@@ -222,7 +222,7 @@ AUTH_PASSWORD_VALIDATORS = [
         "NumericPasswordValidator",
     )
 ]
-# Closed, people come by invitation, and operators alone make organizations.
+# If closed, people need an invitation, and only operators create organizations.
 SIGN_UP_OPEN = read("SIGN_UP", environment.one_of("open", "closed"), "open", "Set it to open or closed.") == "open"
 PASSWORD_RESET_TIMEOUT = 3600
 LOGIN_URL = "account_login"
@@ -239,7 +239,7 @@ STATIC_URL = "/static/"
 STATIC_ROOT = DATA_DIR / "static"
 STATICFILES_DIRS = [BASE_DIR / "static", templating.STATIC]
 WHITENOISE_KEEP_ONLY_HASHED_FILES = True
-# Fonts and images are compressed already, and nobody loads source maps of the API's documentation.
+# Fonts and images are compressed already, and nobody loads the source maps.
 WHITENOISE_SKIP_COMPRESS_EXTENSIONS = [
     *("jpg", "jpeg", "png", "gif", "webp", "zip", "gz", "br"),
     *("woff", "woff2", "ttf", "eot", "svg", "map"),
@@ -289,9 +289,9 @@ SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
-# Pages ask for nothing of the device but its clipboard.
+# Our pages use no device feature but the clipboard.
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
-# No page of ours has inline script or style.
+# None of our pages has inline scripts or styles.
 SECURE_CSP = {
     "default-src": ["'none'"],
     "script-src": ["'self'"],
@@ -308,7 +308,7 @@ SECURE_CSP = {
 LOG_FORMAT = read("LOG_FORMAT", str, "text", "text or json")
 ACCESS_LOG = read("ACCESS_LOG", boolean, True, "Set it to 1 or 0.")
 LOGGING = logging_config(LOG_FORMAT)
-# With it /metrics answers; without one it is not there.
+# Without a token, /metrics is a 404.
 METRICS_TOKEN = read("METRICS_TOKEN", environment.secret_key, "", "A long random string for whoever may read /metrics.")
 
 OTEL_EXPORTER_OTLP_ENDPOINT = read(
@@ -324,7 +324,7 @@ SENTRY_DSN = read("SENTRY_DSN", environment.base_url, "", "https://key@host/proj
 if SENTRY_DSN:
     import sentry_sdk
 
-    # Bodies of requests and local variables hold secrets: passwords, keys, what scans show their targets.
+    # Request bodies and local variables contain secrets: passwords, API keys, credentials for scanned sites.
     sentry_sdk.init(
         dsn=SENTRY_DSN, send_default_pii=False, max_request_body_size="never", include_local_variables=False
     )

@@ -1,4 +1,4 @@
-"""Every address of the service."""
+"""URL configuration of the service."""
 
 from __future__ import annotations
 
@@ -69,7 +69,7 @@ from webhooks.api import (
 
 
 class AnyString:
-    """Whatever stands in the place of an ID, slashes and line ends too: the view says what it is not."""
+    """Path converter that accepts any string as an ID, even with slashes and line ends; the view refuses bad IDs."""
 
     regex = r"[\s\S]+"
 
@@ -82,10 +82,10 @@ class AnyString:
 
 register_converter(AnyString, "any")
 
-# Here and not by the admin's own AppConfig, which would load every page's code into commands and the scheduler, too.
+# Here, because the admin's own AppConfig would import the code of all pages into commands and the scheduler, too.
 admin.autodiscover()
 
-# Each names the organization that it is about, so that no page acts on the one that another tab has opened.
+# The organization is part of these URLs, so that a page never acts on the one opened in another tab.
 of_organization = [
     path("", scan_views.overview, name="overview"),
     path("recent", scan_views.recent, name="recent"),
@@ -256,7 +256,7 @@ urlpatterns = [
     path("admin/login/", admin_login),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),
-    # What people type.
+    # Addresses that people type without the final slash.
     *(path(name, RedirectView.as_view(url=f"/{name}/")) for name in ("docs", "login", "signup", "dashboard", "admin")),
 ]
 

@@ -1,4 +1,4 @@
-"""The web process: `gunicorn config.wsgi`."""
+"""WSGI application of the web process: `gunicorn config.wsgi`."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from config.loading import uncollected
 from infrastructure import environment
 from infrastructure.api.parsing import MAX_LONG_BODY_BYTES
 
-# No request waits longer for the database; tasks and commands may. `DATABASE_URL` may say otherwise.
+# Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
 NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header."}'
 
@@ -27,13 +27,13 @@ environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Django's application, for chunked bodies too, and without a body where HEAD asks for none.
+    """Call Django's application. Supports chunked request bodies, and drops the response body for HEAD.
 
-    Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up
-    to the most that the API takes and one byte more, so that the parser refuses what is larger.
+    Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up to one
+    byte more than the API accepts, so that the parser refuses larger ones.
     """
     if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
-        # RFC 9112, section 3.2. Django would take the address that was connected to.
+        # Required by RFC 9112, section 3.2. Django would take the address of the server's socket.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
     if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
@@ -42,7 +42,7 @@ def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> 
     response = django_application(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return response
-    # The server would leave the body out as well, with a warning for each.
+    # gunicorn would drop the body as well, but log a warning each time.
     if (close := getattr(response, "close", None)) is not None:
         close()
     return ()

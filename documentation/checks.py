@@ -1,4 +1,4 @@
-"""The checks as their pages show them, from docs/checks.json: reading the catalogue itself would load the engine."""
+"""Checks for their documentation pages, read from docs/checks.json. Importing the catalogue would load the engine."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from scanner.report.references import ReferenceLink, reference
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")
-# Rows about many checks, and how the IDs of these begin.
+# Rows of the table that are about many checks, with the common prefix of their IDs.
 ABOUT_MANY = {"all exposure checks": "exposed-", "all hreflang checks": "hreflang-"}
 ABOUT_ALL = "all"
 
 
 @dataclass(frozen=True, slots=True)
 class Cap:
-    """A ceiling of the score that a failure sets."""
+    """Cap of the score that a failure of the check sets."""
 
     limit: int
     reason: str
@@ -36,7 +36,7 @@ class Cap:
 
 @dataclass(frozen=True, slots=True)
 class Deviation:
-    """Where a check decides otherwise than other tools, and why."""
+    """A deviation of a check from other tools, and its reason."""
 
     says: SafeString
     because: SafeString
@@ -44,7 +44,7 @@ class Deviation:
 
 @dataclass(frozen=True, slots=True)
 class CheckEntry:
-    """A check in docs/checks.json (`manage.py checks --format json`)."""
+    """Entry of a check in docs/checks.json (`manage.py checks --format json`)."""
 
     id: str
     name: str
@@ -99,7 +99,7 @@ class CheckEntry:
 
 @functools.cache
 def entries() -> dict[str, CheckEntry]:
-    """All checks by ID, in the order of reports."""
+    """Return all checks by ID, in the order of reports."""
     written = json.loads((settings.BASE_DIR / "docs" / "checks.json").read_text(encoding="utf-8"))["checks"]
     made = (
         CheckEntry(
@@ -117,19 +117,19 @@ def entries() -> dict[str, CheckEntry]:
 
 
 def check_name(check_id: str) -> str:
-    """The name of a check; the ID itself of one that is no more."""
+    """Return the name of a check, or the ID itself for a removed check."""
     found = entries().get(check_id)
     return found.name if found else check_id
 
 
 def check_pages() -> str:
-    """The address that all pages of checks are below, for what is read elsewhere: exports and e-mails."""
+    """Return the absolute base URL of the checks' pages, for exports and e-mails."""
     return f"{settings.BASE_URL}{reverse('docs-checks')}"
 
 
 @functools.cache
 def _deviations() -> tuple[tuple[str, str, str, str], ...]:
-    """Section, what it is about, what we do and why: the rows of the tables of checks-deviations.md."""
+    """Return the rows of the tables in checks-deviations.md: section, checks, our decision and its reason."""
     return tuple(_rows())
 
 
@@ -142,7 +142,10 @@ def _rows() -> Iterator[tuple[str, str, str, str]]:
 
 
 def search(scan_type: ScanType | None, words: str) -> list[tuple[str, str, list[CheckEntry]]]:
-    """The checks of a type (None: of all) that have all these words in ID, name or title: by type and category."""
+    """Return the checks of a type (None: of all) with all these words in ID, name, title or category.
+
+    They are grouped by type and category.
+    """
     wanted = words.lower().split()
     groups: dict[tuple[str, str], list[CheckEntry]] = {}
     for each in entries().values():

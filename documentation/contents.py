@@ -1,4 +1,4 @@
-"""Which pages the documentation has, and where what the documents say of each other is to be found in it."""
+"""Table of contents: the documentation's pages, and the resolver of links between the documents."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 
 from documentation.documents import Chunk, Heading, Resolve, chunks, render
 
-# What the first page takes of api.md: what holds for all of the API.
+# Sections of api.md for the first page: those about the whole API.
 OF_OVERVIEW = ("What holds everywhere", "Limits", "Keys", "Health", "Versions")
 OF_ERRORS = ("Errors", "Why a scan failed")
 WEB = ("http://", "https://")
@@ -21,7 +21,7 @@ WEB = ("http://", "https://")
 class Guide:
     """A page made of a document of docs/.
 
-    Either of the chunks with the titles in `only` and what stands below them, or of all but those in `without`.
+    It has either the chunks with the titles in `only`, with their subsections, or all chunks but those in `without`.
     """
 
     slug: str
@@ -36,13 +36,13 @@ class Guide:
         every = chunks(self.document)
         if not self.only:
             return tuple(each for each in every if not {each.title, each.section} & {*self.without})
-        # In the order in which they are named.
+        # In the order of `only`.
         return tuple(each for title in self.only for each in every if title in (each.title, each.section))
 
 
 @dataclass(frozen=True, slots=True)
 class Link:
-    """An entry of the navigation at the side."""
+    """Entry of the side navigation."""
 
     text: str
     url: str
@@ -143,7 +143,7 @@ def address_of(guide: Guide) -> str:
 
 
 def resolver(document: str) -> Resolve:
-    """Makes addresses of these pages of what a document links to; None for what is not among them."""
+    """Return a function that maps a document's link targets to addresses of pages; None for targets without a page."""
 
     def resolve(target: str) -> str | None:
         if target.startswith((*WEB, "/")):
@@ -165,12 +165,12 @@ def resolver(document: str) -> Resolve:
 
 @functools.cache
 def rendered(guide: Guide) -> tuple[SafeString, tuple[Heading, ...]]:
-    """The HTML of a guide and its headings; kept, as it stays the same for as long as the process lives."""
+    """Return the HTML of a guide and its headings. Cached, because it does not change while the process lives."""
     return render(guide.chunks, resolver(guide.document))
 
 
 def navigation(groups: Sequence[Link], types: Sequence[Link]) -> list[tuple[str, list[Link]]]:
-    """The navigation: headings with their entries."""
+    """Return the navigation: headings with their entries."""
     guides = [Link(each.title, address_of(each)) for each in GUIDES]
     return [
         ("Start", [Link("Overview", reverse("docs")), *guides[:2]]),

@@ -1,4 +1,4 @@
-"""From the Markdown of docs/ to HTML. Raw HTML in it is escaped, and only addresses made here become links."""
+"""Rendering of docs/*.md to HTML. Raw HTML is escaped, and only addresses from the resolver become links."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from markdown_it.token import Token
 HEADING = re.compile(r"^(#{1,3}) (.+)$")
 FENCE = re.compile(r"^(```+)")
 COMMENT = re.compile(r"^<!--.*?-->\n", re.MULTILINE | re.DOTALL)
-# Of a heading what GitHub makes its anchor of, so that links between the documents lead to the same places here.
+# Characters that GitHub leaves out of a heading's anchor. With the same anchors, links between the documents work here.
 NOT_IN_ANCHORS = re.compile(r"[^\w\- ]")
-# Where the documents have it, the reader's own installation is meant.
+# The documents' placeholder for the reader's own installation.
 EXAMPLE_ORIGIN = "http://localhost:8000"
-# A first or second cell that is the code of an error, and nothing else.
+# A table cell with nothing but an error code.
 CODE = re.compile(r"[A-Z][A-Z_]{3,40}")
 
 Resolve = Callable[[str], str | None]
@@ -28,7 +28,7 @@ Resolve = Callable[[str], str | None]
 
 @dataclass(frozen=True, slots=True)
 class Chunk:
-    """A heading of a document with the text below it, up to the next heading. `section` is that of the second level."""
+    """A heading of a document with the text up to the next heading. `section` is the second-level heading above it."""
 
     level: int
     title: str
@@ -42,7 +42,7 @@ class Chunk:
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading of a rendered text, for its list of contents."""
+    """A heading of a rendered document, for its table of contents."""
 
     level: int
     title: str
@@ -50,13 +50,13 @@ class Heading:
 
 
 def anchor_of(title: str) -> str:
-    """The fragment of a heading's address, as GitHub writes it."""
+    """Return the anchor of a heading, as GitHub makes it."""
     return NOT_IN_ANCHORS.sub("", title.lower()).replace(" ", "-")
 
 
 @functools.cache
 def chunks(document: str) -> tuple[Chunk, ...]:
-    """A document of docs/, such as "api.md", in order; the first chunk is what stands below its title."""
+    """Return the chunks of a document of docs/, such as "api.md". The first one is the text below its title."""
     text = COMMENT.sub("", (settings.BASE_DIR / "docs" / document).read_text(encoding="utf-8"))
     return tuple(_chunks(text))
 
@@ -80,10 +80,10 @@ def _chunks(text: str) -> Iterator[Chunk]:
 
 
 def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[Heading, ...]]:
-    """The HTML of these chunks, and their headings.
+    """Return the HTML of these chunks, and their headings.
 
-    `resolve` makes the address of a link's target, or None: then only the link's text stays. The title of a document is
-    left out, as its page has one.
+    `resolve` maps a link's target to an address, or to None: then only the link's text stays. The document's title is
+    left out, because the page has its own.
     """
     text = "\n".join(f"{'#' * each.level} {each.title}\n{each.text}" if each.level > 1 else each.text for each in parts)
     tokens = _markdown().parse(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL))
@@ -93,14 +93,14 @@ def render(parts: Sequence[Chunk], resolve: Resolve) -> tuple[SafeString, tuple[
 
 
 def inline(text: str, resolve: Resolve) -> SafeString:
-    """A line of Markdown: code, emphasis, links."""
+    """Render a line of Markdown with code, emphasis and links."""
     tokens = _markdown().parseInline(text)
     list(_prepared(tokens, resolve))
     return SafeString(_markdown().renderer.render(tokens, _markdown().options, {}))
 
 
 def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
-    """Change the tokens in place: anchors, links, table heads. Yields the headings."""
+    """Add anchors, links and table heads to the tokens in place. Yields the headings."""
     taken: set[str] = set()
     blocks = 0
     for index, token in enumerate(tokens):
@@ -118,7 +118,7 @@ def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
             if following.content:
                 token.attrSet("scope", "col")
             else:
-                # A heading without text is none.
+                # A table head without text must not be a heading.
                 token.tag = tokens[index + 2].tag = "td"
         elif token.type == "td_open":
             code = following.content.strip("`")
@@ -159,7 +159,7 @@ def _fence(renderer: object, tokens: Sequence[Token], index: int, *_: object) ->
 
 
 def code_block(text: str, id: str) -> SafeString:
-    """Code with a button that copies it; the button is static/js/site.js's."""
+    """Return a code block with a copy button, which works through static/js/site.js."""
     return SafeString(
         f'<div class="code"><button class="copy" type="button" data-copy="{escape(id)}">Copy</button>'
         f'<pre class="terminal" tabindex="0"><code id="{escape(id)}">{escape(text.rstrip())}</code></pre></div>\n'

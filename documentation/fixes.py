@@ -1,7 +1,7 @@
-"""How a check's fault is put right in a web server or framework: `fixes/<category>.toml` beside the checks of a type.
+"""Fixes for web servers and frameworks, from `fixes/<category>.toml` beside the checks of a type.
 
-A file is a list of `[[fix]]`. `checks` names those it puts right, which may be of any category of the type, `note` says
-what to know first, and every other key is one of `SERVERS` with what to write there.
+A file is a list of `[[fix]]`. `checks` lists the checks that it fixes, in any category of the type. `note` is a remark
+for the reader, and every other key is one of `SERVERS` with the code to write there.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SERVERS = {
 
 @dataclass(frozen=True, slots=True)
 class Snippet:
-    """What to write in one server's configuration, or one framework's code."""
+    """Snippet for a server's configuration or a framework's code."""
 
     server: str
     code: str
@@ -38,7 +38,7 @@ class Snippet:
 
 @dataclass(frozen=True, slots=True)
 class ServerFix:
-    """Snippets that all do the same."""
+    """A fix: equivalent snippets for several servers or frameworks."""
 
     note: str
     snippets: tuple[Snippet, ...]
@@ -46,7 +46,7 @@ class ServerFix:
 
 @functools.cache
 def fixes() -> dict[str, tuple[ServerFix, ...]]:
-    """All fixes by the ID of the check."""
+    """Return all fixes by the ID of the check."""
     found: dict[str, tuple[ServerFix, ...]] = {}
     for path in _files():
         for written in tomllib.loads(path.read_text(encoding="utf-8"))["fix"]:

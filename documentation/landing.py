@@ -1,4 +1,4 @@
-"""The pages for everybody: landing page, what search engines ask for, the page for a crash."""
+"""Public pages: landing page, robots.txt, sitemap and the like, and the page for status 500."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ ABOUT_DESCRIPTION = (
     "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
     "opt out."
 )
-# What strangers, and search engines, need not look for. Reports say for themselves that they are not to be indexed.
+# Paths that are of no use to search engines. Reports themselves say that they must not be indexed.
 ROBOTS = """User-agent: *
 Disallow: /admin/
 Disallow: /api/
@@ -66,7 +66,7 @@ def check_counts() -> dict[str, int]:
 
 @require_safe
 def about_our_scans(request: HttpRequest) -> HttpResponse:
-    """For owners of sites, who find its address in their logs."""
+    """Page about our scans for site owners, who find its address in their logs."""
     agent = settings_policy().user_agent
     contact = settings.SCAN_CONTACT or settings.SECURITY_CONTACT
     gap_s = settings.SCAN_GAP_PER_DOMAIN_S
@@ -89,13 +89,13 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def robots(request: HttpRequest) -> HttpResponse:
-    """What search engines may look at (RFC 9309)."""
+    """Return robots.txt (RFC 9309)."""
     return HttpResponse(ROBOTS.format(base_url=settings.BASE_URL), content_type="text/plain; charset=utf-8")
 
 
 @require_safe
 def security_txt(request: HttpRequest) -> HttpResponse:
-    """Whom to tell of a hole (RFC 9116), where the operator has said it."""
+    """Return security.txt (RFC 9116) if the operator has set SECURITY_CONTACT, else 404."""
     if not settings.SECURITY_CONTACT:
         raise Http404
     lines = [
@@ -108,13 +108,13 @@ def security_txt(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def favicon(request: HttpRequest) -> HttpResponse:
-    """Where programs look that read no page, some of which read no SVG."""
+    """Redirect /favicon.ico, for programs that read no HTML, some of which cannot show SVG."""
     return redirect(static("img/favicon.ico"))
 
 
 @require_safe
 def manifest(request: HttpRequest) -> HttpResponse:
-    """What a browser shows of the service on a home screen (W3C, Web Application Manifest)."""
+    """Return the web application manifest (W3C), which browsers use for home screens."""
     icons = [
         {
             "src": static(f"img/icon-{size}.png"),
@@ -148,14 +148,14 @@ def _licence() -> bytes:
 
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
-    """The pages for everybody (sitemaps.org)."""
+    """Return the sitemap of the public pages (sitemaps.org)."""
     urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), reverse("about-our-scans"), *addresses())]
     return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
 
 
 @require_safe
 def openapi(request: HttpRequest) -> HttpResponse:
-    """The committed description of the API, as it is; making it anew would cost a second of CPU each time."""
+    """Return the committed openapi.yaml. Generating it would cost a second of CPU each time."""
     return HttpResponse(_openapi(), content_type="application/yaml; charset=utf-8")
 
 
@@ -165,13 +165,13 @@ def _openapi() -> bytes:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's own 500. The page uses nothing that may be broken: no user, no session, no database."""
+    """Handler of Django's 500s. The page uses nothing that may be broken: no user, no session, no database."""
     if errors.is_api(request):
         return errors.server_error(request)
     context = {"status": 500, "message": "Something went wrong on our side.", "request_id": current_id.get()}
     try:
         page = render_to_string("error.html", context)
     except ValueError:
-        # The manifest of static files lacks one of ours, which may be why we are here.
+        # The manifest of static files lacks a file of the page, which may be the cause of the 500.
         return errors.server_error(request)
     return HttpResponse(page, status=500)

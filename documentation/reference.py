@@ -1,4 +1,4 @@
-"""The operations of openapi.yaml as the pages show them."""
+"""API reference: the operations of openapi.yaml for the documentation pages."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from documentation.documents import EXAMPLE_ORIGIN, anchor_of
 
 Schema = Mapping[str, Any]
 
-# In the order in which somebody meets them.
+# The tags of operations, in the order of the pages.
 GROUPS = ("Scans", "Reports", "Audits", "Monitors", "Mutes", "Badges", "Webhooks", "Usage")
 INTRODUCTIONS = {
     "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
@@ -32,15 +32,15 @@ INTRODUCTIONS = {
 }
 # Deeper fields are in openapi.yaml; nobody reads them in a table.
 MAX_DEPTH = 5
-# How a field says what it may be, and of what.
+# Schema keywords for the limits of a field, with the noun of their unit.
 LIMITS = (("minimum", "maximum", ""), ("minLength", "maxLength", " characters"), ("minItems", "maxItems", " items"))
-# Longer examples would be most of their page.
+# Longer examples are cut, because they would fill most of the page.
 MAX_EXAMPLE_LINES = 120
 
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A parameter, or a field of a body; nested ones are written with dots and brackets: `scans[].id`."""
+    """A parameter, or a field of a body. Names of nested fields have dots and brackets: `scans[].id`."""
 
     name: str
     type: str
@@ -53,7 +53,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """What may come back with one status: its text (Markdown), its own headers and an example, if there is one."""
+    """A response: its status, its text (Markdown), its own headers and an example, if there is one."""
 
     status: str
     text: str
@@ -69,7 +69,7 @@ class Answer:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One method of one path. `errors` are those that are not common to most."""
+    """An operation: one method of one path. `errors` are those that most other operations do not share."""
 
     anchor: str
     title: str
@@ -85,7 +85,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """The operations of one tag."""
+    """Group of the operations with one tag."""
 
     slug: str
     title: str
@@ -95,7 +95,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """All groups by their slug, and the errors that most operations share."""
+    """The whole API: all groups by slug, and the errors that most operations share."""
 
     groups: Mapping[str, Group]
     common_errors: tuple[Answer, ...]
@@ -103,7 +103,7 @@ class Api:
 
 @functools.cache
 def api() -> Api:
-    """Reads openapi.yaml, which takes half a second of CPU, once for each process."""
+    """Return the API from openapi.yaml. Parsing takes half a second of CPU, so the result is cached."""
     text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
     description = yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader())  # noqa: S506  # safe
     reader = _Reader(description)
@@ -118,12 +118,12 @@ def api() -> Api:
 
 
 def _loader() -> Any:
-    """libyaml where there is one: it is eight times as fast."""
+    """Return libyaml's loader if it is available, because it is eight times as fast."""
     return getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _order(operation: Operation) -> tuple[int, bool]:
-    """Collections before their items, and creating before everything else."""
+    """Sort key: collections before items, and POST before other methods of a path."""
     return operation.path.count("/"), operation.method != "POST"
 
 
@@ -200,7 +200,7 @@ class _Reader:
             name=name,
             type=self._type(schema),
             is_required=is_required,
-            # What drf-spectacular adds repeats the values.
+            # Cut off the list of values that drf-spectacular appends.
             description=schema.get("description", "").partition("\n\n* `")[0].partition("* `")[0].strip(),
             values=tuple(str(each) for each in (schema.get("enum") or items.get("enum") or ()) if each is not None),
             limits=", ".join(_limits(schema)),
@@ -219,7 +219,7 @@ class _Reader:
         return f"{kind} or null" if schema.get("nullable") else kind
 
     def _resolved(self, schema: Schema) -> Schema:
-        """The schema with what it refers to in its place; what stands beside a reference counts more."""
+        """Resolve `$ref` and `allOf`. Keywords beside a reference override those of its schema."""
         if "$ref" in schema:
             return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
         if "allOf" in schema:
@@ -229,7 +229,7 @@ class _Reader:
 
 
 def _limits(schema: Schema) -> Iterator[str]:
-    """Such as "1 to 255 characters"."""
+    """Yield the limits of a field in words, such as "1 to 255 characters"."""
     for least, most, noun in LIMITS:
         low, high = schema.get(least), schema.get(most)
         if low is not None and high is not None:
@@ -251,7 +251,7 @@ def _example(value: object) -> str:
 
 
 def _curl(method: str, path: str, operation: Schema, sent: object) -> str:
-    """The request as somebody would type it; variables stand for IDs."""
+    """Return the request as a curl command, with shell variables for IDs."""
     address = path
     for each in operation.get("parameters", ()):
         if each["in"] == "path":

@@ -1,4 +1,4 @@
-"""Where the sources are that have no number of their own to make an address of: by how their names begin."""
+"""URLs of references that have no number from which a URL could be made, by the beginning of their names."""
 
 from __future__ import annotations
 
@@ -63,5 +63,5 @@ SOURCES = {
 
 
 def source(text: str) -> str | None:
-    """The address of a source by its name; a section or a remark may follow it."""
+    """Return the URL of a reference by its name, which may be followed by a section or a remark."""
     return next((url for name, url in SOURCES.items() if text.startswith(name)), None)

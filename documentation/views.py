@@ -1,4 +1,4 @@
-"""The pages of the documentation. They ask no database, and are the same for everybody."""
+"""Views of the documentation. They use no database, and are the same for everybody."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class Page:
 
 @require_safe
 def overview(request: HttpRequest) -> HttpResponse:
-    """How to start, and what holds for all of the API."""
+    """First page: how to start, and the rules of the whole API."""
     html, headings = rendered(OVERVIEW)
     start = render_to_string("docs/start.html", {"base_url": settings.BASE_URL, "block": code_block}, using="jinja2")
     headings = (Heading(2, "Start in three steps", "start"), *headings)
@@ -55,7 +55,7 @@ def overview(request: HttpRequest) -> HttpResponse:
 
 @require_safe
 def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
-    """A document of docs/."""
+    """Page of a document of docs/."""
     found = guide_of(guide)
     if found is None:
         raise Http404
@@ -65,7 +65,7 @@ def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
 
 @require_safe
 def group_page(request: HttpRequest, group: str) -> HttpResponse:
-    """The operations of one group of the API."""
+    """Page of the operations of one group of the API."""
     if group not in map(anchor_of, GROUPS):
         raise Http404
     return _shown(request, _group(group))
@@ -73,7 +73,7 @@ def group_page(request: HttpRequest, group: str) -> HttpResponse:
 
 @functools.cache
 def _group(slug: str) -> Page:
-    """Kept, as it has thousands of cells and stays the same for as long as the process lives."""
+    """Return the page of a group. Cached, because it has thousands of cells and does not change in a process."""
     found = api().groups[slug]
     context = {
         "group": found,
@@ -95,7 +95,7 @@ def _group(slug: str) -> Page:
 
 @require_safe
 def check_list(request: HttpRequest) -> HttpResponse:
-    """All checks, or those of `type` and those that have the words of `q` in their names."""
+    """List of checks, optionally filtered by `type` and by the words of `q`."""
     raw = request.GET.get("type", "")
     chosen = ScanType(raw) if raw in list(ScanType) else None
     words = request.GET.get("q", "")[:MAX_SEARCH]
@@ -120,7 +120,7 @@ def _list_address(scan_type: str, words: str) -> str:
 
 @require_safe
 def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
-    """One check: what it finds, why it matters, how it is judged and how to fix it."""
+    """Page of a check: what it finds, why it matters, how it is judged and how to fix it."""
     found = entries().get(check_id)
     if found is None:
         raise Http404
@@ -133,14 +133,14 @@ def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
 
 
 def _text(markdown: str) -> SafeString:
-    """A sentence of openapi.yaml, in which codes of errors lead to what is said of them."""
+    """Render a text of openapi.yaml, with links from error codes to their descriptions."""
     errors = reverse("docs-guide", args=["errors"])
     html = inline(markdown, resolver("api.md"))
     return SafeString(ERROR_CODE.sub(rf'<a href="{errors}#\1"><code>\1</code></a>', html))
 
 
 def _shown(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
-    """The page in its frame. `path` is its own address without what is only looked for, `section` its navigation's."""
+    """Render a page with navigation. `path` is its canonical address, `section` that of its entry in the navigation."""
     path = request.path if path is None else path
     groups = [Link(each, reverse("docs-group", args=[anchor_of(each)])) for each in GROUPS]
     types = [Link(each.label, _list_address(each, "")) for each in ScanType]
@@ -156,7 +156,7 @@ def _shown(request: HttpRequest, page: Page, path: str | None = None, section: s
 
 
 def addresses() -> list[str]:
-    """The path of each page, for the sitemap."""
+    """Return the path of each page, for the sitemap."""
     return [
         reverse("docs"),
         *(reverse("docs-guide", args=[each.slug]) for each in GUIDES),

@@ -1,1 +1,1 @@
-"""The ground of the service: API and page foundations, PostgreSQL, queue, telemetry, environment."""
+"""Infrastructure that all apps share: bases of API and pages, PostgreSQL, task queue, telemetry, environment."""

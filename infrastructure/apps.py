@@ -1,4 +1,4 @@
-"""The app of the ground: its table is the maintenance switch."""
+"""Django app `infrastructure`. Its only table is the maintenance switch."""
 
 from __future__ import annotations
 
@@ -8,17 +8,18 @@ from django.apps import AppConfig
 from django.db import connections
 from django.db.models.signals import post_migrate, pre_migrate
 
-# A migration that waits for a table lets nobody else at it. Better that it fails, and is run again.
+# While a migration waits for a table's lock, all later queries on the table wait behind it. So the migration should
+# fail soon, and be run again.
 LOCK_TIMEOUT_S = 5
 
 
 class InfrastructureConfig(AppConfig):
-    """Limits how long migrations wait for locks."""
+    """App configuration; sets PostgreSQL's `lock_timeout` for migrations."""
 
     name = "infrastructure"
 
     def ready(self) -> None:
-        """Have migrations wait for locks a short time only."""
+        """Set `lock_timeout` before migrations, and reset it after them."""
         pre_migrate.connect(_limit_waits, sender=self)
         post_migrate.connect(_lift_limit, sender=self)
 

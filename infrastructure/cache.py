@@ -1,4 +1,4 @@
-"""How the cache keeps values in Redis: as JSON. And what this process knows of Redis."""
+"""JSON serializer of Django's Redis cache, and the `Outage` that logs when Redis does not answer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ outage = Outage("Redis")
 
 
 class JsonSerializer:
-    """Django's own is pickle, with which whoever can write to Redis runs code in web."""
+    """Serializes cache values as JSON. With Django's default, pickle, who can write to Redis can run code in web."""
 
     def dumps(self, value: object) -> int | str:
-        """Numbers as they are, so that Redis can count with them."""
+        """Return the value as JSON; integers stay integers, so that Redis can increment them."""
         return value if type(value) is int else json.dumps(value)
 
     def loads(self, data: bytes) -> object:
-        """None for what is no JSON: it was never there."""
+        """Parse the value. Returns None if it is not JSON, as for a key that is not in the cache."""
         try:
             return json.loads(data)
         except ValueError:

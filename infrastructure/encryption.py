@@ -1,4 +1,4 @@
-"""Secrets at rest: a ring of keys, of which the first encrypts and all decrypt."""
+"""Encryption of secrets in the database (Fernet) with a key ring: the first key encrypts, every key decrypts."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ def encrypt(secret: str) -> bytes:
 
 
 def decrypt(stored: bytes) -> str:
-    """The stored secret in the clear. Raises `cryptography.fernet.InvalidToken` when no key fits."""
+    """Decrypt a stored secret. Raises `cryptography.fernet.InvalidToken` when no key of the ring fits."""
     return _ring().decrypt(bytes(stored)).decode()
 
 
 def reencrypt(stored: bytes) -> bytes:
-    """The same secret under the first key; as it was when it is already. Raises InvalidToken when no key fits."""
+    """Encrypt the secret with the first key; unchanged if it already is. Raises InvalidToken when no key fits."""
     token = bytes(stored)
     try:
         _fernet(_keys()[0]).decrypt(token)
@@ -31,14 +31,14 @@ def reencrypt(stored: bytes) -> bytes:
 
 
 def fingerprints() -> list[str]:
-    """By what one can tell the keys of the ring apart, in its order, without learning any."""
+    """Return a fingerprint of each key of the ring, in its order. It identifies a key without revealing it."""
     return [
         HKDF(SHA256(), length=8, salt=None, info=b"fingerprint of a key").derive(key.encode()).hex() for key in _keys()
     ]
 
 
 def _keys() -> tuple[str, ...]:
-    """ENCRYPTION_KEYS, then those of Django: what was encrypted before there was a ring stays readable."""
+    """Return ENCRYPTION_KEYS, then Django's secret keys, which encrypted the secrets before the ring existed."""
     return (*settings.ENCRYPTION_KEYS, settings.SECRET_KEY, *settings.SECRET_KEY_FALLBACKS)
 
 

@@ -1,4 +1,4 @@
-"""Parsers of the variables that only the service reads; each raises ValueError for a value that can't be used."""
+"""Parsers of environment variables that only the service reads. Each raises ValueError for an invalid value."""
 
 from __future__ import annotations
 
@@ -15,20 +15,20 @@ from scanner.environment import IPNetwork, Problem, is_set, networks, positive, 
 MIN_SECRET_KEY_LENGTH = 32
 LONGEST_GAP_S = 300
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
-# How many there are, or where.
+# The number of proxies in front of the service, or the networks they are in.
 Proxies = int | tuple[IPNetwork, ...]
 NO_PROXIES: Proxies = ()
 
 
 def secret_key(raw: str) -> str:
-    """What signs, encrypts or opens: a short one would be guessed."""
+    """Parse a secret key; a short one could be guessed."""
     if len(raw) < MIN_SECRET_KEY_LENGTH:
         raise ValueError(f"it has fewer than {MIN_SECRET_KEY_LENGTH} characters.")
     return raw
 
 
 def secret_keys(raw: str) -> list[str]:
-    """Random strings separated by commas or blanks; a short one would be guessed."""
+    """Parse secret keys separated by commas or blanks; a short one could be guessed."""
     keys = words(raw)
     if any(len(key) < MIN_SECRET_KEY_LENGTH for key in keys):
         raise ValueError(f"a key has fewer than {MIN_SECRET_KEY_LENGTH} characters")
@@ -36,7 +36,7 @@ def secret_keys(raw: str) -> list[str]:
 
 
 def mailbox(raw: str) -> str:
-    """A sender: an e-mail address, with or without a name before it."""
+    """Parse a sender: an e-mail address, with or without a display name."""
     name, _, host = parseaddr(raw)[1].rpartition("@")
     if not name or not host or "\n" in raw:
         raise ValueError(f"{raw!r} is no e-mail address")
@@ -44,7 +44,7 @@ def mailbox(raw: str) -> str:
 
 
 def contact(raw: str) -> str:
-    """Whom to tell of a hole: an e-mail address, or the https address of a page; as a URI (RFC 9116, section 2.5.3)."""
+    """Parse the security contact, an e-mail or https address, and return it as a URI (RFC 9116, section 2.5.3)."""
     if re.fullmatch(r"https://[^\s/]+(?:/\S*)?", raw):
         return raw
     address = raw.removeprefix("mailto:")
@@ -54,7 +54,7 @@ def contact(raw: str) -> str:
 
 
 def gap(raw: str) -> float:
-    """Seconds between two visits of a site."""
+    """Parse the seconds between two visits of a site."""
     seconds = float(raw)
     if not 0 <= seconds <= LONGEST_GAP_S:
         raise ValueError(f"{raw} is not between 0 and {LONGEST_GAP_S}")
@@ -62,7 +62,7 @@ def gap(raw: str) -> float:
 
 
 def seconds(raw: str) -> int:
-    """A whole number of them, or none."""
+    """Parse a whole number of seconds, 0 or more."""
     number = int(raw)
     if number < 0:
         raise ValueError(f"{number} is below zero")
@@ -70,7 +70,7 @@ def seconds(raw: str) -> int:
 
 
 def base_url(raw: str) -> str:
-    """An http(s) origin, without a trailing slash."""
+    """Parse an http(s) URL without query and fragment, and strip trailing slashes."""
     parts = urlsplit(raw)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{raw!r} is not an http or https address")
@@ -79,7 +79,7 @@ def base_url(raw: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
-    """With whom people may log in by OpenID Connect. `domains` are those whose addresses it speaks for; empty: all."""
+    """OpenID Connect provider. It is trusted for e-mail addresses of `domains` only; if empty, for all."""
 
     id: str
     name: str
@@ -89,12 +89,12 @@ class IdentityProvider:
     domains: tuple[str, ...] = ()
 
     def speaks_for(self, email: str) -> bool:
-        """Whether what it says of this address is believed."""
+        """Return True if the provider is trusted for this e-mail address."""
         return not self.domains or email.rpartition("@")[2].lower() in self.domains
 
 
 def identity_providers(raw: str) -> list[IdentityProvider]:
-    """A JSON list of objects with the fields of `IdentityProvider`; all but `domains` are needed."""
+    """Parse a JSON list of objects with the fields of `IdentityProvider`; all but `domains` are required."""
     rows = json.loads(raw)
     found = [_identity_provider(row) for row in (rows if isinstance(rows, list) else [None])]
     if len({provider.id for provider in found}) < len(found):
@@ -120,7 +120,7 @@ def _identity_provider(row: object) -> IdentityProvider:
 
 
 def one_of(*known: str) -> Callable[[str], str]:
-    """A parser for one of these words."""
+    """Return a parser that accepts only these words."""
 
     def parse(raw: str) -> str:
         if raw not in known:
@@ -131,12 +131,12 @@ def one_of(*known: str) -> Callable[[str], str]:
 
 
 def trusted_proxies(raw: str) -> Proxies:
-    """A number of proxies between clients and the service, or the CIDRs they are in."""
+    """Parse the number of proxies between clients and the service, or the CIDRs they are in."""
     return positive(raw) if raw.isdecimal() else networks(raw)
 
 
 def url_with_scheme(*schemes: str) -> Callable[[str], str]:
-    """A parser for URLs of these schemes."""
+    """Return a parser that accepts only URLs of these schemes."""
 
     def parse(raw: str) -> str:
         scheme = raw.partition("://")[0]
@@ -148,23 +148,23 @@ def url_with_scheme(*schemes: str) -> Callable[[str], str]:
 
 
 def collector(raw: str) -> str:
-    """The address of what takes spans."""
+    """Parse the URL of the OpenTelemetry collector; needs the extra `otel`."""
     if importlib.util.find_spec("opentelemetry") is None:
         raise ValueError("the packages of the extra `otel` are not installed")
     return url_with_scheme("http", "https")(raw)
 
 
 def database_url(raw: str) -> str:
-    """A PostgreSQL URL whose port, if any, is a number."""
+    """Parse a PostgreSQL URL; its port, if any, must be a number."""
     url_with_scheme("postgres", "postgresql")(raw)
-    _ = urlsplit(raw).port  # raises ValueError itself
+    _ = urlsplit(raw).port  # raises ValueError if it is no number
     return raw
 
 
 def refuse_problems() -> None:
-    """End the process with one line for each value that can't be used; for processes that run no system checks.
+    """Exit with one line for each invalid variable. For processes that don't run Django's system checks.
 
-    They need a key too: without one they would start, and fail with every request.
+    They need SECRET_KEY too: without it they would start, and fail at every request.
     """
     found = list(problems)
     if not any(problem.name == "SECRET_KEY" for problem in found) and not is_set("SECRET_KEY"):

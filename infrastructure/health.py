@@ -1,4 +1,4 @@
-"""Liveness and readiness."""
+"""Liveness and readiness probes, `/healthz` and `/readyz`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from infrastructure.postgresql.silence import log_failure
 
 
 def redis_answers() -> bool:
-    """Whether Redis takes what it is given: one that is full still answers questions."""
+    """Return True if Redis accepts a write. A read is not enough: Redis still answers reads when its memory is full."""
     try:
         cache.set("readiness", 1)
     except RedisError as error:
@@ -27,12 +27,12 @@ def redis_answers() -> bool:
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
-    """200 while the process lives; touches nothing else."""
+    """Return 200 while the process lives. Uses neither PostgreSQL nor Redis."""
     return JsonResponse({"status": "ok"})
 
 
 def readyz(request: HttpRequest) -> JsonResponse:
-    """200 when requests can be served, else 503 with what is not in order."""
+    """Return 200 when requests can be served, else 503 with the problems."""
     problems = {}
     try:
         executor = MigrationExecutor(connection)
@@ -56,7 +56,7 @@ PROBES = {"/healthz": healthz, "/readyz": readyz}
 
 
 class HealthMiddleware:
-    """Answers both before anything judges the Host header, which neither uses: load balancers ask by address."""
+    """Answers both probes before the Host header is validated, because load balancers send an IP address as Host."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

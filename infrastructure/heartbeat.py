@@ -1,4 +1,4 @@
-"""The scheduler's sign of life: when its most frequent task ran last. In Redis, as losing it costs nothing."""
+"""Heartbeat of the scheduler: the last run of its most frequent task. Kept in Redis, because its loss does no harm."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ KEY = "operations:scheduled"
 
 
 def beat() -> None:
-    """Note that a periodic task runs. Never fails: the task has more to do than this."""
+    """Record that a periodic task runs now. Doesn't raise when Redis fails, because the task has other work to do."""
     try:
         cache.set(KEY, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
@@ -22,7 +22,7 @@ def beat() -> None:
 
 
 def last_beat() -> datetime | None:
-    """When a periodic task ran; None when none has since Redis was emptied, or Redis does not answer."""
+    """Return the last run of a periodic task. None if none ran since Redis was emptied, or if Redis does not answer."""
     try:
         found: str | None = cache.get(KEY)
     except redis.RedisError as error:

@@ -1,7 +1,7 @@
-"""Leases on rows: a worker holds a row until it releases it, or until the lease runs out because the worker has died.
+"""Leases on rows: a worker holds a row until it releases it, or until the lease expires because the worker has died.
 
-PostgreSQL's clock tells the time, for all hosts. A lease that ends much later than leases last was written before that
-clock was put back, and counts as run out.
+All hosts use PostgreSQL's clock. A lease that ends later than now plus its duration (and SLACK) was written before that
+clock was set back, and counts as expired.
 """
 
 from __future__ import annotations
@@ -23,14 +23,14 @@ from infrastructure.postgresql.silence import log_failure
 
 T = TypeVar("T")
 
-# A statement that waited for a row writes its lease later than the moment at which it began.
+# A statement that waited for a row lock writes a lease computed from a later moment than the one at which it began.
 SLACK = timedelta(minutes=5)
-# Seconds between two attempts to write an end that the database has not taken.
+# Seconds between two attempts to write a result while the database does not answer.
 PAUSE_S = 1.0
 
 
 class Leased(models.Model):
-    """A row that one worker at a time holds."""
+    """Abstract model: a row that one worker at a time holds."""
 
     claim_token = models.UUIDField(null=True, blank=True)
     lease_expires_at = models.DateTimeField(null=True, blank=True)
@@ -43,41 +43,44 @@ class Leased(models.Model):
         self.claim_token = self.lease_expires_at = None
 
 
-# The columns of a row that nobody holds.
+# Column values that end a lease.
 RELEASED: dict[str, None] = {"claim_token": None, "lease_expires_at": None}
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """The time that a worker holds a row without renewing it before it is given up for dead."""
+    """The duration of a lease, and the conditions on rows that follow from it.
+
+    A worker that does not renew its lease within `duration` counts as dead.
+    """
 
     duration: timedelta
 
     @property
     def run_out(self) -> Q:
-        """Rows whose worker has died."""
+        """Condition: the lease has expired, so the worker has died."""
         return Q(lease_expires_at__lte=Now()) | Q(lease_expires_at__gt=Now() + self.duration + SLACK)
 
     @property
     def free(self) -> Q:
-        """Rows that may be taken: nobody holds them, or their worker has died."""
+        """Condition: a worker may take the row, because nobody holds it or its lease has expired."""
         return Q(lease_expires_at=None) | self.run_out
 
     @property
     def held(self) -> Q:
-        """Rows that a worker holds."""
+        """Condition: a worker holds the row."""
         return Q(lease_expires_at__gt=Now(), lease_expires_at__lte=Now() + self.duration + SLACK)
 
     def taken(self, token: uuid.UUID) -> dict[str, Any]:
-        """Return the columns of a row that the worker with this token takes now."""
+        """Return the column values with which the worker with this token takes a row now."""
         return {"claim_token": token, **self.renewed()}
 
     def renewed(self) -> dict[str, Any]:
-        """Return the column of a row whose lease begins anew."""
+        """Return the column value that renews a lease."""
         return {"lease_expires_at": Now() + self.duration}
 
     def sql(self, column: str = "lease_expires_at") -> str:
-        """Return `held` as a condition in SQL; null, which is not true, where the column is null."""
+        """Return `held` as an SQL condition. It is NULL, and so not true, where the column is NULL."""
         longest_s = (self.duration + SLACK).total_seconds()
         return (
             f"({column} > statement_timestamp() AND {column} <= statement_timestamp() + interval '{longest_s} seconds')"
@@ -85,15 +88,15 @@ class Lease:
 
     @property
     def end_sql(self) -> str:
-        """The end of a lease that is taken now, in SQL."""
+        """SQL expression for the end of a lease that is taken now."""
         return f"statement_timestamp() + interval '{self.duration.total_seconds()} seconds'"
 
 
 class Renewal:
-    """Renews a lease from a thread of its own while a block runs: four times in the lease, or sooner when hastened.
+    """Context manager that renews a lease from a thread: four times per lease duration, or sooner through `hasten()`.
 
-    `renew` writes to the database and returns False when the claim was lost to another attempt; then `lost` is called,
-    and nothing is renewed any more. A database that does not answer may cost the lease, but does not end the renewals.
+    `renew` writes to the database and returns False when another attempt has taken the row; the thread then calls
+    `lost` and stops. While the database does not answer, the thread goes on trying, although the lease may expire.
     """
 
     def __init__(self, lease: Lease, renew: Callable[[], bool], lost: Callable[[], None], pause_s: float = 0.0) -> None:
@@ -106,7 +109,7 @@ class Renewal:
         self._thread = threading.Thread(target=self._run, name="renewal", daemon=True)
 
     def hasten(self) -> None:
-        """Have the next renewal begin at once, but `pause_s` seconds after the last one."""
+        """Start the next renewal at once, but not within `pause_s` seconds after the last one."""
         self._hastened.set()
 
     def __enter__(self) -> Renewal:
@@ -142,9 +145,9 @@ class Renewal:
 
 
 def written(write: Callable[[], T]) -> T:
-    """Call `write` until the database takes the end of what was claimed, and return its value.
+    """Call `write` again and again until the database answers, and return its value.
 
-    Raises OperationalError or InterfaceError when the task's time is over before.
+    Raises the last OperationalError or InterfaceError when the task's time limit ends first.
     """
     failure: Exception | None = None
     try:

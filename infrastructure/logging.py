@@ -1,4 +1,4 @@
-"""Log lines: one format for people, one for machines, both with the IDs of the request and of the scan."""
+"""Logging: a text and a JSON format, both with the IDs of the request and of the scan, audit or delivery."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 logger = logging.getLogger(__name__)
 
 NO_ID = "-"
-# The ID of the request that this thread answers, or that asked for what it does.
+# The ID of the request that this thread answers, or that asked for the job it does.
 current_id: ContextVar[str] = ContextVar("current_id", default=NO_ID)
 # The ID of the scan, audit or delivery that this thread works on.
 current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
@@ -21,7 +21,7 @@ current_job: ContextVar[str] = ContextVar("current_job", default=NO_ID)
 
 @contextlib.contextmanager
 def working_on(job: str, request_id: str) -> Iterator[None]:
-    """Lines that are written meanwhile say what for, and by which request it was asked for, if by any."""
+    """Put the job's ID, and that of the request that asked for it, if any, on all log lines of the block."""
     tokens = current_job.set(job), current_id.set(request_id or NO_ID)
     try:
         yield
@@ -31,13 +31,13 @@ def working_on(job: str, request_id: str) -> Iterator[None]:
 
 
 def request_id() -> str:
-    """That of the request which is being answered, to be kept with what it asks for; empty outside of any."""
+    """Return the current request's ID, to be stored with the job that it asks for; empty outside of a request."""
     found = current_id.get()
     return "" if found == NO_ID else found
 
 
 class Outage:
-    """Something we need does not answer: a line when that begins and one when it ends, however often it is tried."""
+    """Outage of a dependency: logs one line when it begins and one when it ends, however many attempts fail."""
 
     def __init__(self, name: str) -> None:
         self._name = name
@@ -59,7 +59,7 @@ class Outage:
 
 
 class CurrentIds(logging.Filter):
-    """Puts the current IDs on every record."""
+    """Log filter that puts the current IDs on every record."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         request, job = current_id.get(), current_job.get()
@@ -69,7 +69,7 @@ class CurrentIds(logging.Filter):
 
 
 class JsonFormatter(logging.Formatter):
-    """One JSON object a line."""
+    """Log formatter that writes one JSON object per line."""
 
     def format(self, record: logging.LogRecord) -> str:
         line = {
@@ -86,7 +86,7 @@ class JsonFormatter(logging.Formatter):
 
 
 def logging_config(log_format: str) -> dict[str, Any]:
-    """The argument of `logging.config.dictConfig` for "text" or "json"."""
+    """Return the argument of `logging.config.dictConfig` for the format "text" or "json"."""
     ours = (
         "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "scanner",
         "scans", "sites", "webhooks",
@@ -111,15 +111,15 @@ def logging_config(log_format: str) -> dict[str, Any]:
         },
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
-            # Django's line for every 4xx says nothing that the caller was not told.
+            # Django's line for every 4xx says no more than the response.
             "django.request": {"level": "ERROR", "filters": ["known_states"]},
-            # Strangers ask for strangers' names all day long, and get a 400.
+            # Bots send foreign Host headers all day long, and get a 400.
             "django.security.DisallowedHost": {"level": "CRITICAL"},
             "celery.app.trace": {"filters": ["known_states"]},
             "celery.beat": {"filters": ["known_states"]},
             "celery.worker.request": {"filters": ["known_states"]},
             "celery.worker.consumer.consumer": {"filters": ["known_states"]},
-            # Says when the queue is back.
+            # Logs at INFO that the connection to the queue is back.
             "celery.worker.consumer.connection": {"level": "INFO", "filters": ["known_states"]},
         }
         | {name: {"level": "INFO"} for name in ours},

@@ -1,6 +1,6 @@
-"""Maintenance: the environment's `MAINTENANCE_MODE`, and a switch in the database that holds without a restart.
+"""Maintenance mode: the variable `MAINTENANCE_MODE`, or a switch in the database that works without a restart.
 
-Only read here, without models: the API's errors need it before the apps are loaded.
+This module only reads the switch, and with SQL, because the API's errors import it before the models are loaded.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from infrastructure.postgresql.statements import fetch
 
 logger = logging.getLogger(__name__)
 
-# How long a process believes what it has read: no request of the API pays for a query of its own.
+# How long a process caches the switch, so that requests of the API don't each run a query for it.
 REFRESH_S = 3.0
 MESSAGE = "The service is under maintenance. Try again later."
 
@@ -26,7 +26,7 @@ SWITCH_QUERY = "SELECT is_on, message FROM infrastructure_maintenanceswitch ORDE
 
 
 class _Switch:
-    """What this process knows of the switch. One thread asks, the others go on with what is known."""
+    """Cached state of the switch. One thread at a time refreshes it, the others use the cached state."""
 
     def __init__(self, ask: Callable[[], str | None], next_ask: float = 0.0) -> None:
         self._ask = ask
@@ -35,12 +35,12 @@ class _Switch:
         self._asking = threading.Lock()
 
     def message(self) -> str | None:
-        """What to tell clients; None while it is off."""
+        """Return the message for clients; None while the switch is off."""
         if time.monotonic() >= self._next_ask and self._asking.acquire(blocking=False):
             try:
                 self._message = self._ask()
             except Error as error:
-                # The switch stays as it was.
+                # The cached state stays.
                 if isinstance(error, OperationalError | InterfaceError):
                     log_failure(error)
                 else:
@@ -61,5 +61,5 @@ _switch = _Switch(_stored)
 
 
 def maintenance_message() -> str | None:
-    """What to tell clients while there is maintenance, else None; at most `REFRESH_S` old."""
+    """Return the message for clients during maintenance, else None. It is at most `REFRESH_S` old."""
     return MESSAGE if settings.MAINTENANCE_MODE else _switch.message()

@@ -1,4 +1,4 @@
-"""The maintenance switch, as operators have set it."""
+"""Model of the maintenance switch, which operators set."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.utils import timezone
 
 
 class MaintenanceSwitch(models.Model):
-    """Maintenance was switched on or off. The newest row holds, the others are the log."""
+    """One switch of maintenance, on or off. The newest row is in force, the others are the log."""
 
     is_on = models.BooleanField()
     message = models.CharField(max_length=200, blank=True, help_text="What clients are told meanwhile.")
@@ -22,10 +22,10 @@ class MaintenanceSwitch(models.Model):
 
 
 def last_switches(count: int) -> list[MaintenanceSwitch]:
-    """The last ones, newest first."""
+    """Return the last switches, newest first."""
     return list(MaintenanceSwitch.objects.all()[:count])
 
 
 def switch_maintenance(*, is_on: bool, message: str = "", actor_email: str = "") -> MaintenanceSwitch:
-    """Switch it for every process of the service; they follow within seconds (`infrastructure.maintenance`)."""
+    """Switch maintenance on or off. All processes follow within seconds (`infrastructure.maintenance`)."""
     return MaintenanceSwitch.objects.create(is_on=is_on, message=message if is_on else "", actor_email=actor_email)

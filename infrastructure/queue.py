@@ -1,7 +1,7 @@
-"""The task queue: enqueue a row by the name of its task, and look whether messages wait.
+"""The task queue: enqueue a row's ID by the name of a task, and check whether messages wait.
 
-Tasks are called by name, so that whoever enqueues need not import the task. Nothing lives only in the queue: a sweeper
-finds the rows whose message was lost.
+Tasks are called by name, so that the caller need not import them. Nothing exists only in the queue: a sweeper finds
+the rows whose message was lost.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ _redis = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
 
 
 def enqueue(task: str, row_id: str, queue: str | None = None) -> None:
-    """Hand a row to the workers, in the queue that the task's route names unless `queue` does.
+    """Send the task for this row to `queue`, by default to the queue of the task's route.
 
-    When the queue does not take it, the sweeper will find the row.
+    If the broker does not answer, that is logged, and the sweeper finds the row later.
     """
     try:
         current_app.send_task(task, (row_id,), queue=queue)

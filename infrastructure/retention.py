@@ -1,7 +1,7 @@
-"""Retention: what is deleted every night, one entry for each kind of row.
+"""Retention: deletion of expired rows every night, with one entry for each kind of row.
 
 Each app lists its entries as `RETENTION` in its `retention.py`. An entry deletes in small transactions while it has
-time, and says whether it has finished.
+time, and returns True when it has finished.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from django.utils.module_loading import module_has_submodule
 
 logger = logging.getLogger(__name__)
 
-# Seconds that one task deletes; others wait for its process.
+# Seconds for which one task deletes, because other tasks wait for its process.
 LIMIT_S = 45.0
 
 HasTime = Callable[[], bool]
@@ -31,23 +31,24 @@ def always() -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Retention:
-    """An entry of the table: the name of what is deleted, and its deletion, which returns False when time ran out."""
+    """An entry of the table: the name of the kind of rows, and its deletion, which returns False when time ran out."""
 
     name: str
     delete: Callable[[HasTime], bool]
 
 
 def table() -> tuple[Retention, ...]:
-    """Return all entries, those of the apps above first: an audit goes before its scans."""
+    """Return all entries, the later apps of INSTALLED_APPS first, so that audits are deleted before their scans."""
     configs = [each for each in apps.get_app_configs() if module_has_submodule(each.module, "retention")]
     modules = (import_module(f"{each.name}.retention") for each in reversed(configs))
     return tuple(chain.from_iterable(getattr(module, "RETENTION", ()) for module in modules))
 
 
 def delete_from(name: str = "", limit_s: float = LIMIT_S) -> str | None:
-    """Delete what the entries name, from the entry `name` on, for about `limit_s` seconds.
+    """Run the entries, from the one called `name` on, for about `limit_s` seconds.
 
-    Returns the entry to go on with, None after the last one. An entry that fails is logged and left for the next night.
+    Returns the name of the entry to continue with, None after the last. If an entry raises, the exception is logged
+    and its rows are left for the next night.
     """
     entries = table()
     ends_at = time.monotonic() + limit_s

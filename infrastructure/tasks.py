@@ -1,4 +1,4 @@
-"""Tasks of the ground that all apps share."""
+"""Celery tasks that all apps share."""
 
 from __future__ import annotations
 
@@ -9,6 +9,6 @@ from infrastructure import retention
 
 @shared_task
 def delete_old(entry: str = "") -> None:
-    """Delete every night what is kept no longer; a task that runs out of time hands the rest to another one."""
+    """Delete expired rows every night. A task that runs out of time enqueues another one for the rest."""
     if (rest := retention.delete_from(entry)) is not None:
         current_app.send_task("infrastructure.tasks.delete_old", (rest,))

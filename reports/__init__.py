@@ -1,1 +1,1 @@
-"""Reports: frozen when the scan ends, never recomputed."""
+"""Reports: stored when the scan ends, and never changed or computed again."""

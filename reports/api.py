@@ -1,4 +1,4 @@
-"""GET /v1/report/:id, its exports, and what changed since another report."""
+"""Endpoints of reports: GET /v1/report/:id, its exports, its mutes, and its diff with another report."""
 
 from __future__ import annotations
 
@@ -55,11 +55,11 @@ class ReportView(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """The frozen report of a scan that is `completed` or `partial`."""
+        """The stored report of a scan that is `completed` or `partial`."""
         found_id, body = access_report(caller_of(request).organization_id, scan_id, "body")
         etag = f'"{found_id}_v1"'
         fresh = _matches(request, etag)
-        # The stored bytes go out as they are: nothing is parsed or rendered again.
+        # The response is the stored text, without parsing or rendering.
         response = HttpResponse(b"" if fresh else body, status=304 if fresh else 200, content_type="application/json")
         if fresh:
             del response["Content-Type"]
@@ -112,7 +112,7 @@ class ReportSarif(ApiView):
         responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """It says what is muted: such results have `suppressions`, whose justification is the reason."""
+        """Muted results have `suppressions` with the reason as justification."""
         return _export(request, scan_id, "sarif")
 
 
@@ -164,7 +164,7 @@ class ReportDiff(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """New, fixed, worse and better findings, compared by the places that they name; muted ones stand apart."""
+        """New, fixed, worse and better findings, compared by their places. Muted findings are listed separately."""
         other = request.query_params.get("with", PREVIOUS)
         organization_id = caller_of(request).organization_id
         before, after = documents_to_compare(organization_id, scan_id, other)
@@ -177,7 +177,7 @@ class ReportDiff(ApiView):
         else:
             response = Response(DiffSerializer(diff(before, after, mutes)).data)
         response["ETag"] = etag
-        # Which report is the previous one may change, and so may the rules by which two are compared.
+        # The previous report may change, and so may the code that compares reports.
         response["Cache-Control"] = DIFF_CACHE_CONTROL
         response["Vary"] = "Authorization"
         return response
@@ -198,7 +198,7 @@ class ReportMutes(ApiView):
         ),
     )
     def get(self, request: Request, scan_id: str) -> Response:
-        """As it is now; the report itself never changes."""
+        """The mutes in force now; the report itself never changes."""
         organization_id = caller_of(request).organization_id
         found_id, export = access_report(organization_id, scan_id, "export")
         mutes = active_mutes(organization_id, timezone.now())
@@ -213,14 +213,14 @@ def _export(request: Request, scan_id: str, export_format: str) -> HttpResponse:
     content, content_type = exports.rendered(export, export_format, mutes.findings, check_pages())
     response = HttpResponse(content, content_type=content_type)
     response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
-    # What is muted may change; the other formats are what was stored.
+    # Mutes may change; the other formats contain only stored data.
     response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
     response["Vary"] = "Authorization"
     return response
 
 
 def _matches(request: Request, etag: str) -> bool:
-    """If-None-Match by weak comparison (RFC 9110, section 13.1.2)."""
+    """Return True if If-None-Match contains the ETag, by weak comparison (RFC 9110, section 13.1.2)."""
     sent = request.headers.get("If-None-Match")
     if sent is None:
         return False

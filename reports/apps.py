@@ -2,12 +2,12 @@ from django.apps import AppConfig
 
 
 class ReportsConfig(AppConfig):
-    """Stores a report when a scan ends."""
+    """App configuration; connects the storing of reports to the end of scans."""
 
     name = "reports"
 
     def ready(self) -> None:
-        from reports import build  # models can't be imported before all apps are there
+        from reports import build  # models can't be imported before all apps are loaded
         from scans.signals import scan_ended
 
         scan_ended.connect(build.store_reports, dispatch_uid="reports.build")

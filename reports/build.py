@@ -1,4 +1,4 @@
-"""Builder of reports: from a scan's result to the row that keeps it."""
+"""Builder of reports: makes the Report row of a scan's result."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def store_reports(*, ended: Ended, **_: object) -> None:
 
 
 def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
-    """The columns of the Report row for a scan that ended with a result."""
+    """Return the columns of the Report row for a scan that ended with a result."""
     report_id = new_report_id()
     created_at, completed_at = scan.created_at, scan.completed_at
     assert completed_at is not None

@@ -1,4 +1,4 @@
-"""What changed between two reports, as the API and the command line tell it."""
+"""Serializers of the diff of two reports, for the API and the command `diff`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scanner.report.diff import Reason
 
 
 class PlaceSerializer(serializers.Serializer):
-    """A place that a finding names: an element, an address, a header, a cookie."""
+    """A place of a finding: an element, an address, a header or a cookie."""
 
     fingerprint = serializers.RegexField(
         r"^[0-9a-f]{16}$", help_text="The same in every report that has this finding at this place."
@@ -21,7 +21,7 @@ class PlaceSerializer(serializers.Serializer):
 
 
 class FindingStateSerializer(serializers.Serializer):
-    """How a report judged a check that did not pass."""
+    """The verdict of a report on a check that did not pass."""
 
     status = serializers.ChoiceField(FINDING_STATUSES)
     severity = serializers.ChoiceField(SEVERITIES)
@@ -42,7 +42,7 @@ class ChangeSerializer(serializers.Serializer):
 
 
 class NotComparedSerializer(serializers.Serializer):
-    """A finding of one report that the other one did not judge: neither new nor fixed."""
+    """A finding of one report on which the other has no verdict: neither new nor fixed."""
 
     id = serializers.CharField()
     name = serializers.CharField()
@@ -67,12 +67,12 @@ class ComparedReportSerializer(serializers.Serializer):
     catalogue_version = serializers.CharField()
 
     def to_representation(self, document: dict[str, Any]) -> dict[str, Any]:
-        # A frozen report is written as it shall be read.
+        # The stored document has the values in their final form.
         return {str(name): document.get(str(name)) for name in self.fields}
 
 
 class ScoreChangeSerializer(serializers.Serializer):
-    """The scores, and what the newer one has gained."""
+    """Both scores, and the difference of the newer one to the older."""
 
     before = serializers.IntegerField(min_value=0, max_value=100, source="before.score")
     after = serializers.IntegerField(min_value=0, max_value=100, source="after.score")
@@ -82,7 +82,7 @@ class ScoreChangeSerializer(serializers.Serializer):
 
 
 class DiffSerializer(serializers.Serializer):
-    """What changed from one report to another of the same page and type."""
+    """Diff of two reports of the same page and type."""
 
     score = ScoreChangeSerializer(source="*")
     same_rules = serializers.BooleanField(help_text="False where the reports have different catalogue versions.")
@@ -98,6 +98,6 @@ class DiffSerializer(serializers.Serializer):
     )
 
     def get_fields(self) -> dict[str, serializers.Field]:
-        """`from` is no name for an attribute in Python."""
+        """Add the fields `from` and `to` here, because `from` is a keyword and cannot be an attribute in Python."""
         reports = {"from": ComparedReportSerializer(source="before"), "to": ComparedReportSerializer(source="after")}
         return {**reports, **super().get_fields()}

@@ -1,4 +1,4 @@
-"""What of reports and mutes an organization's export holds."""
+"""Reports and mutes in an organization's data export."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A report as it was when its scan ended, and what an organization has muted in all of its reports."""
+"""Models: reports, which never change after their scan ended, and mutes, which apply to all of their organization's."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.utils import timezone
 from accounts.models import ApiKey, Organization
 from scanner.ids import new_id, new_report_id
 
-# Whether there is one, without reading it.
+# Annotation: True if the report has a screenshot, without reading it.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
 
 
@@ -22,7 +22,10 @@ def new_mute_id() -> str:
 
 
 class Report(models.Model):
-    """`body` is the API's answer and `export` the JSON export, byte for byte; jsonb would lose their order."""
+    """A stored report. `body` is the API's response, `export` the JSON export, byte for byte.
+
+    Both are text, because jsonb would lose the order of keys.
+    """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_report_id, editable=False)
     scan = models.OneToOneField("scans.Scan", on_delete=models.CASCADE, related_name="report")
@@ -30,14 +33,14 @@ class Report(models.Model):
     body = models.TextField()
     export = models.TextField()
     facts = models.JSONField(default=dict)
-    # What the score was worked out from, so that it can be without what is muted; None in reports from before.
+    # The basis of the score, to compute it without muted findings; None in old reports.
     scoring = models.JSONField(null=True, blank=True)
-    # What its page shows beside the checks: response headers, previews and the like; None in reports from before.
+    # Data for the exhibits of the page, such as response headers and previews; None in old reports.
     exhibits = models.JSONField(null=True, blank=True)
-    # What a browser saw: the load, and the first screen as WebP.
+    # Recorded by a browser: the requests of the load, and the first screen as WebP.
     waterfall = models.JSONField(null=True, blank=True)
     screenshot = models.BinaryField(null=True)
-    # `scanner.result.Pictures`; `pictures` says what is where in the others.
+    # The fields of `scanner.result.Pictures`; `pictures` has the positions within the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
     pictures = models.JSONField(null=True, blank=True)
@@ -55,9 +58,9 @@ class Report(models.Model):
 
 
 class Mute(models.Model):
-    """Findings that an organization has decided to live with. Reports stay as they are: it is applied in reading them.
+    """A mute of findings that an organization accepts. It is applied when reports are read; they do not change.
 
-    Changed only by being renewed or ended; in force until `ended_at`, or `expires_at` if that is earlier.
+    A mute can only be renewed or ended. It is in force until `ended_at`, or `expires_at` if that is earlier.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mute_id, editable=False)

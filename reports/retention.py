@@ -11,12 +11,12 @@ from infrastructure.postgresql.deletion import delete_with_what_refers
 from infrastructure.retention import HasTime, Retention, always
 from reports.models import Mute, Report
 
-# What has been muted, by whom and why can be asked for so long after it ended.
+# How long mutes are kept after their end, to look up what was muted, by whom and why.
 MUTES_KEPT = timedelta(days=90)
 
 
 def delete_reports(has_time: HasTime = always) -> bool:
-    """Delete expired reports. Reading enforces their retention already; this frees the space."""
+    """Delete expired reports. They cannot be read any more anyway; this frees their space."""
     return delete_with_what_refers(Report.objects.filter(expires_at__lte=timezone.now()), has_time)
 
 

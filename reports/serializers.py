@@ -1,4 +1,4 @@
-"""The report and its export as `scanner.report.documents` writes them, once: what openapi.yaml says of them."""
+"""Serializers that describe the report and its export for openapi.yaml. `scanner.report.documents` writes both."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REPORT_STATUSES = ("completed", "partial")
 
 
 class CheckSerializer(serializers.Serializer):
-    """2.4 of the interface."""
+    """A check of a report (2.4 of the interface)."""
 
     name = serializers.CharField()
     status = serializers.ChoiceField(CHECK_STATUSES)
@@ -25,7 +25,7 @@ class CheckSerializer(serializers.Serializer):
 
 
 class CategorySerializer(serializers.Serializer):
-    """2.3 of the interface."""
+    """A category of a report (2.3 of the interface)."""
 
     name = serializers.CharField()
     score = serializers.IntegerField(min_value=0, max_value=100)
@@ -33,7 +33,7 @@ class CategorySerializer(serializers.Serializer):
 
 
 class ReportSummarySerializer(serializers.Serializer):
-    """2.5 of the interface."""
+    """The summary of a report: numbers of checks (2.5 of the interface)."""
 
     total_checks = serializers.IntegerField(min_value=0)
     passed = serializers.IntegerField(min_value=0)
@@ -46,7 +46,7 @@ class ReportSummarySerializer(serializers.Serializer):
 
 
 class ReportSerializer(serializers.Serializer):
-    """2.2 of the interface."""
+    """The report of a scan (2.2 of the interface)."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
     type = serializers.ChoiceField(TYPES)
@@ -60,7 +60,7 @@ class ReportSerializer(serializers.Serializer):
 
 
 class ExportedCheckSerializer(CheckSerializer):
-    """A check with what exports add."""
+    """A check of an export, with more fields than in the report."""
 
     id = serializers.CharField()
     title = serializers.CharField(help_text="What was found; on a pass the check's name.")
@@ -76,14 +76,14 @@ class ExportedCategorySerializer(CategorySerializer):
 
 
 class CapSerializer(serializers.Serializer):
-    """A ceiling that lowered the score."""
+    """A cap that lowered the score."""
 
     limit = serializers.IntegerField(min_value=0, max_value=100)
     reason = serializers.CharField()
 
 
 class OmittedCheckSerializer(serializers.Serializer):
-    """A check that only a browser could have judged, and there was none."""
+    """A check that was left out because it needs a browser and none was available."""
 
     id = serializers.CharField()
     name = serializers.CharField()
@@ -96,7 +96,7 @@ class ExportedSkippedCheckSerializer(SkippedCheckSerializer):
 
 
 class ReportExportSerializer(ReportSerializer):
-    """The JSON export: the report and everything else that was stored with it."""
+    """The JSON export: the report with all data stored beside it."""
 
     categories = ExportedCategorySerializer(many=True)
     report_id = serializers.RegexField(r"^rpt_[0-9A-Za-z]{22}$")

@@ -1,4 +1,4 @@
-"""Finding a report for who asks, and what changed since another one."""
+"""Access to stored reports of an organization, and to two reports to compare."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class NoPreviousReport(Refusal):
 
 PREVIOUS = "previous"
 
-# Both placeholders are names from this module, never from outside.
+# Both placeholders in braces are column names from this module, never user input.
 REPORT_QUERY = """
     SELECT scan_id, {column} FROM reports_report
     WHERE {id_column} = %(id)s AND organization_id = %(organization)s AND expires_at > %(now)s
@@ -43,7 +43,7 @@ REPORT_QUERY = """
 
 
 def access_report(organization_id: int, public_id: str, column: Literal["body", "export"]) -> tuple[str, str]:
-    """The scan's ID and one column of its retained report, as JSON text; `public_id` is a `scan_` or `rpt_` ID.
+    """Return the scan's ID and one column of its report, as JSON text. `public_id` is a `scan_` or `rpt_` ID.
 
     Raises ScanNotFound (unknown, another organization's, expired) or ScanNotComplete.
     """
@@ -60,14 +60,14 @@ def access_report(organization_id: int, public_id: str, column: Literal["body", 
 
 
 def scoring_of(organization_id: int, scan_id: str) -> dict[str, Any] | None:
-    """What the score of a scan's report was worked out from; None where that was not kept."""
+    """Return the basis of the score of a scan's report; None if it was not stored."""
     return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
 def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[dict[str, Any], dict[str, Any]]:
-    """The JSON exports of two reports of the same page and type; the one of `other`, an ID or PREVIOUS, comes first.
+    """Return the JSON exports of two reports of the same page and type: that of `other`, an ID or PREVIOUS, first.
 
-    Raises as `access_report` does, NoPreviousReport and ReportsNotComparable.
+    Raises NoPreviousReport, ReportsNotComparable, and the exceptions of `access_report`.
     """
     after_id, after = access_report(organization_id, public_id, "export")
     if other == PREVIOUS:
@@ -84,13 +84,13 @@ def _previous_export(scan: Scan) -> str:
     try:
         if earlier is not None:
             return access_report(scan.organization_id, earlier.id, "export")[1]
-    except ScanNotFound:  # it has expired
+    except ScanNotFound:  # the earlier report has expired
         pass
     raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
 
 def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-    """Raises ReportsNotComparable where two exports are not of the same page and type."""
+    """Raise ReportsNotComparable if two exports are not of the same page and type."""
     for name, noun in (("type", "type"), ("url", "page")):
         if before[name] != after[name]:
             raise ReportsNotComparable(

@@ -1,4 +1,4 @@
-"""The page of a report and what belongs to it: for members, and for anybody with the link while it is shared."""
+"""Views of a report's page, pictures and exports: for members, and for anybody with the link of a shared report."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ _for_who_may_see = for_who_may_see(look=seen_by, id_name="scan_id", page="report
 @require_safe
 @_for_who_may_see
 def report(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """The report of a scan, or how far the scan is, or why it failed."""
+    """Page of a scan: its report, its progress, or why it failed."""
     scan = seen.scan
     context = _context(seen)
     if seen.membership and seen.is_expired:
@@ -72,13 +72,13 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "formats": FORMATS,
     }
 
-    # Nearly all of a report is read only when nobody has lately: what is made of it is kept.
+    # The large columns are read only if the parts of the page are not in the cache.
     @functools.cache
     def whole() -> Report:
         rows = seen.reports().defer("body", "screenshot", "page_picture", "film")
         row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
         if row is None:
-            raise Http404  # it has ended, or is no longer shared, since it was found
+            raise Http404  # the report has expired, or its sharing has ended, since the first query
         return row
 
     def of_parts() -> dict[str, Any]:
@@ -95,10 +95,10 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         )
         return {"page": page, "report": report}
 
-    if seen.membership:  # strangers learn nothing of other scans
+    if seen.membership:  # strangers must not learn about other scans
         context["history"] = past = history(scan, lambda: whole().document, seen.now, mutes)
         context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
-    # A report never changes. What its page shows of it depends on what is muted, and on what the reader may do.
+    # A report never changes, but its page depends on the mutes and on the reader's rights.
     of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
     context["parts"] = parts_of(of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))
     return render(request, "report/report.html", context)
@@ -106,13 +106,13 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
 
 @require_safe
 def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
-    """A report to look at before one has any: as anybody sees one that is shared."""
+    """Page of a sample report, shown as a shared report to strangers."""
     if scan_type not in Scan.Type.values:
         return _not_found(request)
     found = sample_of(scan_type)
     document = found.document
     scan = Scan(
-        id=f"sample/{scan_type}",  # its addresses lead to the sample's own
+        id=f"sample/{scan_type}",  # so that URLs made from the ID lead to the sample
         type=scan_type,
         url=document["url"],
         score=document["score"],
@@ -151,7 +151,7 @@ def sample_picture(request: HttpRequest, scan_type: str, name: str) -> HttpRespo
 @require_safe
 @_for_who_may_see
 def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """What changed since another report of the page: `with` is its scan's ID; without, members see the previous one."""
+    """Diff with the report of the scan `with`. Without `with`, members see the diff with the previous report."""
     found = seen.reports().only("export").first()
     if found is None:
         return _not_found(request)
@@ -160,7 +160,7 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
     other_id = request.GET.get("with", earlier.id if earlier else "")
     context = _context(seen) | {"choices": choices, "other_id": other_id}
     if other_id:
-        # Strangers need both links: the other report is looked up as if it had been asked for itself.
+        # Strangers need the links of both reports, so access to the other one is checked in the same way.
         other = seen_by(request, other_id)
         before = other.reports().only("export").first() if other else None
         if other is None or before is None or other.scan.organization_id != seen.scan.organization_id:
@@ -179,7 +179,7 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """What the page of a running scan asks for every second; when it has begun or ended, that page is to load anew."""
+    """Fragment that the page of a running scan polls every second. Reloads that page when the status changes."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect("report-page", seen.scan.id)
     if seen.scan.status != request.GET.get("status"):
@@ -191,7 +191,7 @@ def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def screenshot(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """The first screen of the page as the browser of the scan saw it."""
+    """Screenshot of the page's first screen, from the scan's browser."""
     picture = seen.reports().values_list("screenshot", flat=True).first()
     return _picture(request, seen, picture, "image/webp")
 
@@ -199,7 +199,7 @@ def screenshot(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def page_picture(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """The page as far down as findings name something, as the browser of the scan saw it."""
+    """Screenshot of the page down to the last element with a finding, from the scan's browser."""
     picture = seen.reports().values_list("page_picture", flat=True).first()
     return _picture(request, seen, picture, "image/webp")
 
@@ -207,7 +207,7 @@ def page_picture(request: HttpRequest, seen: Seen) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def film_frame(request: HttpRequest, seen: Seen, number: int) -> HttpResponse:
-    """One of the screens while the page loaded, from 0 on."""
+    """Frame of the film of the load, numbered from 0."""
     film, stored = seen.reports().values_list("film", "pictures").first() or (None, None)
     return _picture(request, seen, frame_of(film, stored, number), "image/jpeg")
 
@@ -224,7 +224,7 @@ def _pictures(stored: Mapping[str, Any] | None, scan_id: str) -> Pictures:
 def _picture(request: HttpRequest, seen: Seen, picture: bytes | memoryview | None, content_type: str) -> HttpResponse:
     if picture is None:
         return _not_found(request)
-    # It never changes, but whether it may be seen does: browsers keep it, and ask every time.
+    # A picture never changes, but access to it may: browsers cache it and revalidate it every time.
     etag = f'"{seen.scan.id}"'
     response: HttpResponse
     if etag in parse_etags(request.headers.get("If-None-Match", "")):
@@ -239,7 +239,7 @@ def _picture(request: HttpRequest, seen: Seen, picture: bytes | memoryview | Non
 @require_safe
 @_for_who_may_see
 def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse:
-    """The report as a file, as the API exports it."""
+    """Download of the report in one of the API's export formats."""
     found = seen.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
     if found is None:
         return _not_found(request)
@@ -255,7 +255,7 @@ def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse
 @require_POST
 @_for_who_may_see
 def share(request: HttpRequest, seen: Seen) -> HttpResponse:
-    """The switch: `shared` is `on` or `off`. Back to the page afterwards."""
+    """Switch the sharing of a report: `shared` is `on` or `off`. Redirects to its page."""
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
     if is_shared is None:
         raise BadRequest
@@ -263,12 +263,12 @@ def share(request: HttpRequest, seen: Seen) -> HttpResponse:
         shared, private = "Anyone with the link can now read this report.", "Only members can now read this report."
         messages.success(request, shared if is_shared else private)
     page = reverse("report-page", args=[seen.scan.id])
-    # Once, the link and how it looks elsewhere stand open.
+    # With `shared=now`, the page shows the link and its preview unfolded, this once.
     return redirect(f"{page}?shared=now" if is_shared else page)
 
 
 def _context(seen: Seen) -> dict[str, Any]:
-    """What every page of a scan shows around it."""
+    """Return the context that all pages of a scan need."""
     return {
         **surroundings(seen),
         "scan": seen.scan,

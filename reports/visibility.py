@@ -1,4 +1,4 @@
-"""Who may see a report: members of its organization, and anybody with the link while it, or its audit, is shared."""
+"""Access control of reports: members of the organization, and anybody with the link of a shared report or audit."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from reports.models import Report
 from scanner.ids import is_id
 from scans.models import Scan
 
-# From a report to what it is part of.
+# Lookup path from a report to its audit.
 AUDIT = "scan__audit_page__audit"
 
 
@@ -31,7 +31,7 @@ LARGE = (
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """A scan that somebody may look at; without a membership they only hold the link of a shared report."""
+    """A scan that a person may see. Without a membership, they have only the link of a shared report."""
 
     scan: Scan
     membership: Membership | None
@@ -39,23 +39,23 @@ class Seen:
 
     @property
     def audit(self) -> Any:
-        """The audit that the scan is part of; for those who hold a link only if it is shared itself. Two queries."""
+        """The scan's audit, None if there is none. Strangers see it only if it is shared itself. Two queries."""
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
     @property
     def is_expired(self) -> bool:
-        """Whether nothing but the scan itself is known any more."""
+        """Return True if the scan's report has expired."""
         return self.scan.kept_until <= self.now
 
     def reports(self) -> QuerySet[Report]:
-        """The scan's report while it is kept, and shared if that is why it may be seen."""
+        """Return the scan's report if it has not expired; for strangers, only while it is shared."""
         found = access.rows(Report, self.scan.organization_id).filter(scan_id=self.scan.id, expires_at__gt=self.now)
         return found if self.membership else found.filter(access.is_shared(part_of=AUDIT))
 
 
 def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
-    """The scan with that ID as who asks may see it, in whatever state; strangers see what has a shared report.
+    """Return the scan if the person may see it, else None. Members see scans of any status, strangers shared reports.
 
     Raises `Unmet` for members who have not logged in as the organization requires it.
     """
@@ -66,7 +66,7 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
     scan = access.rows_of_member(Scan, request.user).filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
-        # It may have ended since the last query: then they are a stranger.
+        # The membership may have ended since the last query: then the person is a stranger.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
             return Seen(scan, membership, now)
@@ -79,9 +79,9 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
 
 
 def set_sharing(seen: Seen, *, is_shared: bool) -> bool:
-    """Share a report with anybody who has its link, or stop; False when it was so already, or there is none.
+    """Share a report with anybody who has its link, or stop sharing it.
 
-    Raises PermissionDenied for strangers and for members who only view.
+    Returns False if nothing changed or there is no report. Raises PermissionDenied for strangers and for viewers.
     """
     if seen.membership is None or not seen.membership.is_member:
         raise PermissionDenied

@@ -1,1 +1,1 @@
-"""Webhooks: events recorded with the scan's end, delivered at least once, signed."""
+"""Webhooks: signed events, recorded in the transaction that ends a scan and delivered at least once."""

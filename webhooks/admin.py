@@ -1,4 +1,4 @@
-"""Receivers, events and deliveries in the admin, without the receivers' secrets."""
+"""Admin pages of webhooks, events and deliveries, without the webhooks' secrets."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ from django.utils.safestring import SafeString
 from accounts.tenant_admin import ReadOnlyAdmin, link
 from webhooks.models import Delivery, Event, Webhook
 
-# A delivery has eight attempts, and as many again with every replay.
+# A delivery has up to eight attempts, and up to eight more with every replay.
 SHOWN_ATTEMPTS = 50
 
 
 def deliveries_of(id: str, text: str = "Show them") -> SafeString:
-    """A link to the deliveries of a webhook, an event, a scan or an audit."""
+    """Return a link to the deliveries of a webhook, an event, a scan or an audit."""
     return link(f"{reverse('admin:webhooks_delivery_changelist')}?{urlencode({'q': id})}", text)
 
 
@@ -61,13 +61,13 @@ class EventAdmin(ReadOnlyAdmin):
 
     @admin.display(description="payload")
     def payload(self, event: Event) -> str:
-        """What every receiver gets, byte for byte."""
+        """The body that every receiver gets, byte for byte."""
         return bytes(event.body).decode()
 
 
 @admin.register(Delivery)
 class DeliveryAdmin(ReadOnlyAdmin):
-    """Which receiver has been told what, and what it answered. Those of the newest events come first."""
+    """Admin page of deliveries with their attempts. Deliveries of the newest events come first."""
 
     list_display = (
         *("id", "status", "attempts_made", "organization", "receiver", "kind"),
@@ -75,7 +75,7 @@ class DeliveryAdmin(ReadOnlyAdmin):
     )
     list_filter = ("status",)
     list_select_related = ("webhook__organization", "event")
-    # A delivery is made with its event, whose time has an index.
+    # A delivery is created with its event, whose `created_at` has an index.
     ordering = ("-event__created_at",)
     ids = {
         "dlv": "id__startswith",

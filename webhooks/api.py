@@ -54,7 +54,7 @@ class WebhookCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Response:
-        """The answer holds the secret that signs the deliveries, this once."""
+        """The response contains the secret that signs the deliveries. It is never shown again."""
         webhook, secret = services.register_webhook(caller=caller_of(request), body=json_body(request))
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
@@ -81,7 +81,7 @@ class WebhookItem(ApiView):
         responses=responses({200: WebhookDetailSerializer}, **NOT_FOUND),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
-        """The receiver, and whether anything is sent to it."""
+        """The receiver with its settings and its state."""
         webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
         return Response(WebhookDetailSerializer(webhook).data)
 
@@ -100,7 +100,7 @@ class WebhookItem(ApiView):
         ),
     )
     def patch(self, request: Request, webhook_id: str) -> Response:
-        """While it is disabled, its deliveries wait; enabled again, it gets them."""
+        """While a webhook is disabled, its deliveries wait; they are sent when it is enabled again."""
         webhook = services.update_webhook(caller=caller_of(request), webhook_id=webhook_id, changes=json_body(request))
         return Response(WebhookDetailSerializer(webhook).data)
 
@@ -112,7 +112,7 @@ class WebhookItem(ApiView):
         responses=responses({204: None}, **NOT_FOUND),
     )
     def delete(self, request: Request, webhook_id: str) -> Response:
-        """Deliveries that are still pending are dropped, and the log with them."""
+        """Also deletes its pending deliveries and its log."""
         services.delete_webhook(caller=caller_of(request), webhook_id=webhook_id)
         return Response(status=204)
 
@@ -132,7 +132,7 @@ class WebhookTest(ApiView):
         ),
     )
     def post(self, request: Request, webhook_id: str) -> Response:
-        """It is sent once, with `test: true` in its body; what came of it stands in the list of deliveries."""
+        """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
         delivery = services.send_test(
             caller=caller_of(request),
             webhook_id=webhook_id,
@@ -160,7 +160,10 @@ class WebhookSecret(ApiView):
         ),
     )
     def post(self, request: Request, webhook_id: str) -> Response:
-        """The answer holds the new secret, this once. The one before stays valid for 24 hours, or no longer at all."""
+        """The response contains the new secret, which is never shown again.
+
+        The former secret stays valid for 24 hours, or not at all with `immediately`.
+        """
         secret, expires_at = services.rotate_secret(
             caller=caller_of(request),
             webhook_id=webhook_id,
@@ -189,7 +192,7 @@ class DeliveryListing(ApiView):
         ),
     )
     def get(self, request: Request, webhook_id: str) -> Response:
-        """Newest first, each with its attempts. Kept for 30 days after the last one."""
+        """Deliveries, newest first, each with its attempts. Kept for 30 days after the last one."""
         query = request.query_params
         limit, offset = page_of(query)
         found = services.deliveries_of(
@@ -217,6 +220,6 @@ class DeliveryReplay(ApiView):
         ),
     )
     def post(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
-        """The same body with the same `webhook-id`, whatever became of it before."""
+        """Sends the same body with the same `webhook-id` again, whatever the delivery's status."""
         delivery = services.replay_delivery(caller=caller_of(request), webhook_id=webhook_id, delivery_id=delivery_id)
         return Response(DeliveryDetailSerializer(delivery).data, status=202)

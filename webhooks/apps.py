@@ -2,12 +2,12 @@ from django.apps import AppConfig
 
 
 class WebhooksConfig(AppConfig):
-    """Records an event when a scan ends."""
+    """App configuration; connects the recording of events to the end of scans."""
 
     name = "webhooks"
 
     def ready(self) -> None:
         from scans.signals import scan_ended
-        from webhooks import events  # models can't be imported before all apps are there
+        from webhooks import events  # models can't be imported before all apps are loaded
 
         scan_ended.connect(events.record_scan_ends, dispatch_uid="webhooks.events")

@@ -1,4 +1,4 @@
-"""Events: recorded in the transaction they tell of, with one delivery for each receiver that wants them."""
+"""Events: recorded in the transaction that they are about, with one delivery for each subscribed webhook."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from scans.models import Scan
 from scans.signals import Ended
 from webhooks.models import Delivery, Event, EventKind
 
-# Whoever deletes one of them waits for the scan's end, which therefore never fails for a receiver that is gone.
+# Locks the webhooks: their deletion waits for the transaction, which so never fails because a webhook is missing.
 RECEIVERS = """
     SELECT id FROM webhooks_webhook WHERE organization_id = %(organization)s AND events @> ARRAY[%(kind)s]::varchar[]
     ORDER BY id FOR KEY SHARE
@@ -31,9 +31,9 @@ def record_scan_ends(*, ended: Ended, **_: object) -> None:
 
 
 def record_scan_end(scan: Scan, *, findings: int) -> None:
-    """Write the event of a scan that has just ended, and its deliveries; inside the transaction that ends it.
+    """Write the event of a scan that has just ended, and its deliveries, inside the transaction that ends the scan.
 
-    Those of a monitor's audits end without one.
+    Scans of a monitor's audits have no event.
     """
     assert scan.completed_at is not None
     kind = EventKind(f"scan.{scan.status}")
@@ -56,9 +56,9 @@ def record(
     request_id: str = "",
     **of: Model,
 ) -> None:
-    """Write an event about the row in `of`, and a delivery for each receiver that wants it; inside its transaction.
+    """Write an event about the row in `of`, and a delivery for each subscribed webhook, inside the row's transaction.
 
-    `data` is asked only where somebody wants it; None: there is nothing to tell.
+    `data` is called only if a webhook is subscribed. If it returns None, there is no event.
     """
     receivers = [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
     if not receivers or (told := data()) is None:
@@ -70,7 +70,7 @@ def record(
 
 
 def scan_data(scan: Scan, findings: int) -> dict[str, Any]:
-    """The `data` of a delivery about a scan (section 6.2 of the interface)."""
+    """Return the `data` of an event about a scan (section 6.2 of the interface)."""
     data: dict[str, Any] = {
         "scan_id": scan.id,
         "url": scan.url,
@@ -87,7 +87,7 @@ def scan_data(scan: Scan, findings: int) -> dict[str, Any]:
 
 
 def wake_dispatcher(row_id: str) -> None:
-    """Tell the workers, on commit, that deliveries are due. Where the message is lost, the sweeper finds them."""
+    """Enqueue a `deliver` task on commit. If its message is lost, the sweeper finds the deliveries."""
     transaction.on_commit(lambda: queue.enqueue("webhooks.tasks.deliver", row_id))
 
 

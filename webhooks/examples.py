@@ -1,4 +1,4 @@
-"""What test events say: as if something had ended or changed, with `test` to tell them by."""
+"""Bodies of test events: example data, marked with `test: true`."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ UNREACHABLE = "example.com can't be reached on port 443."
 
 
 def example(kind: EventKind, now: datetime) -> bytes:
-    """The body of a test event of this kind."""
+    """Return the body of a test event of this kind."""
     data = EXAMPLES[kind.partition(".")[0]](kind, now)
     return encoded({"event": str(kind), "timestamp": timestamp(now), "test": True, "data": data})
 

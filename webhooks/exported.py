@@ -1,4 +1,4 @@
-"""What of webhooks an organization's export holds: receivers without their secrets, and what they were sent."""
+"""Webhooks in an organization's data export: webhooks without their secrets, and deliveries with their bodies."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Receivers, events, deliveries and attempts. A delivery row is written with its event, and is never lost."""
+"""Models: webhooks, events, deliveries and attempts. Delivery rows are written with their event, so none is lost."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def new_webhook_id() -> str:
 
 
 def new_event_id() -> str:
-    """The ID of an event: every attempt to deliver it carries the same."""
+    """Return an ID for an event. Every attempt to deliver the event carries it."""
     return new_id("evt")
 
 
@@ -38,12 +38,12 @@ class EventKind(models.TextChoices):
     MONITOR_RECOVERED = "monitor.recovered"
 
 
-# Those of the contract: what the form for a new receiver begins with.
+# The events of the contract, selected by default in the form for a new webhook.
 USUAL_EVENTS = (EventKind.SCAN_COMPLETED, EventKind.SCAN_FAILED, EventKind.SCAN_PARTIAL)
 
 
 class Webhook(models.Model):
-    """A receiver that an organization registered. Disabled, it keeps its deliveries but is sent nothing."""
+    """A receiver that an organization registered. While it is disabled, its deliveries wait."""
 
     class Reason(models.TextChoices):
         REQUESTED = "requested", "by its organization"
@@ -51,7 +51,7 @@ class Webhook(models.Model):
         FAILING = "failing", "nothing but failures for days"
 
     class Format(models.TextChoices):
-        """What a body looks like. All but the first are made from it when it is sent (`delivery.formats`)."""
+        """Format of the body. Events are stored as STANDARD and converted when they are sent (`delivery.formats`)."""
 
         STANDARD = "standard", "Standard"
         SLACK = "slack", "Slack"
@@ -71,7 +71,7 @@ class Webhook(models.Model):
     enabled = models.BooleanField(default=True)
     disabled_at = models.DateTimeField(null=True, blank=True)
     disabled_reason = models.CharField(max_length=16, choices=Reason, blank=True, default="")
-    # The first failed attempt since the last success, and how many there were since.
+    # The time of the first failed attempt since the last success, and the number of failures since then.
     failing_since = models.DateTimeField(null=True, blank=True)
     failures = models.PositiveIntegerField(default=0)
 
@@ -83,12 +83,12 @@ class Webhook(models.Model):
 
     @property
     def reason(self) -> str | None:
-        """Why it is disabled; None while it is not."""
+        """Why the webhook is disabled; None while it is enabled."""
         return self.disabled_reason or None
 
 
 class FormerSecret(models.Model):
-    """A secret that was rotated out, valid until `expires_at` beside the webhook's own."""
+    """A former secret of a webhook, valid beside the current one until `expires_at`."""
 
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, related_name="former_secrets")
     encrypted_secret = models.BinaryField()
@@ -99,11 +99,11 @@ class FormerSecret(models.Model):
 
 
 class Event(models.Model):
-    """Something that happened. `body` is what every receiver gets, byte for byte, at every attempt."""
+    """An event. Every attempt sends `body` to every receiver, byte for byte, unless the webhook has another format."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event is of none of these.
+    # A test event has none of these three.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "sites.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
@@ -129,16 +129,16 @@ class Event(models.Model):
 
     @property
     def is_test(self) -> bool:
-        """Whether somebody asked for it, to try a receiver."""
+        """Return True if this is a test event."""
         return self.scan_id is None and self.audit_id is None and self.monitor_id is None
 
 
-# An attempt takes ten seconds at most.
+# An attempt takes 10 s at most.
 DELIVERY_LEASE = Lease(timedelta(seconds=20))
 
 
 class Delivery(Leased):
-    """An event on its way to one receiver. pending → delivered | failed; a replay makes it pending again."""
+    """Delivery of an event to one webhook. pending → delivered | failed; a replay makes it pending again."""
 
     class Status(models.TextChoices):
         PENDING = "pending"
@@ -149,10 +149,10 @@ class Delivery(Leased):
     webhook = models.ForeignKey(Webhook, on_delete=models.CASCADE, db_index=False, related_name="deliveries")
     event = models.ForeignKey(Event, on_delete=models.CASCADE, related_name="deliveries")
     status = models.CharField(max_length=16, choices=Status, default=Status.PENDING)
-    # Attempts whose end is known, since the last replay: the place in the schedule.
+    # Finished attempts since the last replay: the position in the retry schedule.
     attempts_made = models.PositiveSmallIntegerField(default=0)
     next_attempt_at = models.DateTimeField(default=timezone.now)
-    # Out of the way of claims, as its webhook is disabled (`delivery.claims.hold`).
+    # True while the webhook is disabled: claims skip the delivery (`delivery.claims.hold`).
     is_held = models.BooleanField(default=False, db_default=False)
     created_at = models.DateTimeField(default=timezone.now)
     finished_at = models.DateTimeField(null=True, blank=True)
@@ -183,15 +183,15 @@ class Delivery(Leased):
 
     @property
     def planned_at(self) -> datetime | None:
-        """When it is tried next; None while nothing is planned."""
+        """Time of the next attempt; None while none is planned."""
         is_planned = self.status == self.Status.PENDING and not self.is_sending and self.webhook.enabled
         return self.next_attempt_at if is_planned else None
 
 
 class Attempt(models.Model):
-    """One try to deliver: what was answered, or why nothing was."""
+    """An attempt to deliver: the receiver's response, or the error."""
 
-    # Deleted with its delivery, by the database: a log of a hundred thousand rows goes in one statement.
+    # The database deletes attempts with their delivery, so that a log of 100,000 rows goes in one statement.
     delivery = models.ForeignKey(Delivery, on_delete=models.DO_NOTHING, db_constraint=False, related_name="attempts")
     at = models.DateTimeField(help_text="When it began.")
     latency_ms = models.PositiveIntegerField(help_text="Until the answer was read, or the attempt failed.")
@@ -209,5 +209,5 @@ class Attempt(models.Model):
 
     @property
     def failure(self) -> Attempt | None:
-        """The attempt itself with its `error_code` and `error_message` when it has failed."""
+        """The attempt itself if it failed, else None; the API shows its `error_code` and `error_message`."""
         return self if self.error_code else None

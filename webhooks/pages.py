@@ -1,4 +1,4 @@
-"""What the dashboard shows of a webhook: its log, bounded in every direction."""
+"""Delivery log of a webhook on the dashboard, with limits for rows, attempts and payloads."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ PAGE_SIZE = 20
 MAX_ATTEMPTS_SHOWN = 10
 MAX_PAYLOAD_SHOWN = 4096  # bytes
 MOST_ATTEMPTS = len(PAUSES) + 1
-# For so long the page asks again what became of a delivery that waits.
+# The page refreshes itself while a delivery is being sent or is due within this time (or was, this long ago).
 WATCHED = timedelta(seconds=30)
 
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a delivery stands, in words, and the tone of its badge."""
+    """State of a delivery in words, and the tone of its badge."""
 
     name: str
     tone: str = ""
@@ -40,7 +40,8 @@ class State:
 class Entry:
     """A delivery in the log, with its last attempts, the latest first.
 
-    `payload` is what its event says, indented to be read; of a long one the beginning as it is, and `is_cut`.
+    `payload` is the event's body as indented JSON. If the body is too long, `payload` is its beginning, not indented,
+    and `is_cut` is True.
     """
 
     delivery: Delivery
@@ -50,7 +51,7 @@ class Entry:
 
     @property
     def moment(self) -> str:
-        """When the event happened, in UTC; also what HTML's <time> takes, with a Z."""
+        """Time of the delivery's creation in UTC; with a Z, also the `datetime` of HTML's <time>."""
         return f"{self.delivery.created_at:%Y-%m-%d %H:%M:%S}"
 
     @property
@@ -75,7 +76,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Log:
-    """A page of the log and what it was filtered by; empty strings for no filter."""
+    """A page of the log with its filters; an empty string is no filter."""
 
     entries: list[Entry]
     page: keyset.RowPage[Any]
@@ -87,12 +88,15 @@ class Log:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether there may be deliveries that do not show."""
+        """Return True if a filter may hide deliveries."""
         return bool(self.status or self.event)
 
 
 def shown_address(webhook: Webhook, member: Membership) -> str:
-    """The webhook's URL; for those who cannot change it without what holds tokens: the query, and of chats the path."""
+    """Return the webhook's URL. For members who are no admins, hides the parts that may hold tokens.
+
+    These are the query, and for Slack and Teams also the path.
+    """
     if member.is_admin:
         return webhook.url
     if webhook.format != Webhook.Format.STANDARD:
@@ -102,12 +106,15 @@ def shown_address(webhook: Webhook, member: Membership) -> str:
 
 
 def webhooks_of(organization_id: int) -> list[Webhook]:
-    """All of them, oldest first: the plan bounds how many there are."""
+    """Return all webhooks of an organization, oldest first. Its plan limits their number."""
     return list(access.rows(Webhook, organization_id))
 
 
 def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
-    """Deliveries of the webhook, newest first, filtered by `status` and `event`; unknown values filter nothing."""
+    """Return a page of the webhook's deliveries, newest first, filtered by `status` and `event`.
+
+    Unknown values of filters are ignored.
+    """
     status = query.get("status", "") if query.get("status") in Delivery.Status.values else ""
     event = query.get("event", "") if query.get("event") in EventKind.values else ""
     filters = {name: value for name, value in (("status", status), ("event", event)) if value}
@@ -133,7 +140,7 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
 
 
 def _payloads(event_ids: Iterable[str]) -> dict[str, tuple[str, bool]]:
-    """What events say, by their IDs: no more of each than is shown, and whether that is not all."""
+    """Return the bodies of events by ID, each cut at MAX_PAYLOAD_SHOWN bytes, and whether it was cut."""
     beginning = Substr("body", 1, MAX_PAYLOAD_SHOWN, output_field=BinaryField())
     rows = Event.objects.filter(id__in=list(event_ids)).annotate(beginning=beginning, bytes=Length("body"))
     return {

@@ -1,4 +1,4 @@
-"""Retention of the log of deliveries, as long as the organization's plan says."""
+"""Retention of deliveries, for as long as the organization's plan says."""
 
 from __future__ import annotations
 
@@ -18,16 +18,17 @@ BATCH = 1000
 
 
 def delete_deliveries(has_time: HasTime = always) -> bool:
-    """Delete what has been finished for so long, in small transactions; False when there was no time for all.
+    """Delete deliveries that finished before the plan's period, in small transactions. Returns False if time ran out.
 
-    What has been waiting so long for a disabled webhook has failed: from then on it is kept as long again.
+    Deliveries that waited for a disabled webhook for that long become failed, and are kept for the period again.
     """
     now = timezone.now()
     for webhook_id, before in with_expired(
         Delivery, "deliveries_kept_days", "created_at", owner=Webhook, tier="organization__tier"
     ):
         _delete_log(Delivery.objects.filter(webhook_id=webhook_id, created_at__lt=before), before, now, has_time)
-    # What deleted webhooks have left behind. Older than any log, so that no event is looked at that is still in one.
+    # Events without deliveries, left behind by deleted webhooks. Only those older than the longest plan's period, so
+    # that the query skips events that are still in a log.
     longest = Tier.objects.aggregate(days=Max("deliveries_kept_days"))["days"] or 0
     events = _without_deliveries().filter(created_at__lt=now - timedelta(days=longest))
     for ids in _batches(events, has_time):
@@ -39,7 +40,7 @@ def delete_deliveries(has_time: HasTime = always) -> bool:
 def _delete_log(log: QuerySet[Delivery], before: datetime, now: datetime, has_time: HasTime) -> None:
     waiting = log.filter(status=Delivery.Status.PENDING, webhook__enabled=False)
     for ids in _batches(waiting, has_time):
-        # Again only what is pending: somebody may have enabled the webhook meanwhile.
+        # Filter for pending again, because somebody may have enabled the webhook meanwhile.
         Delivery.objects.filter(id__in=ids, status=Delivery.Status.PENDING).update(
             status=Delivery.Status.FAILED, finished_at=now, **RELEASED
         )
@@ -56,7 +57,7 @@ def _without_deliveries() -> QuerySet[Event]:
 
 
 def _batches(rows: QuerySet[Delivery] | QuerySet[Event], has_time: HasTime) -> Iterator[list[str]]:
-    """The IDs of what is there; every batch has to be gone when the next is asked for."""
+    """Yield the rows' IDs in batches. The caller must remove a batch from `rows` before it asks for the next."""
     while has_time() and (ids := list(rows.values_list("id", flat=True)[:BATCH])):
         yield ids
         if len(ids) < BATCH:

@@ -1,4 +1,4 @@
-"""Webhooks, deliveries and attempts as the API shows them."""
+"""Serializers of the API: webhooks, deliveries and attempts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class WebhookRequestSerializer(Input):
 
 
 class WebhookChangesSerializer(Input):
-    """What may be changed; at least one of them."""
+    """The fields to change, at least one of them."""
 
     url = Address(required=False)
     events = _events(required=False)
@@ -46,7 +46,7 @@ class WebhookChangesSerializer(Input):
 
 
 class TestRequestSerializer(Input):
-    """Which kind of event to send; the body may be left out."""
+    """The kind of event to send. The body may be left out."""
 
     event = Choice(EventKind.choices, required=False, says=f"event must be one of {', '.join(EventKind.values)}.")
 
@@ -67,7 +67,7 @@ class CreatedWebhookSerializer(WebhookSummarySerializer):
 
 
 class WebhookDetailSerializer(WebhookSummarySerializer):
-    """A receiver and how it fares."""
+    """A receiver with its settings and its state."""
 
     format = serializers.ChoiceField(Webhook.Format.choices)
     created_at = serializers.DateTimeField()
@@ -80,7 +80,7 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
 
 
 class RotationRequestSerializer(Input):
-    """Whether the secrets before stop being valid at once, as after a leak; the body may be left out."""
+    """With `immediately`, as after a leak, all former secrets become invalid at once. The body may be left out."""
 
     immediately = Flag(required=False, says="immediately must be true or false.")
 
@@ -101,7 +101,7 @@ class AttemptErrorSerializer(serializers.Serializer):
 
 
 class AttemptDetailSerializer(serializers.Serializer):
-    """One try to deliver."""
+    """An attempt to deliver."""
 
     at = serializers.DateTimeField()
     latency_ms = serializers.IntegerField()
@@ -112,7 +112,7 @@ class AttemptDetailSerializer(serializers.Serializer):
 
 
 class DeliveryDetailSerializer(serializers.Serializer):
-    """An event on its way to a receiver, with every attempt."""
+    """Delivery of an event to a receiver, with every attempt."""
 
     id = serializers.RegexField(rf"^dlv_{ID}$")
     event_id = serializers.RegexField(rf"^evt_{ID}$")

@@ -1,6 +1,6 @@
-"""What people do with their receivers: register, change, rotate the secret, try, send again.
+"""Operations on webhooks: register, change, delete, rotate the secret, send a test, send deliveries again.
 
-It is noted in the activity log, in the same transaction.
+Each is recorded in the activity log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ from webhooks.serializers import (
 )
 
 RESOLVE_TIMEOUT_S = 2
-# How long a secret that was rotated out stays valid, and how many of those a webhook may have.
+# How long a former secret stays valid, and how many of them a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
 
@@ -58,7 +58,7 @@ class WebhookDisabled(Refusal):
 
 
 class RotationLimit(Refusal):
-    """So many secrets of the webhook are still valid that there is no room for another."""
+    """Refusal of a rotation because the webhook has too many former secrets that are still valid."""
 
     code = "ROTATION_LIMIT"
     status = 409
@@ -70,9 +70,9 @@ class DeliveryNotFound(Refusal):
 
 
 def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Webhook, str]:
-    """Register a receiver; returns it with its secret, which nobody can read again.
+    """Register a webhook; returns it with its secret, which cannot be read again.
 
-    Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but what
+    Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but the addresses that
     its name resolves to now must be public.
     """
     asked = WebhookRequestSerializer.judged(body, policy=scan_policy())
@@ -80,7 +80,7 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
     _judge_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
-        # Registrations of one organization stand in line, so that the limit holds.
+        # The lock serializes registrations of one organization, so that the limit holds.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
             raise WebhookLimit(f"Your plan allows {caller.webhooks} webhooks.")
@@ -97,15 +97,16 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
 
 
 def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
-    """The organization's webhook; raises WebhookNotFound."""
+    """Return the organization's webhook. Raises WebhookNotFound."""
     return _only(access.rows(Webhook, organization_id), webhook_id)
 
 
 def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
-    """Change `url`, `events`, `format` or `enabled`; what is not given stays.
+    """Change `url`, `events`, `format` or `enabled`; fields not in `changes` stay.
 
-    Deliveries that wait go to the new URL, in the new format. Disabled, the webhook keeps them; enabled again, it gets
-    them, and its failures are forgotten. Raises WebhookNotFound, InvalidUrl, InvalidParams or Blocked.
+    Pending deliveries go to the new URL, in the new format. While the webhook is disabled, they wait; when it is
+    enabled again, they are sent, and its count of failures is reset. Raises WebhookNotFound, InvalidUrl, InvalidParams
+    or Blocked.
     """
     access_webhook(caller.organization_id, webhook_id)  # before any name is resolved
     asked = WebhookChangesSerializer.judged(changes, policy=scan_policy())
@@ -137,7 +138,7 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
 
 
 def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
-    """Remove a receiver with its pending deliveries and its log; raises WebhookNotFound."""
+    """Delete a webhook with its pending deliveries and its log. Raises WebhookNotFound."""
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
         webhook.delete()
@@ -145,9 +146,9 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> tuple[str, datetime]:
-    """Give the webhook a new secret; returns it, this once, and until when the one before stays valid.
+    """Give the webhook a new secret. Returns it, this once, and the time until which the former one stays valid.
 
-    Asked for `immediately`, for a secret that has leaked, nothing but the new one is valid. Raises WebhookNotFound,
+    With `immediately`, for a leaked secret, only the new one is valid. Raises WebhookNotFound,
     InvalidParams or RotationLimit.
     """
     at_once = RotationRequestSerializer.judged(body).get("immediately", False)
@@ -172,7 +173,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]
 
 
 def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> Delivery:
-    """Send an example of an event, once; without an `event` in the body, of the first that the webhook subscribes to.
+    """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
 
     Raises WebhookNotFound, InvalidParams or WebhookDisabled.
     """
@@ -193,10 +194,10 @@ def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) ->
 
 
 def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Delivery:
-    """Send a delivery again, whatever became of it: the same bytes and `webhook-id`.
+    """Send a delivery again, in any status, with the same bytes and `webhook-id`.
 
-    One that has ended begins its schedule anew; one that waits for its next attempt has it now. One that is being
-    sent at this moment stays as it is. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
+    A finished delivery starts its retry schedule anew; a pending one gets its next attempt now; one that is being sent
+    stays unchanged. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
     """
     with transaction.atomic():
         webhook = access_webhook(caller.organization_id, webhook_id)
@@ -219,7 +220,7 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
 
 
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
-    """Send everything again that was created since then and failed; returns how much.
+    """Send all failed deliveries created since then again, and return their number.
 
     Raises WebhookNotFound or WebhookDisabled.
     """
@@ -243,14 +244,14 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
 def deliveries_of(
     webhook: Webhook, *, status: str | None = None, kind: str | None = None, since: datetime | None = None
 ) -> QuerySet[Delivery]:
-    """The webhook's log, newest first; None does not filter."""
+    """Return the webhook's deliveries, newest first, with optional filters."""
     conditions = {"status": status, "event__kind": kind, "created_at__gte": since}
     given = {name: value for name, value in conditions.items() if value is not None}
     return webhook.deliveries.filter(**given).order_by("-created_at", "-id")
 
 
 def _shown(webhook: Webhook) -> dict[str, object]:
-    """What can be changed, as the activity log shows it."""
+    """Return the changeable fields as the activity log shows them."""
     return {
         "url": webhook.url,
         "events": ", ".join(webhook.events),
@@ -276,7 +277,10 @@ def _refuse_disabled(webhook: Webhook) -> None:
 
 
 def _judge_addresses(target: Target, organization_id: int) -> None:
-    """Raise Blocked, or InvalidUrl for the port, by what the name resolves to now, unless nobody can tell."""
+    """Raise Blocked for addresses that the name resolves to now, or InvalidUrl for the port.
+
+    Does nothing if the name cannot be resolved, or if there is no place for the look-up.
+    """
     policy = target.policy
     with place(organization_id) as has_place, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
         if not has_place:
@@ -284,7 +288,7 @@ def _judge_addresses(target: Target, organization_id: int) -> None:
         try:
             network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
-            return  # it may come up later; each attempt judges its address again
+            return  # the host may come up later; each attempt checks its addresses again
 
 
 def _receiver(target: Target) -> str:

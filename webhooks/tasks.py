@@ -1,4 +1,4 @@
-"""What workers do with deliveries."""
+"""Celery tasks of webhooks."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from infrastructure import queue
 from webhooks.delivery import claims
 from webhooks.delivery.dispatch import Dispatcher
 
-# In a pool of processes, others wait for this one and its time is limited; threads know no such limits.
+# In a prefork pool, other tasks wait for this process and tasks have a time limit; a thread pool has no such limits.
 PROCESS_LIMIT_S = 45
 
 _dispatcher = Dispatcher()
@@ -19,7 +19,7 @@ _dispatcher = Dispatcher()
 
 @shared_task(soft_time_limit=PROCESS_LIMIT_S + 30, time_limit=PROCESS_LIMIT_S + 45)
 def deliver(reason: str) -> None:
-    """Deliver what is due, until nothing is. What is due stands in the rows; `reason` is for the log."""
+    """Deliver until nothing is due. The due deliveries are found by their rows; `reason` is only for the log."""
     is_main = threading.current_thread() is threading.main_thread()
     if not _dispatcher.deliver_due(time_limit_s=PROCESS_LIMIT_S if is_main else float("inf")):
         queue.enqueue("webhooks.tasks.deliver", "more")
@@ -27,11 +27,11 @@ def deliver(reason: str) -> None:
 
 @worker_shutting_down.connect
 def stop_delivering(**_: object) -> None:
-    """Let the worker end as soon as what is on its way has ended."""
+    """Stop the dispatcher, so that the worker ends after the running attempts."""
     _dispatcher.stop()
 
 
 @shared_task
 def hold_deliveries() -> None:
-    """Every minute: what waits for disabled webhooks costs claims nothing from then on."""
+    """Mark deliveries of disabled webhooks as held, every minute, so that claims skip them at no cost."""
     claims.hold()

@@ -1,4 +1,4 @@
-"""The dashboard's pages about webhooks: everybody in the organization may look, admins change."""
+"""Dashboard pages of webhooks: all members may read, admins may change."""
 
 from __future__ import annotations
 
@@ -67,13 +67,13 @@ class WebhookForm(JudgedForm):
         return body | ({"format": given["format"]} if given["format"] else {})
 
     def add_refusal(self, refusal: Refusal) -> None:
-        """The form stands far down its pages; so its first field gets the focus."""
+        """Show a refusal, and focus the first field, because the form is far down the page."""
         super().add_refusal(refusal)
         self.fields["url"].widget.attrs["autofocus"] = True
 
 
 def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: webhooks and deliveries that the organization does not have are a 404."""
+    """Decorate a view to answer 404 for webhooks and deliveries that the organization does not have."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -95,7 +95,7 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
-    """Register a receiver; the answer shows its secret, this once."""
+    """Register a webhook and show its secret, this once."""
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhooks"))
     form = WebhookForm(request.POST)
@@ -114,7 +114,7 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.VIEWER)
 @_known
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """A receiver: its settings, its state, its log."""
+    """Show a webhook: settings, state and log."""
     found = access_webhook(request.membership.organization_id, webhook_id)
     return _detail(
         request, found, WebhookForm(initial={"url": found.url, "event": found.events, "format": found.format}), 200
@@ -147,7 +147,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """What has waited meanwhile goes out."""
+    """Enable a webhook; its waiting deliveries are sent."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
     messages.success(request, "The webhook is enabled. Waiting events are being sent.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
@@ -157,7 +157,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Nothing is sent until it is enabled again."""
+    """Disable a webhook; nothing is sent until it is enabled again."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
     messages.success(request, "The webhook is disabled. Its events are kept until you enable it again.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
@@ -167,7 +167,7 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @_known
 def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Asks first: the log goes, too."""
+    """Delete a webhook with its log, after a confirmation page."""
     found = access_webhook(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
@@ -181,7 +181,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @fresh_login_needed("POST")
 @_known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """A new secret, shown this once; the one before stays valid for a while."""
+    """Rotate the secret and show the new one, this once; the former one stays valid for a while."""
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
@@ -225,7 +225,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
 @requires(Role.ADMIN)
 @_known
 def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Send everything again that has failed since a moment."""
+    """Send all deliveries again that failed since a given time."""
     try:
         since = datetime.fromisoformat(request.POST.get("since", "")).replace(tzinfo=UTC)
     except ValueError:
@@ -243,12 +243,12 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 
 def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
-    """Which webhook, and who does something with it."""
+    """Return the arguments of service functions: the webhook's ID and the caller."""
     return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:
-    """Back to the webhook, with what is to be said about it."""
+    """Call `send` and redirect to the webhook's page, with the result as a message."""
     try:
         refuse_over_rate(request, member_caller(request.membership))
         send()

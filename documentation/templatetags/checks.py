@@ -1,4 +1,4 @@
-"""How templates write of checks: by their names, with their pages."""
+"""Template filters for the names and pages of checks."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ register = template.Library()
 
 @register.filter
 def check_name(check_id: str) -> str:
-    """The name of a check; the ID itself of one that is no more."""
+    """Return the name of a check, or the ID itself for a removed check."""
     return name_of(check_id)
 
 
 @register.filter
 def check_page(check_id: str) -> str:
-    """The path of a check's page, empty for one that is no more."""
+    """Return the path of a check's page, empty for a removed check."""
     return page_url(reverse("docs-checks"), check_id)

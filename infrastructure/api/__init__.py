@@ -1,1 +1,1 @@
-"""What all API views share."""
+"""Infrastructure of the API: base view, parsers, errors, throttling, schema."""

@@ -1,4 +1,4 @@
-"""The one place where errors become responses: JSON with `code` and `error`, whoever answers."""
+"""Error responses: the exception handler and the error views. In the API, all are JSON with `code` and `error`."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class NotFound(Refusal):
 
 
 class RateLimited(Refusal):
-    """Too many requests in the window. `retry_after_s` is at least 1."""
+    """Refusal of a request over the rate limit. `retry_after_s` is at least 1."""
 
     code = "RATE_LIMITED"
     status = 429
@@ -51,7 +51,10 @@ class RateLimited(Refusal):
 
 
 class ServiceUnavailable(Refusal):
-    """Maintenance, an overlong queue, or a database or broker that does not answer. `retry_after_s` is at least 1."""
+    """Refusal during maintenance, with an overlong queue, or while the database or the broker does not answer.
+
+    `retry_after_s` is at least 1.
+    """
 
     code = "SERVICE_UNAVAILABLE"
     status = 503
@@ -62,7 +65,7 @@ class ServiceUnavailable(Refusal):
 
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
-    """Django REST framework's exception handler: a named refusal for everything that can be raised."""
+    """Exception handler of Django REST framework: return a response with an error code for every exception."""
     status, code, message, headers = _answer(error)
     count(REFUSALS, code)
     return Response({"code": code, "error": message}, status=status, headers=headers)
@@ -72,7 +75,7 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
     match error:
         case Refusal():
             headers = {}
-            # Every 429 and 503 says when to come back; refusals that know better carry their own time.
+            # Every 429 and 503 has Retry-After; a refusal may carry its own time.
             if error.status in (429, 503):
                 headers["Retry-After"] = str(getattr(error, "retry_after_s", RETRY_AFTER_S))
             if error.status == 401:
@@ -105,20 +108,20 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
 
 
 def is_api(request: HttpRequest) -> bool:
-    """Whether the request is for the API, which never answers in HTML."""
+    """Return True if the request is for the API, which never answers in HTML."""
     return any(request.path == prefix or request.path.startswith(f"{prefix}/") for prefix in API_PREFIXES)
 
 
 def _framework_answer(request: HttpRequest, status: int, code: str, message: str) -> HttpResponse:
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
-    # Within the dashboard its menu stays; who has none there sees none.
+    # In the dashboard, a 404 keeps the menu. Without a membership, the template shows none.
     shell = "dashboard/base.html" if status == 404 and request.path.startswith("/o/") else None
     return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 
 def bad_request(request: HttpRequest, exception: Exception) -> HttpResponse:
-    """Django's own 400: a bad Host header, a malformed upload."""
+    """Handler of Django's 400s, such as a bad Host header or a malformed upload."""
     return _framework_answer(request, 400, "INVALID_PARAMS", "The request could not be understood.")
 
 
@@ -131,7 +134,7 @@ def page_not_found(request: HttpRequest, exception: Exception) -> HttpResponse:
 
 
 def server_error(request: HttpRequest) -> HttpResponse:
-    """Django's own 500, for what failed outside of a view. Renders without a context: that may be broken."""
+    """Handler of Django's 500s, for exceptions outside of API views. Uses no template, whose context may be broken."""
     message = "Something went wrong on our side."
     if is_api(request):
         return JsonResponse({"code": "INTERNAL_ERROR", "error": message}, status=500)

@@ -1,6 +1,6 @@
-"""The examples of openapi.yaml: those of the documents, which the tests send as they stand.
+"""Examples in openapi.yaml, taken from the documents in docs/, whose examples the tests send to the API.
 
-Read where openapi.yaml is written; the service itself shows the file.
+Used only when openapi.yaml is generated; the running service serves that file.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ DOCUMENTS = ("api.md", "mutes.md", "audits.md", "monitors.md")
 LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
 EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)
 MEDIA_TYPE = re.compile(r"^Content-Type: ([^;\n]+)", re.M)
-# As a document begins: `export ID=scan_...`.
+# A document declares its variables at its beginning: `export ID=scan_...`.
 VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)
 
 
 @dataclass(frozen=True, slots=True)
 class Exchange:
-    """A request and its answer; bodies are None where there are none, and text where they are not JSON."""
+    """A request and its response. A body is None if there is none, and text if it is not JSON."""
 
     method: str
     path: str
@@ -36,13 +36,13 @@ class Exchange:
 
 
 def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A hook of drf-spectacular: the first example of each operation and status that the documents have."""
+    """Add the documents' first example of each operation and status to the schema. Hook of drf-spectacular."""
     for exchange in exchanges():
         operation = _operation(result["paths"], exchange)
         if exchange.sent is not None and exchange.status < "400":
             operation["requestBody"]["content"]["application/json"].setdefault("example", exchange.sent)
         for status, response in operation["responses"].items():
-            # What is there already is answered with 200 as it was with 201.
+            # The 200 for an object that exists already has the same body as the 201.
             if status == exchange.status or status < "300" > exchange.status:
                 content = response.get("content", {}).get(exchange.media_type)
                 if content is not None:
@@ -51,7 +51,7 @@ def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def exchanges() -> Iterator[Exchange]:
-    """All requests to the API that the documents show."""
+    """Yield all requests to the API that the documents show."""
     text = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in DOCUMENTS)
     variables = {"BASE": "", "KEY": ""}
     for name, prefix in VARIABLE.findall(text):

@@ -1,11 +1,11 @@
-"""Serializers and patterns that several apps share; without models, so that a command needs no database."""
+"""Serializers and patterns that several apps share. Without models, so that a command can import them."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
 GRADES = ("A+", "A", "B", "C", "D", "F")
-# Not an enumeration: generators of clients make names of its values, and A+ becomes the same as A.
+# A pattern, not an enumeration: client generators make names from enum values, and A+ would get the same name as A.
 GRADE = r"^(A\+|[ABCDF])$"
 
 

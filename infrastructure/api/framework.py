@@ -1,4 +1,4 @@
-"""Django REST framework and drf-spectacular, as `config.settings` has them."""
+"""Settings of Django REST framework and drf-spectacular, imported by `config.settings`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ REST_FRAMEWORK = {
     "DATETIME_FORMAT": TIMESTAMP_FORMAT,
     "EXCEPTION_HANDLER": "infrastructure.api.errors.handle",
     "UNAUTHENTICATED_USER": None,
-    "URL_FORMAT_OVERRIDE": None,  # `format` is a parameter of the export
+    "URL_FORMAT_OVERRIDE": None,  # the export uses the query parameter `format` itself
 }
 SPECTACULAR_SETTINGS = {
     "TITLE": "Website Scan Service",

@@ -1,4 +1,4 @@
-"""The Idempotency-Key header: what it may look like, what it is compared by, and who holds it right now."""
+"""The Idempotency-Key header: its validation, the digest of a request body, and the lock on a key in use."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class IdempotencyConflict(Refusal):
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:
-    """The request's key, None when it has none. Raises `InvalidParams` for one that can't be used."""
+    """Return the request's key, None if it has none. Raises `InvalidParams` if the key is invalid."""
     key = headers.get("Idempotency-Key")
     if key is None:
         return None
@@ -38,15 +38,15 @@ def key_of(headers: Mapping[str, str]) -> str | None:
 
 
 def digest_of(body: Mapping[str, Any]) -> str:
-    """The same for two bodies that mean the same JSON."""
+    """Return a SHA-256 digest of the body that ignores the order of its keys."""
     canonical = json.dumps(body, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(canonical.encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def hold(organization_id: int, key: str) -> None:
-    """Hold the key until the transaction ends; raises `IdempotencyConflict` when another request holds it.
+    """Lock the key until the transaction ends. Raises `IdempotencyConflict` if another request holds it.
 
-    An advisory lock leaves nothing behind when the process dies, so a key is never stuck "in progress".
+    PostgreSQL drops the advisory lock when the process dies, so a key never stays "in progress".
     """
     digest = hashlib.sha256(f"{organization_id}:{key}".encode("utf-8", "surrogatepass")).digest()
     number = int.from_bytes(digest[:8], "big", signed=True)

@@ -1,4 +1,4 @@
-"""The names that a request to an operation may use; every other is refused."""
+"""Validation of names in requests: unknown query parameters and body fields are refused."""
 
 from __future__ import annotations
 
@@ -10,18 +10,21 @@ from infrastructure.api.errors import InvalidParams
 
 @dataclass(frozen=True, slots=True)
 class Names:
-    """The names that an operation knows: query parameters, and fields of the body with those that it needs."""
+    """The names that an operation knows: query parameters, fields of the body, and which fields are required."""
 
     parameters: tuple[str, ...]
     fields: tuple[str, ...]
     needed: frozenset[str]
 
     def refuse_other_parameters(self, given: Iterable[str]) -> None:
-        """Raises InvalidParams, which names the first that is not known."""
+        """Raise InvalidParams for the first unknown query parameter."""
         _refuse_others(given, self.parameters, "parameter")
 
     def refuse_other_fields(self, body: Mapping[str, object]) -> None:
-        """The same for the body. What it lacks is said first, by the view: a URL that is missing has its own code."""
+        """Raise InvalidParams for the first unknown field of the body.
+
+        Does nothing if a required field is missing: the view reports that first, as a missing URL has its own code.
+        """
         if self.needed <= body.keys():
             _refuse_others(body, self.fields, "field")
 
@@ -30,5 +33,5 @@ def _refuse_others(given: Iterable[str], known: Sequence[str], noun: str) -> Non
     for name in given:
         if name not in known:
             others = f"there are {', '.join(known)}" if known else "there are none"
-            # In ASCII and short, whatever was sent.
+            # `!a:.60` keeps the sent name ASCII and short.
             raise InvalidParams(f"{name!a:.60} is no {noun} here; {others}.")

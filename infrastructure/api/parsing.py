@@ -1,4 +1,4 @@
-"""The body parsers: JSON objects up to a size, and a named refusal for everything else."""
+"""Body parsers of the API: they accept JSON objects up to a size, and refuse everything else with an error code."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from infrastructure.api.errors import InvalidParams, PayloadTooLarge
 from scanner.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
-# Of requests that name many addresses; the server takes no more of any.
+# Limit for requests that list many addresses; the server refuses longer bodies everywhere.
 MAX_LONG_BODY_BYTES = 1024 * 1024
-# As the address of a target or a receiver begins.
+# The beginning of the address of a target or a receiver.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 
@@ -27,7 +27,7 @@ class UnsupportedEncoding(Refusal):
 
 
 class StrictJSONParser(BaseParser):
-    """Reads one JSON object, UTF-8, without NaN and the like."""
+    """Parser of one JSON object in UTF-8, without NaN and Infinity."""
 
     media_type = "application/json"
     max_bytes = MAX_BODY_BYTES
@@ -38,7 +38,7 @@ class StrictJSONParser(BaseParser):
         media_type: str | None = None,
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
-        """The object in the body. Raises `PayloadTooLarge`, `UnsupportedEncoding` or `InvalidParams`."""
+        """Return the object in the body. Raises `PayloadTooLarge`, `UnsupportedEncoding` or `InvalidParams`."""
         request = (parser_context or {}).get("request")
         if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
             raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
@@ -47,7 +47,7 @@ class StrictJSONParser(BaseParser):
             raise PayloadTooLarge(f"The body is larger than {self.max_bytes // 1024} KiB.")
         try:
             value = json.loads(body.decode(), parse_constant=_refuse_constant)
-        # RecursionError: a body of nothing but opening brackets.
+        # RecursionError: deeply nested brackets.
         except (ValueError, RecursionError):
             raise InvalidParams("The body is not valid JSON.") from None
         if not isinstance(value, dict):
@@ -56,13 +56,13 @@ class StrictJSONParser(BaseParser):
 
 
 class LongJSONParser(StrictJSONParser):
-    """The same for up to 1 MiB."""
+    """Parser of one JSON object of up to 1 MiB."""
 
     max_bytes = MAX_LONG_BODY_BYTES
 
 
 def moment(name: str, value: object) -> datetime:
-    """A moment as the API writes it, or with an offset (RFC 3339); raises InvalidParams, which says `name`."""
+    """Parse an RFC 3339 timestamp, in UTC or with an offset. Raises InvalidParams with `name` in its message."""
     if isinstance(value, str) and MOMENT.fullmatch(value):
         try:
             return as_moment(value)

@@ -1,4 +1,4 @@
-"""What openapi.yaml says of every endpoint: the errors and headers that all of them share."""
+"""Schema extensions for openapi.yaml: authentication, scopes, and the errors and headers that all endpoints share."""
 
 from __future__ import annotations
 
@@ -22,8 +22,11 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 
 class BearerScheme(OpenApiAuthenticationExtension):
-    """How the scheme stands in openapi.yaml. Not beside what it describes: only the web needs drf-spectacular, which
-    takes a fifth of a second to load."""
+    """Security scheme of the API in openapi.yaml.
+
+    Not in the module of `BearerAuthentication`, because drf-spectacular takes a fifth of a second to import and only
+    the web needs it.
+    """
 
     target_class = "accounts.authentication.BearerAuthentication"
     name = "ApiKey"
@@ -41,7 +44,7 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
 
 class ScopedSchema(AutoSchema):
-    """Says of each operation which scope a key needs for it, as its view does."""
+    """Adds to each operation's description the scope that its view requires."""
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -63,7 +66,7 @@ class ErrorBody(serializers.Serializer):
     error = serializers.CharField(help_text="A sentence for people.")
 
 
-# What any endpoint may answer, whatever it does.
+# Errors that every endpoint may return.
 COMMON = {
     400: "`INVALID_PARAMS`: a parameter or a field is not known.",
     401: "`UNAUTHORIZED`: the key is missing, invalid or expired. `KEY_REVOKED`: it was revoked.",
@@ -75,16 +78,16 @@ COMMON = {
 
 
 def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
-    """The responses of an endpoint: `answers` by status (and media type), errors as `e400="…"`, and the common ones."""
+    """Return an endpoint's responses: `answers` by status (and media type), errors as `e400="…"`, and COMMON."""
     described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
     documented = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
     return documented | answers
 
 
 def headers(statuses: Sequence[int] | bool, **names: tuple[type, str]) -> list[OpenApiParameter]:
-    """Headers of responses with these statuses, or of all (True): `headers([200], ETag=(str, "…"))`.
+    """Describe headers of responses with these statuses, or of all (True): `headers([200], ETag=(str, "…"))`.
 
-    Underscores stand for hyphens.
+    Underscores in names become hyphens.
     """
     return [
         OpenApiParameter(
@@ -102,7 +105,7 @@ PAGE_PARAMETERS = [
     OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MAX_PAGE, "default": USUAL_PAGE}),
     OpenApiParameter("offset", {"type": "integer", "minimum": 0, "maximum": MAX_OFFSET, "default": 0}),
 ]
-# On what any operation answers.
+# Headers that every operation may send.
 EVERYWHERE = [
     *headers(True, X_Request_ID=(str, "The ID of the request in the service's log: yours, if you have sent one.")),
     *headers(
@@ -115,11 +118,12 @@ EVERYWHERE = [
     *headers([405], Allow=(str, "The allowed methods, separated by commas.")),
     *headers([429, 503], Retry_After=(int, "Seconds to wait before the next try, at least 1.")),
 ]
-# The others are on some answers only, where their text may be another.
+# Retry-After is described per operation, because its text may differ there.
 NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
 
 
-# An operation has one kind of answer: generators of clients read no other. Other formats have their own addresses.
+# `format` is not in the schema: each operation has one response format, because client generators read only one. Other
+# formats have their own addresses.
 FORMAT = OpenApiParameter("format", str, exclude=True)
 
 
@@ -130,9 +134,9 @@ def operation(
     body_optional: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
-    """`extend_schema` for a method of an ApiView, which then takes what is described here and nothing else.
+    """Decorate a method of an ApiView with `extend_schema`; it then refuses parameters and fields not described here.
 
-    `body_optional` says that the body may be left out.
+    With `body_optional`, the body may be left out.
     """
     fields = request().fields if request else {}
     names = Names(
@@ -140,7 +144,7 @@ def operation(
         tuple(map(str, fields)),
         frozenset(str(name) for name, field in fields.items() if field.required),
     )
-    # drf-spectacular calls a body required unless it comes by media type.
+    # drf-spectacular marks a body as required unless it is given by media type.
     body = {"application/json": request} if body_optional else request
 
     def decorate(method: Method) -> Method:
@@ -151,14 +155,14 @@ def operation(
 
 
 def id_parameter(name: str, prefix: str) -> OpenApiParameter:
-    """A path parameter that takes an ID of this kind; any other string is answered with a 404."""
+    """Describe a path parameter for an ID with this prefix. Any other string gets a 404."""
     return OpenApiParameter(
         name=name, type=str, location=OpenApiParameter.PATH, description=f"An ID such as `{prefix}_…`."
     )
 
 
 def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A hook of drf-spectacular: a PATCH changes something, and bodies hold nothing that is not known."""
+    """Forbid unknown fields in bodies, and require at least one field in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
         body = operation.get("requestBody", {}).get("content", {}).get("application/json")
@@ -172,7 +176,7 @@ def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """A hook of drf-spectacular: what stands on every answer is described in one place."""
+    """Describe the headers of all responses once, in `components`, and refer to them. Hook of drf-spectacular."""
     shared: dict[str, Any] = {}
     for operation in _operations(result):
         for response in operation["responses"].values():
@@ -189,7 +193,7 @@ def _operations(description: dict[str, Any]) -> Iterator[dict[str, Any]]:
 
 
 def creation_parameters(status: int, noun: str) -> list[OpenApiParameter]:
-    """The headers of a request that makes something once for each Idempotency-Key, and of its answer."""
+    """Describe the request and response headers of an operation that creates once per Idempotency-Key."""
     return [
         OpenApiParameter(
             "Idempotency-Key",

@@ -1,4 +1,4 @@
-"""What a key may do, from the least to the most; each scope holds those before it."""
+"""Scopes of API keys, from the least to the most; each scope includes those before it."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ class Scope(TextChoices):
     MANAGE = "manage"
 
     def holds(self, needed: Scope) -> bool:
-        """Whether a key of this scope may do what takes `needed`."""
+        """Return True if this scope includes `needed`."""
         order = list(Scope)
         return order.index(self) >= order.index(needed)
 
 
 class InsufficientScope(Refusal):
-    """The key is valid, but not for this."""
+    """Refusal of a valid key whose scope is not enough."""
 
     code = "INSUFFICIENT_SCOPE"
     status = 403

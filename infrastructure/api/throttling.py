@@ -1,4 +1,4 @@
-"""The request rate: counted in Redis, in windows of a minute that begin with their first request."""
+"""Rate limit of the API, counted in Redis in windows of a minute that begin with their first request."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
     from rest_framework.views import APIView
 
 WINDOW_S = 60
-# After Redis failed, requests are let through uncounted for this long instead of each waiting for it.
+# After Redis failed, requests pass uncounted for this long, instead of each waiting for Redis.
 REDIS_PAUSE_S = 5
-# A counter starts at its window's first second (Unix time) times this, so that one number tells both.
+# A counter starts at the window's first second (Unix time) times COUNTS, so that one number holds both.
 COUNTS = 1_000_000
 
 
 @dataclass(frozen=True, slots=True)
 class Rate:
-    """Where a caller stands in the window. `reset` is a Unix time in seconds."""
+    """A caller's use of the current window. `reset` is a Unix time in seconds."""
 
     limit: int
     used: int
@@ -47,7 +47,7 @@ class Rate:
 
 
 class Counted(Protocol):
-    """What the throttle asks of a caller."""
+    """Protocol: the attributes of a caller that the throttle reads."""
 
     @property
     def organization_id(self) -> int: ...
@@ -60,7 +60,7 @@ class OrganizationThrottle(BaseThrottle):
     """Counts every request with a valid key against its organization's tier."""
 
     def allow_request(self, request: Request, view: APIView) -> bool:
-        """Always True for who may pass; raises `RateLimited` for who may not."""
+        """Return True if the request may pass, else raise `RateLimited`."""
         caller = cast("Counted | None", request.auth)
         if caller is not None:
             refuse_over_rate(request._request, caller)
@@ -68,7 +68,7 @@ class OrganizationThrottle(BaseThrottle):
 
 
 def refuse_over_rate(request: HttpRequest, caller: Counted) -> None:
-    """Count a request of the API, or one from a page that does the same; raises `RateLimited`."""
+    """Count a request to the API, or a page's request that does the same. Raises `RateLimited` over the limit."""
     request.organization_id = caller.organization_id  # type: ignore[attr-defined]  # for the access log
     rate = count(f"api:{caller.organization_id}", caller.requests_per_minute)
     request.rate = rate  # type: ignore[attr-defined]  # read by infrastructure.api.views for the headers
@@ -76,16 +76,16 @@ def refuse_over_rate(request: HttpRequest, caller: Counted) -> None:
 
 
 def refuse_over(request: HttpRequest, rate: Rate, message: str) -> None:
-    """Raise `RateLimited` with this message when there were more requests than the limit."""
+    """Raise `RateLimited` with this message if the window has more requests than the limit."""
     if rate.used > rate.limit:
         request.rate = rate  # type: ignore[attr-defined]  # as above
         raise RateLimited(message, rate.reset - int(time.time()))
 
 
 def count(subject: str, limit: int) -> Rate:
-    """Count a request of `subject`, of which `limit` are allowed in a minute, in one round trip.
+    """Count a request of `subject`, who may send `limit` a minute, in one round trip to Redis.
 
-    Fails open: without Redis everybody passes, and the quota in PostgreSQL still holds.
+    Fails open: without Redis all requests pass, and the quota in PostgreSQL still applies.
     """
     now = time.time()
     uncounted = Rate(limit, 0, int(now) + WINDOW_S)
@@ -94,7 +94,7 @@ def count(subject: str, limit: int) -> Rate:
     key = f"rate:{subject}"
     lifetime_ms = int((int(now) + WINDOW_S - now) * 1000)
     try:
-        # A transaction: the key that SET has found does not expire before INCR.
+        # In a transaction, so that a key that SET finds does not expire before INCR.
         with _redis.pipeline(transaction=True) as pipeline:
             pipeline.set(key, int(now) * COUNTS, nx=True, px=lifetime_ms)
             pipeline.incr(key)

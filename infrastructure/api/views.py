@@ -1,4 +1,4 @@
-"""The base of every API view, and the answer to unknown paths."""
+"""Base class of every API view, and the view for unknown paths."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from infrastructure.api.scopes import InsufficientScope, Scope
 
 
 class Scoped(Protocol):
-    """What is asked of a caller."""
+    """Protocol: the attribute of a caller that the views read."""
 
     @property
     def scope(self) -> Scope: ...
 
 
 class ApiView(APIView):
-    """Asks for the key's scope, and puts the rate headers on every answer to a valid key."""
+    """Base view: checks the key's scope, and puts the rate limit headers on every response to a valid key."""
 
-    # What a method takes; of those that are not named here, reading takes `read` and everything else `manage`.
+    # The scope that each HTTP method requires. By default, safe methods require `read` and all others `manage`.
     scopes: ClassVar[Mapping[str, Scope]] = {}
     http_method_names = ["get", "post", "patch", "delete", "head"]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
-        """This API answers in its own formats, whatever Accept says."""
+        """Return the JSON renderer: the API ignores Accept."""
         renderer = JSONRenderer()
         return renderer, renderer.media_type
 
     def initial(self, request: Request, *args: Any, **kwargs: Any) -> None:
-        """Authenticate, permit, throttle, ask for the scope; nothing else during maintenance, nothing unknown."""
+        """Authenticate, check permissions and rate, then the scope; refuse in maintenance, and refuse unknown names."""
         super().initial(request, *args, **kwargs)
         self._refuse_below_scope(request)
         refuse_in_maintenance()
@@ -45,19 +45,19 @@ class ApiView(APIView):
 
     @classmethod
     def scope_of(cls, method: str) -> Scope:
-        """The least scope of a key with which the method may be used."""
+        """Return the least scope that the method requires."""
         return cls.scopes.get(method, Scope.READ if method in SAFE_METHODS else Scope.MANAGE)
 
     def _refuse_below_scope(self, request: Request) -> None:
         method = request.method or ""
         if request.auth is None or method.lower() not in self.http_method_names or not hasattr(self, method.lower()):
-            return  # what nobody can use is a 405 or a 404, whatever the key
+            return  # an unknown method is a 405 or a 404 for every key
         scope = cast("Scoped", request.auth).scope
         if not scope.holds(needed := self.scope_of(method)):
             raise InsufficientScope(scope, needed)
 
     def _refuse_unknown(self, request: Request) -> None:
-        """A name that is misspelt would otherwise be a wish that nobody hears."""
+        """Raise InvalidParams for unknown parameters and fields, so that a misspelt name is not ignored silently."""
         names: Names | None = getattr(getattr(self, (request.method or "").lower(), None), "names", None)
         if names is None:
             return  # no operation: a 404 or a 405
@@ -75,16 +75,16 @@ class ApiView(APIView):
 
 
 def json_body(request: Request) -> dict[str, Any]:
-    """The JSON object in the body; raises InvalidParams when there is no body at all, and the parser's refusals."""
+    """Return the JSON object in the body. Raises InvalidParams if there is no body, and the parser's refusals."""
     if not _has_body(request):
         raise InvalidParams("The body is empty; send a JSON object.")
     body = request.data
-    assert isinstance(body, dict)  # the parser takes nothing else
+    assert isinstance(body, dict)  # the parser accepts nothing else
     return body
 
 
 def optional_json_body(request: Request) -> dict[str, Any]:
-    """The same where a body may be left out: then an empty object."""
+    """Return the JSON object in the body, or an empty one if there is no body."""
     return json_body(request) if _has_body(request) else {}
 
 
@@ -94,11 +94,11 @@ def _has_body(request: Request) -> bool:
 
 @extend_schema(exclude=True)
 class UnknownPath(ApiView):
-    """Everything under /v1 and /api that is not an endpoint: 404 `NOT_FOUND`, whatever the method."""
+    """View for all paths under /v1 and /api that are no endpoint: 404 `NOT_FOUND` for every method."""
 
     permission_classes = [AllowAny]
     scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)
-    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow: there is nothing that a method could be used on
+    default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow, as there is no resource
     http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
 
     def answer(self, request: object, *args: object, **kwargs: object) -> Response:

@@ -13,16 +13,16 @@ from infrastructure.postgresql.silence import server
 
 
 class DatabaseWrapper(base.DatabaseWrapper):
-    """Notices a connection that died with the server without asking the server, and a server that hangs.
+    """Detects a dead connection without a query, and a server that hangs.
 
-    Django's own check sends a query before the first one of every request. A server that ends or restarts
-    closes its connections, which the socket knows: between two requests it has nothing else to say.
+    Django's own check sends a query before the first one of every request. A server that stops or restarts closes its
+    connections, which makes the socket readable; between two requests the server sends nothing else.
     """
 
     Database = driver
 
     def get_new_connection(self, conn_params: dict[str, Any]) -> Any:
-        """A connection, refused at once while the server is known to hang."""
+        """Connect. Raises psycopg.OperationalError at once while the server is known to hang."""
         server.refuse_while_silent()
         try:
             connection = super().get_new_connection(conn_params)
@@ -33,7 +33,7 @@ class DatabaseWrapper(base.DatabaseWrapper):
         return connection
 
     def is_usable(self) -> bool:
-        """Whether nothing has come in, not even the end, on a connection that waits for nothing."""
+        """Return True if the idle connection has nothing to read, neither data nor end-of-file."""
         if self.connection is None or self.connection.closed:
             return False
         poller = select.poll()

@@ -1,4 +1,4 @@
-"""Rows and what refers to them, deleted in small transactions."""
+"""Deletion of rows, with the rows that refer to them, in small transactions."""
 
 from __future__ import annotations
 
@@ -7,15 +7,15 @@ from typing import Any
 
 from django.db.models import CASCADE, QuerySet
 
-# Small enough for a statement of less than a second, however many columns, and large enough that statements are few.
+# Small enough for a statement to take less than a second for any table, large enough to need few statements.
 BATCH = 1000
 
 
 def delete_with_what_refers(rows: QuerySet[Any], has_time: Callable[[], bool] = lambda: True) -> bool:
-    """Delete all of these rows, batch by batch: before each batch, in the same way, what goes with it.
+    """Delete these rows in batches. Before each batch, delete in the same way the rows that cascade from it.
 
-    So that no statement is long, however much there is of one row. `has_time` is asked before each batch; False when it
-    was not enough for all.
+    So no statement takes long, however many rows refer to one. `has_time` is called before each batch; returns False if
+    the time ran out before all rows were deleted.
     """
     while ids := list(rows.values_list("pk", flat=True)[:BATCH]):
         for relation in rows.model._meta.related_objects:

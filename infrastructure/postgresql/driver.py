@@ -1,4 +1,4 @@
-"""psycopg, whose connections wait for a slow server, and not for one that has fallen silent."""
+"""psycopg with connections that wait for a slow server, but not for one that hangs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import time
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg import *  # noqa: F403  # what PEP 249 asks of a driver, and Django of this one
+from psycopg import *  # noqa: F403  # the names that PEP 249 and Django require of a driver
 from psycopg.abc import PQGen
 
 from infrastructure.postgresql.silence import PATIENCE_S, server
@@ -15,15 +15,18 @@ T = TypeVar("T")
 
 
 class PatientConnection(psycopg.Connection[Any]):
-    """Every wait for the server goes through `wait`; in it, the server is asked after a while whether it answers."""
+    """Connection that probes the server when an answer takes long. psycopg calls `wait` whenever it waits for it."""
 
     def wait(self, gen: PQGen[T], *args: Any, **kwargs: Any) -> T:
-        """Raises psycopg.OperationalError, closed, when the server is silent."""
+        """Run the generator. When the server is silent, closes the connection and raises psycopg.OperationalError."""
         server.refuse_while_silent()
         return super().wait(self._watched(gen), *args, **kwargs)
 
     def _watched(self, gen: PQGen[T]) -> PQGen[T]:
-        """The same generator; what it is sent is false each time that nothing has come for a while."""
+        """Wrap the generator, and probe the server when nothing has come for PATIENCE_S.
+
+        psycopg sends a false `ready` into the generator each time that its wait for the socket times out.
+        """
         look_at = time.monotonic() + PATIENCE_S
         try:
             state = next(gen)

@@ -1,4 +1,4 @@
-"""Indexes that are made while the service runs."""
+"""Migration operation that creates an index while the service runs."""
 
 from __future__ import annotations
 
@@ -8,9 +8,9 @@ from django.contrib.postgres import operations
 
 
 class AddIndexConcurrently(operations.AddIndexConcurrently):
-    """Django's, which can be run again after it was broken off: PostgreSQL then leaves an index that is not valid.
+    """Django's operation, made repeatable: drops the invalid index that PostgreSQL leaves after an interrupted run.
 
-    It waits for transactions that are under way as long as they take: nobody waits for it meanwhile.
+    It lifts `lock_timeout`, and so waits for running transactions as long as they take: it blocks nobody meanwhile.
     """
 
     def database_forwards(self, app_label: str, schema_editor: Any, from_state: Any, to_state: Any) -> None:

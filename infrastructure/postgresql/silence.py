@@ -1,7 +1,7 @@
-"""A server that hangs: its connections stay open and say nothing. Learnt by one thread, spared the others.
+"""Detection of a PostgreSQL server that hangs, by one thread for all threads of the process.
 
-A frozen process or a vanished host closes no connection, so a query's answer may come late or never. Whether the
-server is slow or silent is told by a question that any server answers before it knows who asks.
+A frozen process or a lost host closes no connection, so a query's answer may come late or never. To tell a slow server
+from a silent one, a probe sends SSLRequest, which every server answers before authentication.
 """
 
 from __future__ import annotations
@@ -19,11 +19,11 @@ import psycopg
 
 from infrastructure.logging import Outage
 
-PATIENCE_S = 1.0  # for an answer, before the server is asked whether it answers at all
-ASK_S = 2.0  # for that answer
-CONNECT_S = 3.0  # for a new connection, as settings have it
-PAUSE_S = 1.0  # an answer to that question holds for so long, whoever asked
-# SSLRequest: the server says S or N (PostgreSQL's "Message Formats"). It needs no password and no free place.
+PATIENCE_S = 1.0  # time to wait for a query's answer before the probe
+ASK_S = 2.0  # time limit of the probe
+CONNECT_S = 3.0  # time limit of a new connection, as in the settings
+PAUSE_S = 1.0  # how long the result of a probe holds, for all threads
+# SSLRequest: the server answers S or N (PostgreSQL's "Message Formats"). It needs no password and no connection slot.
 QUESTION = struct.pack("!II", 8, 80877103)
 
 SAYS_NOTHING = "it takes a connection, and says nothing"
@@ -34,9 +34,9 @@ outage = Outage("PostgreSQL")
 
 
 def log_failure(error: BaseException) -> None:
-    """Log Django's OperationalError or InterfaceError: one line for an outage, one each for what the server refused."""
+    """Log Django's OperationalError or InterfaceError: one line per outage, or one per error that the server sent."""
     state = getattr(error.__cause__, "sqlstate", None)
-    # Class 08 is connections, 57P a server that is shut down: PostgreSQL's "Error Codes".
+    # Class 08 is connection errors, 57P a shutdown of the server (PostgreSQL's "Error Codes").
     if state is None or state.startswith(("08", "57P")):
         outage.begin(error)
     else:
@@ -44,7 +44,7 @@ def log_failure(error: BaseException) -> None:
 
 
 class Server:
-    """What this process knows of the server that it is connected to."""
+    """State of the PostgreSQL server as this process last saw it: its address, and whether it is silent."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
@@ -54,26 +54,26 @@ class Server:
         self._is_silent = False
 
     def met(self, connection: int) -> None:
-        """Remember where a connection (its file descriptor) leads; there is somebody who answers."""
+        """Record a successful connection (its file descriptor): remember the peer's address; the server answers."""
         with socket.socket(fileno=os.dup(connection)) as copy:
             self._address = copy.family, copy.getpeername()
         self._is_silent = False
         outage.end()
 
     def let_wait(self) -> None:
-        """Note that a new connection was not answered in time."""
+        """Record that a new connection timed out."""
         self._is_silent = True
         self._asked_at = self._clock()
         outage.begin(SAYS_NOTHING)
 
     def refuse_while_silent(self) -> None:
-        """Raise psycopg.OperationalError at once while the server is silent. Once a second, one caller asks it."""
+        """Raise psycopg.OperationalError at once while the server is silent. Once a second, one caller probes it."""
         if not self._is_silent:
             return
         if self._clock() - self._asked_at >= PAUSE_S and self._asking.acquire(blocking=False):
             try:
                 if self._address is None:
-                    # Nobody to ask: this caller's connection will tell, and until then no other tries.
+                    # No address to probe: this caller tries to connect; until it has, all others are refused.
                     self._asked_at = self._clock() + CONNECT_S
                     return
                 self._ask()
@@ -83,7 +83,7 @@ class Server:
             raise psycopg.OperationalError("the server does not answer")
 
     def is_silent(self) -> bool:
-        """Whether it is, for somebody who has waited long enough to ask; those who wait together ask once."""
+        """Return True if the server does not answer a probe. Callers that wait at the same time share one probe."""
         with self._asking:
             if self._clock() - self._asked_at >= PAUSE_S:
                 self._ask()
@@ -107,10 +107,10 @@ class Server:
                 probe.connect(address)
                 probe.sendall(QUESTION)
                 probe.recv(1)
-        except (TimeoutError, BlockingIOError):  # the latter: a Unix socket whose queue is full
+        except (TimeoutError, BlockingIOError):  # BlockingIOError: a Unix socket whose backlog is full
             return False
         except OSError:
-            pass  # there is no server, which connections notice by themselves
+            pass  # there is no server: connections fail by themselves
         return True
 
 

@@ -1,1 +1,1 @@
-"""What operators see of the service: numbers at /metrics, lines of the access log, spans (docs/metrics.md)."""
+"""Telemetry for operators: metrics at /metrics, the access log, and tracing spans (docs/metrics.md)."""

@@ -1,6 +1,6 @@
-"""One line for each request, scan and attempt to deliver: whose, how long, and by which request it was asked for.
+"""Access log: one line per request, scan and delivery attempt, with organization, duration and request ID.
 
-Never an address: routes as the code names them, so that no key, token or shared link gets into a log.
+It has routes as the code names them instead of URLs, so that no key, token or shared link gets into a log.
 """
 
 from __future__ import annotations
@@ -16,10 +16,10 @@ from infrastructure.logging import NO_ID, current_id, current_job
 
 
 def write(kind: str, what: str, fields: dict[str, object]) -> None:
-    """A line of this kind ("request", "scan", "delivery"), as the other lines of the log: with `LOG_FORMAT=json` of the
-    fields, else of `what`, which is for people.
+    """Write a line of this kind ("request", "scan", "delivery") in the format of the log.
 
-    Not by a logger, whose record and handler cost as much as all the rest that is noted of a request.
+    With `LOG_FORMAT=json` the line has `fields`, else the text `what`. A logger is not used, because its record and
+    handler cost as much as all other telemetry of a request.
     """
     if not settings.ACCESS_LOG:
         return
@@ -29,14 +29,14 @@ def write(kind: str, what: str, fields: dict[str, object]) -> None:
         line = json.dumps({**named, "request_id": request, "job": job, "kind": kind, "message": what, **fields})
     else:
         line = f"INFO access [{request if job == NO_ID else f'{request} {job}'}] {what}"
-    with contextlib.suppress(OSError, ValueError):  # nobody reads it any more
+    with contextlib.suppress(OSError, ValueError):  # nobody reads stderr any more
         sys.stderr.write(line + "\n")
 
 
 def request_line(
     *, method: str, route: str, status: int, wall_s: float, cpu_s: float, organization: int | None, client: str
 ) -> None:
-    """Of a request that was answered; `client` is the address behind the proxies that are trusted."""
+    """Write the line of an answered request. `client` is its IP address, behind trusted proxies."""
     write(
         "request",
         f"{method} {route} {status} {wall_s * 1000:.1f} ms, {cpu_s * 1000:.1f} ms CPU, "
@@ -65,7 +65,7 @@ def scan_line(
     attempt: int,
     organization: int,
 ) -> None:
-    """Of a scan that has ended; `cpu_s` is its share of its visit's, if known."""
+    """Write the line of a scan that has ended. `cpu_s` is its share of the visit's CPU time, None if not known."""
     cpu = "-" if cpu_s is None else f"{cpu_s:.2f}"
     write(
         "scan",
@@ -88,7 +88,7 @@ def scan_line(
 def delivery_line(
     *, delivery: str, webhook: str, event: str, outcome: str, status: int | None, error: str, wall_ms: int, attempt: int
 ) -> None:
-    """Of an attempt to deliver an event; `status` is the receiver's."""
+    """Write the line of an attempt to deliver an event. `status` is the HTTP status of the receiver's response."""
     write(
         "delivery",
         f"{delivery} {event} to {webhook} {outcome}, attempt {attempt}, {status or error} {wall_ms} ms",

@@ -1,8 +1,8 @@
-"""What processes count: each adds up in memory, and every few seconds all of them in one hash in Redis.
+"""Counters and histograms: each process adds up in memory and flushes every few seconds to one hash in Redis.
 
-So whoever answers for /metrics tells of all processes on all hosts, and none of them serves a port of its own. What a
-killed process had not handed over yet, some seconds' worth, is not counted, and when Redis is emptied, counting begins
-anew, which Prometheus takes for a restart. What must not be lost is counted from rows (ADR 30).
+So any web process can answer /metrics for all processes on all hosts, and no other opens a port. A killed process
+loses the counts of some seconds. When Redis is emptied, counting starts at 0, which Prometheus takes for a restart.
+Numbers that must not be lost are counted from rows (ADR 30).
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ from django.conf import settings
 
 KEY = "telemetry:counters"
 HAND_OVER_EVERY_S = 5.0
-SEPARATOR = "\x1f"  # stands in no label
+SEPARATOR = "\x1f"  # occurs in no label
 MICRO = 1_000_000
 
-# A series: the metric's name, then the values of its labels; of a histogram also the bucket, or "sum".
+# A series: the metric's name, then the values of its labels; for a histogram also the bucket's name, or "sum".
 Series = tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Counter:
-    """A number that grows: of things or, with `is_seconds`, of seconds, which are kept as whole microseconds."""
+    """Definition of a counter: of events or, with `is_seconds`, of seconds, which are stored as whole microseconds."""
 
     name: str
     help: str
@@ -40,7 +40,7 @@ class Counter:
 
 @dataclass(frozen=True)
 class Histogram:
-    """How many observations there were up to each of the `bounds`, in seconds, and their sum."""
+    """Definition of a histogram: the number of observations per bucket, and their sum. `bounds` are in seconds."""
 
     name: str
     help: str
@@ -49,30 +49,30 @@ class Histogram:
 
     @functools.cached_property
     def names(self) -> tuple[str, ...]:
-        """Those of the buckets: their upper bounds."""
+        """Names of the buckets: their upper bounds as text, then `+Inf`."""
         return (*map(str, self.bounds), "+Inf")
 
     def bucket(self, seconds: float) -> str:
-        """The name of the bucket that this is in; the bound itself belongs to it."""
+        """Return the name of the bucket for this value. A bucket includes its upper bound."""
         return self.names[bisect.bisect_left(self.bounds, seconds)]
 
 
 class Counters:
-    """Those of this process. Thread-safe, and empty in a process that was forked from another."""
+    """Counts of this process that are not yet in Redis. Thread-safe, and empty after a fork."""
 
     def __init__(self) -> None:
         self._client = redis.Redis.from_url(settings.REDIS_URL, **settings.REDIS_TIMEOUTS)
         self.begin_anew()
 
     def begin_anew(self) -> None:
-        """In a child: what its parent has counted, the parent hands over."""
+        """Reset the counts. In a forked child, because its parent flushes what it has counted itself."""
         self._lock = threading.Lock()
         self._handing_over = threading.Lock()
         self._pending: defaultdict[Series, int] = defaultdict(int)
         self._thread: threading.Thread | None = None
 
     def add(self, amounts: Sequence[tuple[Series, int]]) -> None:
-        """Count these."""
+        """Add amounts to series, and start the flushing thread if it does not run yet."""
         with self._lock:
             for series, amount in amounts:
                 self._pending[series] += amount
@@ -81,7 +81,7 @@ class Counters:
                 self._thread.start()
 
     def hand_over(self) -> None:
-        """Add to what is in Redis. Where it does not answer, this goes with the next time; others tell of that."""
+        """Flush the counts to Redis. If Redis fails, they stay for the next flush; other modules log the outage."""
         with self._handing_over:
             with self._lock:
                 pending, self._pending = self._pending, defaultdict(int)
@@ -98,7 +98,7 @@ class Counters:
                         self._pending[series] += amount
 
     def totals(self) -> Mapping[Series, int]:
-        """Of all processes, this one's to the moment. Raises redis.RedisError."""
+        """Return the totals of all processes, after a flush of this one. Raises redis.RedisError."""
         self.hand_over()
         found: dict[bytes, bytes] = self._client.hgetall(KEY)  # type: ignore[assignment]  # no awaitable
         return {tuple(field.decode().split(SEPARATOR)): int(value) for field, value in found.items()}
@@ -125,12 +125,12 @@ def observe(histogram: Histogram, seconds: float, *labels: str) -> None:
 
 
 def counted(counter: Counter, *labels: str, by: float = 1) -> tuple[Series, int]:
-    """What `Counters.add` takes for it."""
+    """Return an increment of a counter for `Counters.add`."""
     return (counter.name, *labels), round(by * MICRO) if counter.is_seconds else int(by)
 
 
 def observed(histogram: Histogram, seconds: float, *labels: str) -> tuple[tuple[Series, int], tuple[Series, int]]:
-    """What `Counters.add` takes for it."""
+    """Return the increments of an observation for `Counters.add`: of its bucket and of the sum."""
     return (
         ((histogram.name, *labels, histogram.bucket(seconds)), 1),
         ((histogram.name, *labels, "sum"), round(seconds * MICRO)),

@@ -1,4 +1,7 @@
-"""What processes count. What is counted from rows stands in `operations.definitions`, all of it in docs/metrics.md."""
+"""Definitions of metrics counted in processes. Those counted from rows are in `operations.definitions`.
+
+docs/metrics.md lists all of them.
+"""
 
 from __future__ import annotations
 

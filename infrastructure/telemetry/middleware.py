@@ -1,4 +1,4 @@
-"""Every request is counted, timed and written into the access log, by its route."""
+"""Telemetry middleware: counts and times every request by its route, and writes it to the access log."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from infrastructure.telemetry.definitions import HTTP_CPU, HTTP_DURATION, HTTP_R
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
 METRICS_PATH = "/metrics"
-# Answered before addresses are looked up, all day long by machines.
+# Paths that are answered before URLs are resolved, and that monitoring requests all day long.
 MACHINES = frozenset({*PROBES, METRICS_PATH})
 UNKNOWN = "unknown"
 
 
 class TelemetryMiddleware:
-    """Stands outside of everything but the request's ID, which its line carries."""
+    """Telemetry of each request. Only TrustedProxyMiddleware and RequestIdMiddleware run outside, as it needs both."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -48,7 +48,7 @@ class TelemetryMiddleware:
 
 
 def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
-    """Count a request, and write its line, which probes get only where not all is well. Returns the route."""
+    """Count a request and write its access log line (for probes and /metrics only if not 200). Returns the route."""
     route = route_of(request)
     method = request.method if request.method in METHODS else "other"
     counters.add(
@@ -72,10 +72,10 @@ def note(request: HttpRequest, status: int, wall_s: float, cpu_s: float) -> str:
 
 
 def route_of(request: HttpRequest) -> str:
-    """The address as `config.urls` writes it, with names for what changes: there are as many as views."""
+    """Return the route as `config.urls` writes it, with names for the variable parts. There are as many as views."""
     match = request.resolver_match
     if match is not None:
-        # What is written as an expression is for all that no view is at.
+        # The only routes that are regular expressions are the fallbacks for unknown paths.
         return UNKNOWN if match.route.startswith("^") else f"/{match.route}"
     path = request.path_info
     if path in MACHINES:
@@ -84,7 +84,7 @@ def route_of(request: HttpRequest) -> str:
 
 
 def _organization(request: HttpRequest) -> int | None:
-    """Whose key asked, or which organization's page it is."""
+    """Return the ID of the API key's organization, or of the one whose page was requested."""
     membership = getattr(request, "membership", None)
     found: int | None = membership.organization_id if membership else getattr(request, "organization_id", None)
     return found

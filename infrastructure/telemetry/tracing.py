@@ -1,7 +1,8 @@
-"""Spans of requests, scans with their probes, and deliveries, for a collector that speaks OTLP (OpenTelemetry).
+"""Tracing: spans of requests, scans with their probes, and deliveries, for an OTLP collector (OpenTelemetry).
 
-Nothing of it is loaded, and a span costs next to nothing, unless the settings call `start`. The trace of a request, and
-of all that it asked for, follows from the request's ID: so it needs no column, and whoever has the ID finds the trace.
+Unless the settings call `start`, OpenTelemetry is not imported, and a span costs next to nothing. The trace ID of a
+request, and of the jobs it asked for, is computed from the request's ID. So it needs no column, and the request's ID
+is enough to find the trace.
 """
 
 from __future__ import annotations
@@ -22,13 +23,15 @@ Attribute = str | int | float | bool
 
 _tracer: Tracer | None = None
 _provider: TracerProvider | None = None
-# Of the request whose span is being made.
+# The ID of the request whose span is being created.
 _named: ContextVar[str] = ContextVar("_named", default="")
 
 
 def start(service: str, version: str, processor: SpanProcessor | None = None) -> None:
-    """Make spans from now on, in this process and those forked from it, and send them in batches where the environment
-    says (`OTEL_EXPORTER_OTLP_ENDPOINT`), or hand them to `processor`. Raises ImportError without the extra `otel`.
+    """Switch tracing on, in this process and those forked from it.
+
+    Sends spans in batches to `OTEL_EXPORTER_OTLP_ENDPOINT`, or to `processor`. Raises ImportError without the extra
+    `otel`.
     """
     global _tracer, _provider
     from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, Resource
@@ -42,7 +45,7 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
             return _span_id(name) if (name := _named.get()) else super().generate_span_id()
 
     resource = Resource.create({SERVICE_VERSION: version})
-    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # the environment names none
+    if str(resource.attributes[SERVICE_NAME]).startswith("unknown_service"):  # OTEL_SERVICE_NAME is not set
         resource = resource.merge(Resource({SERVICE_NAME: service}))
     _provider = TracerProvider(resource=resource, id_generator=IdGenerator())
     _provider.add_span_processor(processor or _batches())
@@ -51,20 +54,21 @@ def start(service: str, version: str, processor: SpanProcessor | None = None) ->
 
 
 def is_on() -> bool:
-    """Whether spans are made."""
+    """Return True if tracing is on."""
     return _tracer is not None
 
 
 def stop() -> None:
-    """Send what was not sent yet, for some seconds at most."""
+    """Send the remaining spans, for 2 seconds at most."""
     if _provider is not None:
         _provider.force_flush(2_000)
 
 
 @contextlib.contextmanager
 def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
-    """The span of a request, where spans are made: what is put into the dictionary meanwhile are its attributes, `name`
-    its name.
+    """Span of a request. The caller puts the span's attributes into the yielded dictionary, its name as `name`.
+
+    Tracing must be on.
     """
     attributes: dict[str, Attribute] = {}
     assert _tracer is not None
@@ -83,7 +87,10 @@ def request_span(request_id: str) -> Iterator[dict[str, Attribute]]:
 
 @contextlib.contextmanager
 def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[None]:
-    """The span of what a request asked for, which may have ended long before; without one, a trace of its own."""
+    """Span of a job, in the trace of the request that asked for it, which may have ended long ago.
+
+    Without a `request_id`, the job gets a trace of its own.
+    """
     if _tracer is None:
         yield
         return
@@ -100,7 +107,7 @@ def job_span(name: str, request_id: str, **attributes: Attribute) -> Iterator[No
 
 @contextlib.contextmanager
 def span(name: str) -> Iterator[None]:
-    """A span within the current one."""
+    """Span within the current one."""
     if _tracer is None:
         yield
     else:
@@ -128,7 +135,7 @@ def _batches() -> SpanProcessor:
 
 
 def _trace_id(request_id: str) -> int:
-    """An ID that we have made is 32 hexadecimal digits, and so are those of traces."""
+    """Return the trace ID for a request ID: the same 32 hexadecimal digits if the service made the ID, else a hash."""
     if len(request_id) == 32 and set(request_id) <= set("0123456789abcdef"):
         return int(request_id, 16) or 1
     return int.from_bytes(hashlib.sha256(request_id.encode()).digest()[:16]) or 1

@@ -1,4 +1,4 @@
-"""Scores over time, drawn: coordinates for inline SVG. Pure; what they show stands beside them as text."""
+"""Charts of scores over time: coordinates for inline SVG. Pure functions. The page shows the same data as text."""
 
 from __future__ import annotations
 
@@ -8,16 +8,16 @@ from datetime import datetime
 from itertools import groupby
 from typing import Generic, Protocol, TypeVar
 
-# The drawings' own units. Both are stretched to the room they get; the style sheet keeps strokes as they are.
+# In SVG user units. Both charts are stretched to the available width; the style sheet keeps the stroke widths.
 SPARK_WIDTH, SPARK_HEIGHT, SPARK_MARGIN = 100, 28, 3
 TREND_WIDTH, TREND_HEIGHT, TREND_MARGIN = 600, 160, 6
-# A scan within less than a day of the one before would otherwise cover it.
+# The least distance of two points on the x axis, so that scans within a day do not cover each other.
 LEAST_STEP = 4
 GRID = (100, 75, 50, 25, 0)
 
 
 class Scored(Protocol):
-    """A score, and which rules it came from: of two that other rules made, none is higher."""
+    """Protocol of a score with its catalogue version. Scores of different catalogue versions are not comparable."""
 
     @property
     def score(self) -> int: ...
@@ -37,7 +37,7 @@ S = TypeVar("S", bound=Scored)
 
 @dataclass(frozen=True, slots=True)
 class Spark:
-    """Scores from the oldest to the newest: `lines` for polylines, one for each of the rules; `x`, `y` of the end."""
+    """Sparkline of scores from the oldest to the newest: a polyline per catalogue version; `x` and `y` of the end."""
 
     lines: tuple[str, ...]
     x: float
@@ -63,9 +63,10 @@ class Point(Generic[S]):
 
 @dataclass(frozen=True, slots=True)
 class Trend(Generic[S]):
-    """Results over time, the oldest first, between `begin` and `end`.
+    """Chart of results over time, the oldest first, between `begin` and `end`.
 
-    `lines` and `areas` are for polylines and polygons, one for each of the rules that the scores came from.
+    `lines` and `areas` are the points of polylines and polygons, one for each run of results with the same catalogue
+    version.
     """
 
     points: tuple[Point[S], ...]
@@ -80,12 +81,12 @@ class Trend(Generic[S]):
 
     @property
     def grid(self) -> tuple[float, ...]:
-        """Where the lines of 100, 75, 50, 25 and 0 run."""
+        """The y coordinates of the grid lines for 100, 75, 50, 25 and 0."""
         return tuple(_height(score, TREND_HEIGHT, TREND_MARGIN) for score in GRID)
 
     @property
     def changes_of_rules(self) -> int:
-        """How often the rules changed meanwhile: there the line is interrupted."""
+        """Number of changes of the catalogue version. The line is interrupted there."""
         return len(self.lines) - 1
 
     @property
@@ -103,7 +104,7 @@ class Trend(Generic[S]):
 
 
 def spark(newest_first: Sequence[Scored]) -> Spark | None:
-    """A line as high as a word, one step a scan; None without a score."""
+    """Return the sparkline of these scores, with equal steps. None without a score."""
     results = newest_first[::-1]
     scores = tuple(each.score for each in results)
     if not scores:
@@ -121,14 +122,14 @@ def spark(newest_first: Sequence[Scored]) -> Spark | None:
 
 
 def trend(scored: Sequence[S]) -> Trend[S] | None:
-    """Results in any order over time; None for fewer than two: a point is no trend."""
+    """Return the chart of results, given in any order. None for fewer than two, because one point is no trend."""
     if len(scored) < 2:
         return None
     results = sorted(scored, key=lambda each: each.created_at)
     begin, end = results[0].created_at, results[-1].created_at
     span = (end - begin).total_seconds() or 1
     room = TREND_WIDTH - 2 * TREND_MARGIN
-    # Those that stand close together are moved apart, and all of it pressed together again.
+    # Move close points apart, then compress the whole to the width.
     xs: list[float] = []
     for result in results:
         x = room * (result.created_at - begin).total_seconds() / span
@@ -146,7 +147,7 @@ def trend(scored: Sequence[S]) -> Trend[S] | None:
 
 
 def _same_rules(results: Sequence[Scored]) -> Iterator[tuple[int, int]]:
-    """The runs of results that the same rules have judged, as slices."""
+    """Yield the runs of results with the same catalogue version, as slice bounds."""
     begin = 0
     for _, run in groupby(results, key=lambda each: each.catalogue_version):
         end = begin + len(list(run))

@@ -1,4 +1,4 @@
-"""The colours of grades where no style sheet reaches: badges and e-mails. The scanner's `site.css` has the same."""
+"""Colours of grades for badges and e-mails, which have no style sheet. The scanner's `site.css` has the same ones."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """A filled shape and the text on it, of a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3), as `#rrggbb`."""
+    """Fill and text colour as `#rrggbb`, with a contrast of at least 4.5:1 (WCAG 2.2, 1.4.3)."""
 
     fill: str
     text: str
 
 
-# Amber and orange that look like it are too bright for white text; dark text stands on them.
+# The fills of B, C and D are too bright for white text, so their text is dark.
 GRADES = {
     "A": Colours("#0b7a4b", "#ffffff"),
     "B": Colours("#9fd14f", "#16210a"),
@@ -24,5 +24,5 @@ GRADES = {
 
 
 def of_grade(grade: str) -> Colours:
-    """Those of `A+` are those of `A`."""
+    """Return the colours of a grade. `A+` has those of `A`."""
     return GRADES[grade[:1]]

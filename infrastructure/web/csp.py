@@ -1,4 +1,4 @@
-"""Content-Security-Policy. Named as in Django 6, which brings its own: then this file goes."""
+"""Content-Security-Policy middleware and decorator. Names are those of Django 6, whose own will replace this file."""
 
 from __future__ import annotations
 
@@ -14,28 +14,28 @@ HEADER = "Content-Security-Policy"
 
 
 class ContentSecurityPolicyMiddleware:
-    """Sends `SECURE_CSP` with every response, or what `csp_override` put in its place."""
+    """Sends the policy `SECURE_CSP` with every response that has none from `csp_override`."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
         response = self.get_response(request)
-        # Django's pages for developers have their style inline.
+        # Django's debug pages have inline styles.
         if not (settings.DEBUG and response.status_code in (404, 500)):
             response.headers.setdefault(HEADER, policy(settings.SECURE_CSP))
         return response
 
 
 def policy(directives: Directives) -> str:
-    """The header's value (CSP Level 3, section 2.2)."""
+    """Return the header's value (CSP Level 3, section 2.2)."""
     return "; ".join(f"{name} {' '.join(sources)}".rstrip() for name, sources in directives.items())
 
 
 def csp_override(
     directives: Directives,
 ) -> Callable[[Callable[..., HttpResponse]], Callable[..., HttpResponse]]:
-    """A decorator: these directives instead of the settings' for the responses of one view."""
+    """Decorate a view to send these directives instead of the settings'."""
 
     def decorate(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
         @functools.wraps(view)

@@ -1,4 +1,4 @@
-"""Files that are written while they are sent."""
+"""Streaming downloads, with a time limit for slow clients."""
 
 from __future__ import annotations
 
@@ -6,14 +6,14 @@ import errno
 import time
 from collections.abc import Callable, Iterator
 
-# Who takes no more than a little at a time has a thread for so long, and no longer.
+# A slow client keeps a thread for this long at most.
 TIME_LIMIT_S = 120.0
 
 
 def in_time(
     pieces: Iterator[bytes], clock: Callable[[], float] = time.monotonic, limit_s: float = TIME_LIMIT_S
 ) -> Iterator[bytes]:
-    """The same pieces; raises ConnectionResetError between two when the client has not taken them in time."""
+    """Yield the pieces. Raises ConnectionResetError between two when the client has not read them within `limit_s`."""
     deadline = clock() + limit_s
     for piece in pieces:
         if clock() > deadline:

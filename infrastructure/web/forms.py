@@ -1,4 +1,4 @@
-"""Forms whose values a service judges, so that a page refuses in the words of the API."""
+"""Forms that leave validation to the service functions, so that pages show the API's error messages."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class HintedLabel:
 
 
 class TicksField(forms.MultipleChoiceField):
-    """Boxes to tick, each with a hint. Which values there are, and how many are needed, the service says."""
+    """Field of checkboxes, each with a hint. It accepts all values; the service function validates them."""
 
     widget = forms.CheckboxSelectMultiple
 
@@ -32,7 +32,7 @@ class TicksField(forms.MultipleChoiceField):
 
 
 class AddressField(forms.CharField):
-    """A URL as it was entered: the service parses it, and says what is wrong with it."""
+    """Field for a URL, unchanged as entered. The service function parses and validates it."""
 
     def __init__(self, label: str, placeholder: str, autocomplete: str) -> None:
         attrs = {"placeholder": placeholder, "autocomplete": autocomplete, "maxlength": 2048, "required": True}
@@ -41,10 +41,9 @@ class AddressField(forms.CharField):
 
 
 class JudgedForm(forms.Form):
-    """Form whose refusals stand beside the field that is wrong.
+    """Form that shows each refusal beside the field that is wrong.
 
-    `about` gives the form's name of a field of the input that has another one, and the field that a refusal with this
-    code is about. All other refusals are about the form as a whole.
+    `about` maps fields of the input and error codes to fields of the form. All other refusals are form errors.
     """
 
     about: ClassVar[Mapping[str, str]] = {}

@@ -1,4 +1,4 @@
-"""HTML that takes long to make and is always the same, kept for a while in the memory of this process."""
+"""In-process cache of rendered HTML, for fragments that are slow to render and do not change."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from collections.abc import Callable, Hashable
 
 from django.utils.safestring import SafeString
 
-QUICK = 1  # zlib's level: a fifth of the size in a hundredth of the time that making it took
+QUICK = 1  # zlib's level: a fifth of the size, in a hundredth of the time that rendering takes
 
 
 class KeptHtml:
-    """At most `max_bytes` of it, compressed, each piece for `max_age_s`; what was asked for longest ago goes first.
+    """LRU cache of at most `max_bytes` of compressed HTML, each entry for `max_age_s`.
 
-    A key has to name all that a piece depends on, also what its reader may see. A new release is a new process.
+    A key must contain all that the HTML depends on, including what its reader may see. A release needs no
+    invalidation, because it starts new processes.
     """
 
     def __init__(self, max_bytes: int, max_age_s: float, clock: Callable[[], float] = time.monotonic) -> None:
@@ -26,7 +27,7 @@ class KeptHtml:
         self._lock = threading.Lock()
 
     def get(self, key: Hashable, make: Callable[[], SafeString]) -> SafeString:
-        """The piece of that key, made if it is not there."""
+        """Return the HTML of this key; call `make` if it is not in the cache."""
         with self._lock:
             self._forget()
             found = self._kept.get(key)
@@ -42,7 +43,7 @@ class KeptHtml:
         if len(packed) > self._max_bytes:
             return
         with self._lock:
-            # Another thread may have been as fast.
+            # Another thread may have stored the key meanwhile.
             self._drop(key)
             self._kept[key] = (self._clock() + self._max_age_s, packed)
             self._bytes += len(packed)
@@ -50,7 +51,7 @@ class KeptHtml:
                 self._drop(next(iter(self._kept)))
 
     def _forget(self) -> None:
-        """Drop what is too old."""
+        """Drop expired entries."""
         now = self._clock()
         for key in [key for key, (until, _) in self._kept.items() if until <= now]:
             self._drop(key)

@@ -1,4 +1,4 @@
-"""Pages of rows by time, newest first. Each begins where the one beside it ends: the last costs what the first does."""
+"""Keyset pagination of rows by time, newest first. The last page costs as much as the first, unlike with OFFSET."""
 
 from __future__ import annotations
 
@@ -13,19 +13,19 @@ from urllib.parse import urlencode
 from django.db.models import Model, Q, QuerySet
 
 M = TypeVar("M", bound=Model)
-# Where a page begins: `created_at` and `id` of a row that is not on it.
+# Cursor at which a page begins: `created_at` and `id` of a row that is not on the page.
 Cursor: TypeAlias = tuple[datetime, str]
 
-# How many rows one page looks at for a text that no index knows.
+# The number of rows that one page searches with a condition that no index serves.
 WINDOW = 10_000
 EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class RowPage(Generic[M]):
-    """Some rows, newest first, and the query strings of the pages beside it; None where there is nothing more.
+    """A page of rows, newest first, with the query strings of the newer and the older page; None if there is none.
 
-    `searched_to`: until when the rows have been looked through, where a search has stopped before the end.
+    `searched_to` is the time back to which the rows were searched, if the search stopped before the end.
     """
 
     rows: list[M]
@@ -42,11 +42,11 @@ def page(
     filters: Mapping[str, str],
     match: Q | None = None,
 ) -> RowPage[M]:
-    """The page that `before` or `after` of a query string ask for; the newest when they make no sense.
+    """Return the page for the cursor `before` or `after` of a query string; the newest page if the cursor is invalid.
 
-    Each of the `sources` has `created_at` and `id`, and an index that ends with the two; of several, the kinds of their
-    IDs tell rows of one moment apart. `filters` go into the links. `match` is a condition that no index serves: it is
-    held against a bounded number of rows at a time.
+    Each of the `sources` needs the columns `created_at` and `id`, and an index that ends with the two. Rows of several
+    sources with the same `created_at` are ordered by the prefix of their IDs. `filters` go into the links. `match` is
+    a condition that no index serves: each page tests at most WINDOW rows of each source.
     """
     before, after = _cursor(query.get("before")), _cursor(query.get("after"))
     if after is not None:
@@ -55,7 +55,7 @@ def page(
         if end is not None:
             older = _link(filters, before=_cursor_of(found[0]) if found else _moved(after, 1))
             return RowPage(found[::-1], _link(filters, after=end), older)
-        before = None  # so few are newer that it is the first page
+        before = None  # the newer rows do not fill a page: show the first page
     ordered = [rows.order_by("-created_at", "-id") for rows in sources]
     found, end = _take([_earlier(rows, before) if before else rows for rows in ordered], size, match)
     newer = None
@@ -68,11 +68,11 @@ def page(
 def _take(
     sources: Sequence[QuerySet[M]], size: int, match: Q | None, *, is_ascending: bool = False
 ) -> tuple[list[M], Cursor | None]:
-    """Up to `size` rows of all the sources, in their order, and after which place there may be more."""
+    """Return up to `size` rows of all sources, merged in order, and the cursor after which there may be more."""
     taken = [_window(ordered, size, match, is_ascending=is_ascending) for ordered in sources]
     found = list(heapq.merge(*(rows for rows, _ in taken), key=_order, reverse=not is_ascending))
     ends = [end for _, end in taken if end is not None]
-    # Beyond where one of them has stopped, others may have rows that would have to wait for its own.
+    # Cut off at the first cursor at which a source has stopped: beyond it, that source may have rows not yet read.
     stop = (min if is_ascending else max)(ends, key=_order_of, default=None)
     if stop is not None:
         at = _order_of(stop)
@@ -83,7 +83,7 @@ def _take(
 
 
 def _window(ordered: QuerySet[M], size: int, match: Q | None, *, is_ascending: bool) -> tuple[list[M], Cursor | None]:
-    """One row more than `size` of those looked at, and the last one looked at, unless nothing comes after it."""
+    """Return up to `size` + 1 matching rows of a source, and the cursor of the last row searched, None at the end."""
     last = None
     if match is not None:
         beyond = ordered.values_list("created_at", "id")[WINDOW - 1 : WINDOW + 1]
@@ -98,7 +98,7 @@ def _order(row: Any) -> tuple[datetime, str]:
 
 
 def _order_of(cursor: Cursor) -> tuple[datetime, str]:
-    """Among rows of one kind their source's own order holds."""
+    """Return the sort key for merging: the time, then the ID's prefix. Rows of one source keep their order."""
     return cursor[0], cursor[1].partition("_")[0]
 
 
@@ -117,7 +117,7 @@ def _cursor_of(row: Any) -> Cursor:
 
 
 def _moved(cursor: Cursor, microseconds: int) -> Cursor:
-    """A place beyond that of a row, so that the way back from an empty page does not leave the row out."""
+    """Return a cursor moved beyond the row, so that the link back from an empty page includes the row."""
     return cursor[0] + timedelta(microseconds=microseconds), cursor[1]
 
 
@@ -135,7 +135,7 @@ def _cursor(raw: str | None) -> Cursor | None:
 def page_by_time(
     rows: QuerySet[M], query: Mapping[str, str], *, column: str, size: int, filters: Mapping[str, str]
 ) -> RowPage[M]:
-    """As `page`, of rows that one column of times orders: no two of them have the same, and an index has it."""
+    """Return a page of rows ordered by one timestamp column, as `page` does. The column must be unique and indexed."""
     before, after = _moment(query.get("before")), _moment(query.get("after"))
     if after is not None:
         found = list(rows.filter(**{f"{column}__gt": after}).order_by(column)[: size + 1])
@@ -143,7 +143,7 @@ def page_by_time(
             shown = found[size - 1 :: -1]
             first, last = getattr(shown[0], column), getattr(shown[-1], column)
             return RowPage(shown, _link_to(filters, after=first), _link_to(filters, before=last))
-        before = None  # so few are newer that it is the first page
+        before = None  # the newer rows do not fill a page: show the first page
     found = list((rows.filter(**{f"{column}__lt": before}) if before else rows).order_by(f"-{column}")[: size + 1])
     shown = found[:size]
     newer = older = None

@@ -1,4 +1,4 @@
-"""Whether e-mails reach anybody."""
+"""Check whether a mail server is configured."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ CONSOLE = "django.core.mail.backends.console.EmailBackend"
 
 
 def goes_to_log() -> bool:
-    """No mail server is set: what is sent stands in the log of the process that sends it."""
+    """Return True if no mail server is set, so that e-mails go to the log of the process that sends them."""
     return settings.EMAIL_BACKEND == CONSOLE

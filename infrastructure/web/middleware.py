@@ -1,4 +1,4 @@
-"""What stands on every response: the ID of its request's log lines, and what pages may ask of a device."""
+"""Middleware of all responses: X-Request-ID, Permissions-Policy, compression of pages, and 503 in an outage."""
 
 from __future__ import annotations
 
@@ -15,25 +15,25 @@ from django.middleware.gzip import GZipMiddleware
 from infrastructure.logging import current_id
 from infrastructure.postgresql.silence import log_failure
 
-# What a client may send as its own ID: short, and nothing that could break a log line.
+# A request ID that a client may send: short, and without characters that could break a log line.
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
 
 
 class PageCompressionMiddleware(GZipMiddleware):
-    """Compresses pages, which are ten times as long as they need be. Django adds noise against BREACH.
+    """Compresses pages, to about a tenth. Django's GZipMiddleware adds random bytes against BREACH.
 
-    The API's answers are short, and the proxy in front may compress them.
+    The API's responses are short, and the proxy in front may compress them.
     """
 
     def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
-        """Leaves everything but HTML as it is."""
+        """Compress HTML only."""
         if not response.headers.get("Content-Type", "").startswith("text/html"):
             return response
         return super().process_response(request, response)
 
 
 class OutageMiddleware:
-    """Answers for pages while the database does not: with a 503, and not a crash's line for each."""
+    """Answers pages with a 503 while the database does not answer, instead of logging a traceback for each request."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -42,7 +42,7 @@ class OutageMiddleware:
         return self.get_response(request)
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
-        """None for what is none of its business. The answer takes no template: they ask the database as well."""
+        """Return a 503 for database outages, None for other exceptions. Uses no template, as templates query too."""
         if not isinstance(exception, OperationalError | InterfaceError):
             return None
         log_failure(exception)
@@ -53,7 +53,7 @@ class OutageMiddleware:
 
 
 class RequestIdMiddleware:
-    """Takes a well-formed `X-Request-ID` from the request, or makes one."""
+    """Takes a well-formed `X-Request-ID` from the request or generates one, and sends it with the response."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -71,7 +71,7 @@ class RequestIdMiddleware:
 
 
 class PermissionsPolicyMiddleware:
-    """Sends `PERMISSIONS_POLICY`: frames in our pages, if there were any, could not ask for these either."""
+    """Sends `PERMISSIONS_POLICY` with every response. It would also bind frames, of which our pages have none."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response

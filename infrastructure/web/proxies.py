@@ -1,4 +1,4 @@
-"""The client's address behind reverse proxies: from `X-Forwarded-For`, as far as its writers are trusted."""
+"""The client's address behind reverse proxies, from the entries of `X-Forwarded-For` that trusted proxies wrote."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scanner.environment import IPNetwork
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
-# Each proxy appends one entry; nobody has more of them in a row.
+# Each proxy appends one entry; longer chains do not occur.
 MAX_ENTRIES = 32
 
 
 class TrustedProxyMiddleware:
-    """Puts the client's address into REMOTE_ADDR, where everything else looks for it.
+    """Puts the client's address into REMOTE_ADDR, where all other code reads it.
 
-    Every proxy appends the address it was called from, so the list is true from its end as far as the writers are
-    ours; what a client itself sent stands before that, and is never believed.
+    Every proxy appends the address of its peer, so the last entries, written by our proxies, can be trusted. Entries
+    that the client sent itself come before them and are ignored.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -39,13 +39,13 @@ class TrustedProxyMiddleware:
 
 
 def _behind_hops(peer: str, entries: list[str], hops: int) -> str:
-    """The entry that the outermost of so many proxies wrote; the peer when there are fewer, or it is no address."""
+    """Return the entry that the outermost of `hops` proxies wrote; the peer if there are fewer, or it is no address."""
     client = _address(entries[-hops]) if hops <= len(entries) else None
     return peer if client is None else str(client)
 
 
 def _behind_networks(peer: str, entries: list[str], trusted: tuple[IPNetwork, ...]) -> str:
-    """Back from the peer, past every trusted address, to the first that is not one."""
+    """Walk back from the peer over trusted addresses, and return the first address that is not trusted."""
     found = peer
     address = _address(peer)
     for entry in reversed(entries):
@@ -58,7 +58,7 @@ def _behind_networks(peer: str, entries: list[str], trusted: tuple[IPNetwork, ..
 
 
 def _address(raw: str) -> Address | None:
-    """An address, also one with a port; IPv4 inside of IPv6 as IPv4. None for anything else, such as `unknown`."""
+    """Parse an address, with or without a port. Unmaps IPv4-mapped IPv6. None for anything else, such as `unknown`."""
     raw = raw.strip()
     if raw.startswith("["):
         raw = raw[1:].partition("]")[0]

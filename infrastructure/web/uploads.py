@@ -1,4 +1,4 @@
-"""No page takes files."""
+"""File upload handler that discards all files, because no page accepts any."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from django.core.files.uploadhandler import FileUploadHandler, SkipFile
 
 
 class NoFiles(FileUploadHandler):
-    """Lets files pass by unread: Django would write them to disk before it knows who sends them."""
+    """Skips uploaded files. Django's own handlers would write them to disk before the sender is authenticated."""
 
     def new_file(self, *args: object, **kwargs: object) -> None:
         raise SkipFile

@@ -34,7 +34,7 @@ class MuteCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Response:
-        """What is muted already is renewed with this reason and end, and answered with 200."""
+        """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
         mute, is_new = services.create_mute(caller=caller_of(request), body=json_body(request))
         shown = MuteSerializer(services.rule_of(mute)).data
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
@@ -52,7 +52,7 @@ class MuteCollection(ApiView):
         responses=responses({200: MuteListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
-        """The organization's mutes that are in force; those that end first come first."""
+        """The organization's mutes that are in force, those that end first at the beginning."""
         limit, offset = page_of(request.query_params)
         found = services.in_force(caller_of(request).organization_id, timezone.now())
         for name, column in (("check", "check_id"), ("host", "host")):
@@ -74,7 +74,7 @@ class MuteItem(ApiView):
         responses=responses({200: MuteSerializer}, e404=NOT_FOUND),
     )
     def get(self, request: Request, mute_id: str) -> Response:
-        """What is muted, why and until when."""
+        """The mute, with its reason and its end."""
         mute = services.find_mute(caller_of(request).organization_id, mute_id)
         return Response(MuteSerializer(services.rule_of(mute)).data)
 
@@ -86,6 +86,6 @@ class MuteItem(ApiView):
         responses=responses({204: None}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, mute_id: str) -> Response:
-        """From now on the finding shows again, also in reports from before."""
+        """The finding shows again, also in earlier reports."""
         services.end_mute(caller=caller_of(request), mute_id=mute_id)
         return Response(status=204)

@@ -1,4 +1,4 @@
-"""The form that mutes a finding of a report."""
+"""Form that mutes a finding of a report."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PLACE_SHOWN = 160  # characters
 
 
 class MuteForm(JudgedForm):
-    """`places` are those that the report names, in words by fingerprint; one by one they are chosen by it."""
+    """Form that mutes a finding. `places` are the finding's places in the report, as text by fingerprint."""
 
     what = forms.ChoiceField(label="What to mute", widget=forms.RadioSelect, initial=ALL)
     path_prefix = forms.CharField(
@@ -75,14 +75,14 @@ class MuteForm(JudgedForm):
 
     @property
     def chosen_places(self) -> dict[str, str]:
-        """What was chosen, in words by fingerprint; an empty one stands for all places."""
+        """The chosen places, as text by fingerprint; an empty fingerprint means all places."""
         what = self.cleaned_data["what"]
         if what == NAMED:
             return {each: text for each, text in self.places.items() if text}
         return {"": ""} if what == ALL else {what: self.places[what]}
 
     def body(self, check_id: str, host: str) -> dict[str, object]:
-        """What was entered as `create_mute` takes it, but for the place. It ends with the chosen day, in UTC."""
+        """Return the body for `create_mute`, without fingerprint. The mute ends at the end of the chosen day, UTC."""
         end = datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min, UTC)
         return {
             "check": check_id,

@@ -1,4 +1,4 @@
-"""Notices that mutes are about to end, so that nobody is surprised by findings that show again."""
+"""E-mail notices of mutes that end soon, because their findings will show again."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ LISTED = 20
 
 
 def post_due(has_time: Callable[[], bool]) -> bool:
-    """Write the notices that are due, an e-mail for each person and organization; False where time ran out before."""
+    """Post the due notices, one e-mail for each person and organization. Returns False if time ran out."""
     now = timezone.now()
     for organization_id in list(_due(now).order_by().values_list("organization_id", flat=True).distinct()):
         if not has_time():
             return False
         with transaction.atomic():
-            # The mails and the note that they were written: both, or neither where this process dies.
+            # One transaction for the e-mails and for `notice_at`, in case the process dies.
             locked = _due(now).select_for_update(no_key=True, skip_locked=True, of=("self",))
             mutes = locked.filter(organization_id=organization_id).select_related("created_by", "api_key")
             found = list(mutes.order_by("expires_at", "id"))
@@ -42,12 +42,12 @@ def post_due(has_time: Callable[[], bool]) -> bool:
 
 
 def _due(now: datetime) -> QuerySet[Mute]:
-    """What ends soon, and nobody has been told."""
+    """Return the mutes that end soon and have not been announced."""
     return Mute.objects.filter(notice_at__lte=now, expires_at__gt=now, ended_at=None, organization__closed_at=None)
 
 
 def _post(organization: Organization, mutes: list[Mute]) -> None:
-    """Tell who made them, while they may mute; of all others whoever manages the organization."""
+    """Post to the creators of the mutes if they may still mute, otherwise to the organization's owners and admins."""
     members = Membership.objects.filter(organization=organization, user__is_active=True).select_related("user")
     makers = {each.user_id: each.user for each in members if each.is_member}
     managers = {each.user_id: each.user for each in members if each.role in MANAGERS}

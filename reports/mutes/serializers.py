@@ -1,4 +1,4 @@
-"""Mutes as the API shows them, and openapi.yaml describes them."""
+"""Serializers of mutes, for the API and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from scans.policy import scan_policy
 
 FINGERPRINT = r"^[0-9a-f]{16}$"
 MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"
-# Nothing is muted for ever: what nobody looks at again for a year shows again.
+# No mute lasts for ever: a finding shows again unless its mute is renewed within a year.
 LONGEST = timedelta(days=366)
 USUAL = timedelta(days=365)
 MAX_REASON = 500
 MAX_PATH = 1_000
-# Line ends may stand in a reason; halves of surrogate pairs and NUL the database refuses.
+# A reason may contain line ends. The database refuses lone surrogates and NUL.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
 UNKNOWN_CHECK = "check must be the ID of a check, such as hsts. Exports of reports and the docs name them."
 WRONG_HOST = "host must be a host as reports name it, such as example.com or example.com:8443."
@@ -103,10 +103,10 @@ class MuteRequestSerializer(Input):
         return end
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Name host and path as reports do, by the parser that their addresses went through."""
+        """Parse host and path prefix with the parser of scanned URLs, so that they match the URLs of reports."""
         host, path = values["host"], values.get("path_prefix", "")
         try:
-            # The port of either scheme goes without saying, as in the addresses of reports.
+            # Drop the default port of either scheme, as in the URLs of reports.
             scheme = "http" if host.endswith(":80") else "https"
             target = parse_target(f"{scheme}://{host}{path or '/'}", scan_policy())
         except (InvalidUrl, Blocked) as refusal:
@@ -140,7 +140,7 @@ class MuteSerializer(serializers.Serializer):
 
 
 class MuteListSerializer(serializers.Serializer):
-    """The answer of GET /v1/mutes."""
+    """The response of GET /v1/mutes."""
 
     mutes = MuteSerializer(many=True)
     total = serializers.IntegerField(min_value=0)
@@ -149,14 +149,14 @@ class MuteListSerializer(serializers.Serializer):
 
 
 class ScoreWithoutSerializer(serializers.Serializer):
-    """A score as if what is muted had passed."""
+    """The score as if the muted findings had passed."""
 
     score = serializers.IntegerField(min_value=0, max_value=100)
     grade = serializers.RegexField(GRADE)
 
 
 class MutedFindingSerializer(serializers.Serializer):
-    """A failed or warned check of a report of which something is muted."""
+    """A failed or warned check of a report that is muted as a whole or in part."""
 
     check = serializers.CharField()
     title = serializers.CharField()
@@ -167,7 +167,7 @@ class MutedFindingSerializer(serializers.Serializer):
 
 
 class ReportMutesSerializer(serializers.Serializer):
-    """What is muted in a report now, and its score without it."""
+    """The findings of a report that are muted now, and its score without them."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
     score = serializers.IntegerField(min_value=0, max_value=100)

@@ -1,7 +1,6 @@
-"""Muting: what an organization has decided to live with, until when and why.
+"""Operations on mutes: create, renew, find and end the mutes of an organization.
 
-With an `actor`, a member on the pages, and also with an API key, it is noted in the activity log, in the same
-transaction.
+Each change is recorded in the activity log, in the same transaction.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from scanner.ids import is_id
 from scanner.report.mute_matching import MuteRule, Mutes
 from scanner.timestamps import timestamp
 
-# So long before the end it is announced: a week, and the day that may pass until that is looked for again.
+# The time of the notice before the end: a week, and up to a day until the daily task.
 NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
 MAX_PLACE = 300
@@ -34,25 +33,25 @@ class MuteNotFound(Refusal):
 
 
 class MuteLimit(Refusal):
-    """So many mutes are in force that there is no room for another."""
+    """Refusal of a mute because MAX_ACTIVE mutes are in force."""
 
     code = "MUTE_LIMIT"
     status = 409
 
 
 def active_mutes(organization_id: int, now: datetime) -> Mutes:
-    """The rules of the organization that are in force at `now`; one query."""
+    """Return the organization's mute rules in force at `now`, with one query."""
     return Mutes(rule_of(mute) for mute in in_force(organization_id, now))
 
 
 def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
-    """The organization's mutes that apply at `now`, with who made them; those that end first come first."""
+    """Return the organization's mutes in force at `now`, with their creators; those that end first at the beginning."""
     found = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
     return found.select_related("created_by", "api_key").order_by("expires_at", "id")
 
 
 def rule_of(mute: Mute) -> MuteRule:
-    """A row as a rule; who made it and the key they used are loaded already."""
+    """Return the rule of a row whose `created_by` and `api_key` are loaded already."""
     by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
     return MuteRule(
         id=mute.id,
@@ -69,9 +68,9 @@ def rule_of(mute: Mute) -> MuteRule:
 
 
 def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") -> tuple[Mute, bool]:
-    """Mute what `body` names, as POST /v1/mutes has it; returns the mute, and whether it is new.
+    """Create or renew a mute from the body of POST /v1/mutes. Returns the mute, and True if it is new.
 
-    What is muted already is renewed: it gets this reason and end. `place` is the place of the fingerprint in words.
+    A mute in force with the same scope gets the new reason and end. `place` is the fingerprint's place in words.
     Raises InvalidParams, which names the field, or MuteLimit.
     """
     now = timezone.now()
@@ -84,7 +83,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
     }
     reason, expires_at = asked["reason"], asked.get("expires_at") or now + USUAL
     with transaction.atomic():
-        # Who mutes for the same organization waits here, so that the limit holds, and each thing is muted once.
+        # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
         known = rows.filter(**what).first()
@@ -99,7 +98,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
                 _record(caller, "mute.changed", known, **told)
             return known, False
         if known is not None:
-            # It has run out by itself; it stays in the log as what it was.
+            # The mute has expired. Setting `ended_at` keeps it as history and frees its scope for a new one.
             known.ended_at = known.expires_at
             known.save(update_fields=["ended_at"])
         if rows.filter(expires_at__gt=now).count() >= MAX_ACTIVE:
@@ -120,9 +119,9 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
 
 
 def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str, str]) -> None:
-    """Mute what `body` names at each of these places, in words by fingerprint; all of them, or none.
+    """Create a mute from `body` at each of these places, given as text by fingerprint, in one transaction.
 
-    Raises as `create_mute` does.
+    Raises the exceptions of `create_mute`.
     """
     with transaction.atomic():
         for fingerprint, place in places.items():
@@ -130,7 +129,7 @@ def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str,
 
 
 def find_mute(organization_id: int, mute_id: str) -> Mute:
-    """The organization's mute, if it is in force; raises MuteNotFound."""
+    """Return the organization's mute if it is in force. Raises MuteNotFound."""
     found = in_force(organization_id, timezone.now()).filter(id=mute_id).first() if is_id("mute", mute_id) else None
     if found is None:
         raise MuteNotFound("There is no mute with this ID, or it has ended.")
@@ -138,7 +137,7 @@ def find_mute(organization_id: int, mute_id: str) -> Mute:
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:
-    """Stop muting, from now on; raises MuteNotFound, also for one that has ended already."""
+    """End a mute now. Raises MuteNotFound, also if it has ended already."""
     with transaction.atomic():
         usage.lock(caller.organization_id)
         mute = find_mute(caller.organization_id, mute_id)
@@ -149,7 +148,7 @@ def end_mute(*, caller: Caller, mute_id: str) -> Mute:
 
 
 def _notice_at(end: datetime, now: datetime) -> datetime | None:
-    """Who has just chosen so near an end needs no notice of it."""
+    """Return the time of the notice, None for an end so near that the creator needs none."""
     at = end - NOTICE
     return at if at > now else None
 

@@ -1,4 +1,4 @@
-"""The pages of mutes: mute a finding of a report, see what is muted, stop it."""
+"""Dashboard pages of mutes: list them, mute a finding of a report, end a mute."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from scanner.report.mute_matching import host_and_path
 Role = Membership.Role
 
 SHOWN = 50
-# So long before the end it is pointed out.
+# The list marks mutes that end within this time.
 SOON = timedelta(days=7)
 
 
 @require_safe
 @requires(Role.VIEWER)
 def mutes(request: MemberRequest) -> HttpResponse:
-    """What is muted, why and until when; `part` is the part of the list, from 1."""
+    """List of the mutes in force; `part` is the page number, from 1."""
     now = timezone.now()
     raw = request.GET.get("part", "")
     part = max(1, int(raw)) if raw.isascii() and raw.isdecimal() and len(raw) < 4 else 1
@@ -53,7 +53,7 @@ def mutes(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 def mute_new(request: MemberRequest) -> HttpResponse:
-    """Mute the finding of the check `check` in the report of `scan`: all of it, or some of its places."""
+    """Mute the finding of the check `check` in the report of `scan`, as a whole or at some of its places."""
     document, check = _finding(request)
     url = document["url"]
     host, path = host_and_path(url)
@@ -85,7 +85,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
 @require_POST
 @requires(Role.MEMBER)
 def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
-    """Stop muting; back to the report of `scan`, or to the list."""
+    """End a mute, and redirect to the report of `scan`, or to the list."""
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
     except MuteNotFound:
@@ -101,7 +101,7 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
 
 
 def _finding(request: HttpRequest) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    """The JSON export that the page's address names, and its failed or warned check; raises Http404."""
+    """Return the JSON export for `scan` in the query string, and its failed or warned `check`. Raises Http404."""
     scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
     report = None
     if is_id("scan", scan_id):

@@ -1,4 +1,4 @@
-"""What came before and after a report: other scans of the same page with the same type."""
+"""History of a report: other scans of the same page with the same type."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from scanner.report.mute_matching import NO_MUTES, Mutes
 from scans.models import Scan
 
 SHOWN = 10
-CHOICES = 1000  # more than a page that is scanned every hour has reports
+CHOICES = 1000  # more than the reports of a page that is scanned every hour
 
 
 @dataclass(frozen=True, slots=True)
 class EarlierScan:
-    """A scan with a result; `url` is None where its report is no longer kept, or is the one that is shown."""
+    """A scan with a result. `url` is None if its report has expired, or is the one on the page."""
 
     score: int
     grade: str
@@ -36,9 +36,9 @@ class EarlierScan:
 
 @dataclass(frozen=True, slots=True)
 class Previous:
-    """The last report before this one, while it is kept.
+    """The last report before this one that has not expired.
 
-    What has changed since is only looked for when it is asked; None if the report has gone in the meantime.
+    `changes` computes the diff when it is called; it returns None if the report has been deleted meanwhile.
     """
 
     url: str
@@ -48,7 +48,7 @@ class Previous:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """`recent` are newest first; `newer_url` is where the page's newest report is, if that is another one."""
+    """History of a report. `recent` has the newest first; `newer_url` is the page's newest report, if it is another."""
 
     recent: tuple[EarlierScan, ...]
     previous: Previous | None
@@ -61,9 +61,9 @@ class History:
 
 
 def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime, mutes: Mutes = NO_MUTES) -> History:
-    """For the members of the scan's organization: its last scans of that page, all with a result.
+    """Return the organization's last scans of the page, all with a result. For its members only.
 
-    `document` is the JSON export of the scan's own report, asked for only to compare it.
+    `document` returns the JSON export of the scan's own report; it is called only for the diff.
     """
     of_page = same_page(scan).annotate(report_until=F("report__expires_at"), report_id=F("report__id"))
     recent, newest = list(of_page[:SHOWN]), None
@@ -82,8 +82,8 @@ def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime
 
 
 def same_page(scan: Scan) -> QuerySet[Scan]:
-    """Scans of the same page with the same type that have a result, newest first."""
-    # By the digest, as the index has it; the address itself settles what shares one.
+    """Return the scans of the same page and type that have a result, newest first."""
+    # The index has the URL's MD5. The condition on the URL itself excludes collisions.
     return (
         access.rows(Scan, scan.organization_id)
         .alias(page=MD5("url"))
@@ -94,12 +94,12 @@ def same_page(scan: Scan) -> QuerySet[Scan]:
 
 
 def previous_scan(scan: Scan) -> Scan | None:
-    """The scan before this one, of the same page and type, with a result; its report may have expired."""
+    """Return the scan before this one, of the same page and type, with a result. Its report may have expired."""
     return same_page(scan).filter(created_at__lte=scan.created_at).exclude(id=scan.id).first()
 
 
 def other_reports(scan: Scan, now: datetime) -> list[Scan]:
-    """The scans whose reports a report can be compared with, newest first."""
+    """Return the scans whose reports can be compared with this scan's, newest first."""
     return list(same_page(scan).filter(report__expires_at__gt=now).exclude(id=scan.id)[:CHOICES])
 
 

@@ -1,4 +1,4 @@
-"""What of a report is muted for the one who reads it."""
+"""Mutes of a report for its reader."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scanner.report.muting import Muting
 
 
 def muting_of(mutes: Mutes, report: Report, membership: Membership | None) -> Muting:
-    """As this member, or a stranger with the link of a shared report, may see it."""
+    """Return the mutes of a report as its reader may see them: a member, or a stranger with the link (None)."""
     mute_url = ""
     if membership is not None and membership.is_member:
         mute_url = f"{page_of(membership, 'mute-new')}?{urlencode({'scan': report.scan_id})}"

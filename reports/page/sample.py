@@ -1,6 +1,6 @@
-"""Reports for who has none yet: real ones of a shop that we made up, frozen in files beside this one.
+"""Sample reports, for people without own reports: real scans of a fictional shop, stored in `samples/`.
 
-`make pictures` scans the shop anew (tests/e2e/pictures.py).
+`make pictures` scans the shop again (tests/e2e/pictures.py).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from scanner.report.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
 SCREENSHOT = FOLDER / "screenshot.webp"
-# Of the one load that all samples share.
+# Pictures of the page load that all samples share.
 PAGE_PICTURE = FOLDER / "page.webp"
 FILM = FOLDER / "film.jpgs"
 FRAME = re.compile(r"film/([0-9]{1,3})\.jpg", re.ASCII)
@@ -30,7 +30,7 @@ NOTICE = "This is a sample. The shop does not exist, but this service made the r
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """As `reports.models.Report` keeps it: the JSON export, what it was found with, and the load in a browser."""
+    """A sample report, with the fields of `reports.models.Report`."""
 
     document: Mapping[str, Any]
     facts: Mapping[str, Any]
@@ -41,7 +41,7 @@ class Sample:
     pictures: Mapping[str, Any] | None
 
     def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
-        """As `report_page` makes it, without links to the shop; its pictures are at addresses below `base`."""
+        """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""
         facts = {name: value for name, value in self.facts.items() if name != "final_url"} | {"notice": NOTICE}
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
         page = report_page(
@@ -62,7 +62,7 @@ class Sample:
         return replace(page, link=None)
 
     def picture(self, name: str) -> tuple[bytes, str] | None:
-        """A picture by its address below the sample's, such as `film/0.jpg`, with its media type."""
+        """Return a picture by its path below the sample's address, such as `film/0.jpg`, and its media type."""
         if name == "screenshot.webp" and self.has_screenshot:
             return SCREENSHOT.read_bytes(), "image/webp"
         if name == "page.webp" and self.pictures and self.pictures["of"] == "page":
@@ -75,5 +75,5 @@ class Sample:
 
 @functools.cache
 def sample_of(scan_type: str) -> Sample:
-    """The sample of a type of scan."""
+    """Return the sample report for a type of scan."""
     return Sample(**json.loads((FOLDER / f"{scan_type}.json").read_text()))

@@ -1,4 +1,4 @@
-"""A scan that is under way, in steps with names: what the engine says that it is at, and nothing made up."""
+"""Steps of a running scan for its progress page, from the phase that the engine reports."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from scans.models import Scan
 
-# The phases of `GET /v1/scan/:id` in their order, in words for people.
+# Labels of the phases of `GET /v1/scan/:id`, in order.
 NAMES = {
     "queued": "Waiting in the queue",
     "connecting": "Connecting to the site",
@@ -18,7 +18,7 @@ NAMES = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """`state` is done, current or ahead."""
+    """A step of a scan. `state` is `done`, `current` or `ahead`."""
 
     name: str
     state: str
@@ -26,7 +26,7 @@ class Step:
 
 
 def steps_of(scan: Scan) -> list[Step]:
-    """All steps of a scan; one is current."""
+    """Return all steps of a scan; one is current."""
     phases = list(NAMES)
     at = phases.index(scan.phase)
     told = f"{scan.checks_done} of {scan.checks_total}" if scan.checks_total else ""

@@ -1,4 +1,4 @@
-"""The options of `website-scan`: from the command line, and for what was not said there from website-scan.toml."""
+"""Options of `website-scan`: from the command line, and for options not given there from website-scan.toml."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed"""
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """One of FORMATS, and the file that it is written to; None for standard output."""
+    """A document to write: one of FORMATS, and its file; None for standard output."""
 
     format: str = "text"
     path: Path | None = None
@@ -41,7 +41,7 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What is asked for. `under` has the lowest score by type, "" for all; paths are as they were given."""
+    """Parsed options. `under` has the lowest score that passes by type, "" for all types; paths are as given."""
 
     urls: tuple[str, ...]
     types: tuple[ScanType, ...] = tuple(ScanType)
@@ -60,7 +60,10 @@ class Options:
 
 
 def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
-    """Raises WrongUsage; ends the process after `--help`, `--version`, and for what argparse refuses, with 2."""
+    """Parse the arguments and the configuration file. Raises WrongUsage.
+
+    Exits after `--help` and `--version`, and with status 2 for what argparse refuses.
+    """
     given = parser(program).parse_intermixed_args(arguments)
     said = {name: value for name, value in vars(given).items() if value not in (None, [])}
     chosen: Mapping[str, Any] = configuration(given.config) | said
@@ -87,12 +90,12 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
 
 
 def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
-    """What `--format` and `--output` name, in their order: a file takes the format before it.
+    """Return the documents of `--format` and `--output` in order: an output has the format before it.
 
     Raises WrongUsage.
     """
     if [option for option, _ in said] == ["output", "format"]:
-        said = said[::-1]  # of one document it does not matter which is named first
+        said = said[::-1]  # for a single document, the two may come in either order
     documents: list[Document] = []
     for option, value in said:
         if option == "format":
@@ -111,7 +114,7 @@ def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
 
 
 class _Parser(argparse.ArgumentParser):
-    """argparse repeats what it did not understand, which may be what opens a page: only options are repeated."""
+    """ArgumentParser whose errors repeat only unknown options. argparse's repeat values too, which may be secrets."""
 
     def error(self, message: str) -> NoReturn:
         if message.startswith("unrecognized arguments:"):
@@ -180,7 +183,7 @@ def parser(program: str) -> argparse.ArgumentParser:
 
 
 class _InOrder(argparse.Action):
-    """Which file belongs to which format is told by their order, over both options."""
+    """argparse action that keeps `--format` and `--output` in their common order, which pairs formats and files."""
 
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
@@ -192,7 +195,7 @@ class _Completion(argparse.Action):
     def __call__(
         self, parser: argparse.ArgumentParser, namespace: argparse.Namespace, values: Any, option: str | None = None
     ) -> None:
-        import shtab  # by those only who ask for it
+        import shtab  # imported only when needed
 
         sys.stdout.write(shtab.complete(parser, shell=values))
         parser.exit()

@@ -1,4 +1,4 @@
-"""Accepted findings: a file of fingerprints (ADR 21), so that a gate can begin today and looks at what is new."""
+"""Baseline: a file of fingerprints of accepted findings (ADR 21), so that a gate fails only for new ones."""
 
 from __future__ import annotations
 
@@ -20,10 +20,11 @@ MAX_BYTES = 50_000_000
 
 @dataclass(frozen=True, slots=True)
 class Baseline:
-    """`anywhere` has fingerprints that name a place: the same fault of a template is accepted on every page.
+    """The accepted findings of a baseline file.
 
-    Those that name none are accepted on the page, by its path, on which they were found; so is any place of a finding
-    that had as many as a report holds, for which of them are missing there is not known.
+    `anywhere` has fingerprints with a place: they are accepted on every page, as templates repeat the same fault.
+    `on_page` has fingerprints without a place, accepted only on the path where they were found. `cut` has the checks
+    that had as many places as a report holds: any place is accepted on that path, as the report may have left it out.
     """
 
     anywhere: frozenset[str]
@@ -31,14 +32,14 @@ class Baseline:
     cut: frozenset[tuple[str, str]]  # path and check
 
     def covers(self, check: Check, url: str) -> bool:
-        """Whether a failed or warned check of a JSON export has no place that is new."""
+        """Return True if a failed or warned check of a JSON export has no new place."""
         path = page_path(url)
         if (path, check["id"]) in self.cut:
             return True
         return all(each in self.anywhere or (path, each) in self.on_page for each in places(check, url))
 
     def accept(self, judged: Judged) -> Judged:
-        """The report with what is covered marked, and its score as if that had passed."""
+        """Return the report with the covered checks marked as accepted, and its score as if they had passed."""
         covered = [check["id"] for _, check in judged.findings() if self.covers(check, judged.url)]
         if not covered:
             return judged
@@ -48,7 +49,7 @@ class Baseline:
 
 
 def read_baseline(path: Path) -> Baseline:
-    """Raises WrongUsage."""
+    """Read a baseline file. Raises WrongUsage."""
     try:
         with path.open("rb") as file:
             said = json.loads(file.read(MAX_BYTES))
@@ -75,7 +76,7 @@ def read_baseline(path: Path) -> Baseline:
 
 
 def baseline_of(reports: Iterable[Judged]) -> str:
-    """The file that accepts all findings of these reports: JSON, a line for each, sorted, so that diffs are short."""
+    """Return a baseline file that accepts all findings of the reports: sorted JSON, one line each, for short diffs."""
     entries: dict[str, dict[str, Any]] = {}
     pages: dict[str, set[str]] = {}
     cut: dict[str, set[str]] = {}

@@ -1,7 +1,7 @@
-"""website-scan.toml: what a repository says of its own gate.
+"""website-scan.toml: a repository's settings for its gate.
 
-Only what is judged stands there. What gives access (credentials, networks, a server that gets the key) and where files
-are written is said on the command line: the file comes with the code, and a stranger's branch may bring its own.
+It may set only what is scanned and judged. Options that give access (credentials, networks, a server that gets the
+key) or write files are allowed on the command line only, because a stranger's branch may change the file.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ MAX_BYTES = 1_000_000
 
 
 def configuration(path: Path | None) -> dict[str, Any]:
-    """The options of the file, by the names of `argparse`; of the working folder's own, where there is one, by default.
+    """Read options from the file, by their names in `argparse`; by default from website-scan.toml here, if it exists.
 
-    Relative paths in it start at its folder. Raises WrongUsage.
+    Relative paths in the file are relative to its folder. Raises WrongUsage.
     """
     if path is None:
         path = Path(NAME)
@@ -52,7 +52,7 @@ def configuration(path: Path | None) -> dict[str, Any]:
 
 
 def fail_under(said: object) -> dict[str, int]:
-    """Lowest scores by type, "" for all types: from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
+    """Parse lowest scores by type, "" for all, from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
     if isinstance(said, Mapping):
         pairs = [(str(each), value) for each, value in said.items()]
     elif isinstance(said, str):

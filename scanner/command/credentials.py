@@ -1,4 +1,4 @@
-"""What opens a page that needs a key: `--header`, `--cookie`, `--basic-auth`. No sentence here repeats a value."""
+"""Credentials for pages behind a login: `--header`, `--cookie`, `--basic-auth`. No message repeats a value."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ VARIABLE = re.compile(r"\$[A-Za-z_][A-Za-z0-9_]*")
 
 
 def request_of(options: Options) -> dict[str, object]:
-    """The field `request` of the API, empty where nothing is given. Raises WrongUsage."""
+    """Return the credentials as the API's field `request`, empty if none are given. Raises WrongUsage."""
     basic = _lines(options.basic_auth, "--basic-auth")
     if len(basic) > 1 or any(":" not in each for each in basic):
         raise WrongUsage("--basic-auth takes one USER:PASSWORD.")
@@ -38,7 +38,7 @@ def _named(values: Sequence[str], option: str, separator: str) -> dict[str, str]
 
 
 def _lines(values: Sequence[str], option: str) -> list[str]:
-    """Each value, or the lines of the file or variable that it names."""
+    """Return the lines of each value, or of the file (`@FILE`) or environment variable (`$NAME`) that it names."""
     lines: list[str] = []
     for value in values:
         if value.startswith("@"):

@@ -1,4 +1,4 @@
-"""What ends the command before there is anything to judge."""
+"""Exit statuses, and exceptions that end the command."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ EXIT_FAILED = 3
 
 
 class WrongUsage(Exception):
-    """Raised with a sentence for the one who typed it; it repeats no credential."""
+    """Wrong usage, with a message for the user; it repeats no credential."""
 
 
 class ServerRefused(Exception):
-    """The server of `--server` did not do what it was asked to; the sentence says why."""
+    """Refusal or failure of the server of `--server`; the message says why."""

@@ -1,4 +1,4 @@
-"""A report as the command handles it, wherever it was made."""
+"""Model of a report in the command, made on this machine or by a server."""
 
 from __future__ import annotations
 
@@ -18,10 +18,11 @@ Check = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Judged:
-    """`document` is the JSON export; of a failed scan it has no score, the status `failed` and an `error`.
+    """A report. `document` is its JSON export; for a failed scan, it has no score, the status `failed` and an `error`.
 
-    `accepted` says why a finding is no news, by the check's ID; `accepted_score` is the score as if those had passed,
-    None where nothing is accepted, or it is not known. `scoring` is the basis of a score that was made here.
+    `accepted` maps IDs of checks to the reason why their findings are accepted. `accepted_score` is the score as if
+    these had passed; None if none is accepted, or if the score is not known. `scoring` is the basis of the score, for
+    scans on this machine.
     """
 
     document: Mapping[str, Any]
@@ -48,23 +49,23 @@ class Judged:
 
     @property
     def notice(self) -> str:
-        """What a reader has to know before anything else."""
+        """Notice to show before the findings."""
         return str(self.facts.get("notice", ""))
 
     @property
     def score(self) -> int | None:
-        """What the gate looks at."""
+        """The score that the gate judges: without accepted findings, where there are any."""
         return self.document["score"] if self.accepted_score is None else self.accepted_score
 
     @property
     def checks(self) -> Iterator[tuple[str, Check]]:
-        """Every check that ran, with the name of its category."""
+        """Yield every check that ran, with the name of its category."""
         for category in self.document["categories"]:
             for check in category["checks"]:
                 yield category["name"], check
 
     def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, Check]]:
-        """What failed, then what is a warning, the most severe first; those that are accepted, or the others."""
+        """Return the failed checks, then the warnings, the most severe first: the accepted ones, or the others."""
         found = (each for each in self.checks if each[1]["status"] != "pass")
         return sorted((each for each in found if (each[1]["id"] in self.accepted) == accepted), key=_weight)
 
@@ -75,9 +76,9 @@ class Judged:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """All that one document tells: the reports, what the gate has to say of them, and how many were asked for.
+    """The content of an output document: the reports, the gate's complaints, and how many reports were requested.
 
-    `check_pages` is the address that the checks' pages are below, empty where no service is known.
+    `check_pages` is the base URL of the checks' pages, empty without a server.
     """
 
     reports: Sequence[Judged]
@@ -91,12 +92,12 @@ class Outcome:
 
 
 def places(check: Check, url: str) -> dict[str, str]:
-    """The fingerprints of a finding's places (ADR 21), each with the place in words, empty where it names none."""
+    """Return the fingerprints of a finding's places (ADR 21), each with the place in words, empty if it has none."""
     return fingerprints(check["id"], check["evidence"], url)
 
 
 def is_cut(check: Check) -> bool:
-    """Whether the finding may have more places than its report holds."""
+    """Return True if the finding may have more places than its report holds."""
     return len(check["evidence"]) >= EVIDENCE_ITEMS
 
 

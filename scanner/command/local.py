@@ -1,4 +1,4 @@
-"""Scans by this process, without server, database or Redis: one visit for each page."""
+"""Scans in this process, without server, database or Redis: one visit for each page."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ logger = logging.getLogger(__name__)
 
 
 def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """The reports of each page, in the order in which pages were named. Raises WrongUsage before the first."""
+    """Scan the pages in the given order, and yield the reports of each. Raises WrongUsage before the first."""
     problems = [str(each) for each in environment.problems if each.name.startswith("SCAN_")]
     if problems:
         raise WrongUsage("\n".join(problems))
@@ -54,7 +54,7 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
 
 
 def _credentials(options: Options, policy: Policy) -> OriginCredentials | None:
-    """What the options give, for the one origin of all URLs."""
+    """Return the credentials of the options, bound to the origin of the URLs, which must share one."""
     try:
         credentials = parse(request_of(options))
         if credentials is None:
@@ -116,7 +116,7 @@ def _judged(result: ScanResult) -> Judged:
 
 @cache
 def browser() -> WarmBrowser | None:
-    """The one of this process, started with the first scan that needs it; None where there is none."""
+    """Return this process's browser, which the first scan that needs it starts; None if no browser is available."""
     program = browser_to_drive(scanning.SCAN_BROWSER)
     if program is None:
         return None

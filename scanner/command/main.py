@@ -1,4 +1,4 @@
-"""`website-scan URL …`: scans without server or database, and says by its exit status whether that is good enough."""
+"""The command `website-scan URL …`: scans without server or database, and judges the reports by its exit status."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ from scanner.command.progress import ProgressLine
 from scanner.command.terminal import ended_by, printable, show_what_can_be_shown
 from scanner.findings import Severity
 
-CHECKS_TOLD = 3  # of the checks that fail a gate
+CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
 
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """Tells whether a report is good enough.
+    """Quality gate for reports.
 
-    `under` has lowest scores by type, "" for all types; `fail_on` is the least severe failed check that counts.
-    Warnings fail no gate: they are worth improving, or not certain.
+    `under` has the lowest scores that pass by type, "" for all types; `fail_on` is the least severity of a failed check
+    that fails the gate. Warnings never fail it, because they are improvements, or not certain.
     """
 
     under: Mapping[str, int] = field(default_factory=dict)
     fail_on: Severity | None = None
 
     def complaints(self, judged: Judged) -> Iterator[str]:
-        """A sentence for each reason why a report that was made is not good enough."""
+        """Yield a sentence for each reason why the report fails the gate."""
         lowest = self.under.get(judged.type, self.under.get(""))
         if lowest is not None and judged.score is not None and judged.score < lowest:
             without = " without what is accepted" if judged.accepted_score is not None else ""
@@ -51,13 +51,13 @@ class Gate:
 
 
 def main() -> None:
-    """The installed command: ends the process."""
+    """Entry point of the installed command; ends the process."""
     logging.basicConfig(level=logging.WARNING, format="%(levelname)s %(name)s: %(message)s")
     ended_by(lambda: run(sys.argv[1:]))
 
 
 def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
-    """The exit status: 0, 1 where the gate failed, 2 for wrong usage, 3 where a scan failed."""
+    """Run the command. Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed."""
     show_what_can_be_shown()
     try:
         return _scan_and_judge(options_from(arguments, program))
@@ -72,14 +72,14 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 def _scan_and_judge(options: Options) -> int:
     files = [each.path for each in options.documents] + [options.write_baseline]
     refuse_what_cannot_be_written(filter(None, files))
-    # The first time there is none to read: website-scan.toml names the file that is about to be written.
+    # In the first run, the baseline that website-scan.toml names does not exist yet: this run writes it.
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
     accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
-    # Whoever has accepted what there was wants to hear of all that is new, if nothing else is said.
+    # With a baseline and no other gate, every new failed check fails the gate.
     is_about_news = accepted is not None and not options.under and options.fail_on is None
     gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
     if options.write_baseline and accepted is None:
-        gate = Gate()  # all that is found is accepted
+        gate = Gate()  # all findings are accepted
     progress = ProgressLine(is_quiet=options.is_quiet)
     judged: list[Judged] = []
     output = Output(options)
@@ -90,7 +90,7 @@ def _scan_and_judge(options: Options) -> int:
             judged += reports
             output.show(reports)
     finally:
-        # What was finished before Ctrl-C is worth as much as if nothing else had been asked for.
+        # After Ctrl-C, the finished reports are still written.
         progress.clear()
         complaints = [sentence for each in judged for sentence in gate.complaints(each)]
         if judged:
@@ -109,7 +109,7 @@ def _scan_and_judge(options: Options) -> int:
 
 
 def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """The reports of each page. What one of the two ways needs, the other does not load."""
+    """Yield the reports of each page. Imports only the modules of the way that is used, remote or local."""
     if options.server:
         from scanner.command import remote
 

@@ -1,4 +1,4 @@
-"""Where documents go: to standard output and into files, several of one scan."""
+"""Output of documents to standard output and to files; one scan may write several."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scanner.command.errors import WrongUsage
 from scanner.command.formats.text import Paint, colored, plain, text
 from scanner.command.judged import Judged, Outcome
 
-# The module and function of each format but text: it loads when it is wanted.
+# The module and function of each format but text. Modules are imported when needed.
 WRITERS = {
     "json": ("data", "reports_as_json"),
     "full": ("data", "exports_as_json"),
@@ -27,13 +27,13 @@ WRITERS = {
     "markdown": ("markdown", "markdown"),
     "html": ("page", "page"),
 }
-NEW_FILE = 0o666  # less what the umask takes
-# Why a folder takes no new file, or a file gives its place to none.
+NEW_FILE = 0o666  # mode, less the umask
+# Errors when no file can be created in the folder, or when the target cannot be replaced.
 NOT_BESIDE = frozenset({errno.EACCES, errno.EBUSY, errno.EPERM, errno.EROFS})
 
 
 class Output:
-    """Text on standard output is shown as soon as a page is judged, every other document at the end, as one."""
+    """Writer of all documents: text on standard output after each page, every other document at the end."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
@@ -44,7 +44,7 @@ class Output:
         self._is_first = True
 
     def show(self, reports: Sequence[Judged]) -> None:
-        """What of these can be shown now."""
+        """Print the reports if text goes to standard output, and keep their text if it goes to a file."""
         for each in reports:
             between = "" if self._is_first else "\n"
             if self._shows_text:
@@ -58,7 +58,7 @@ class Output:
         return "".join(f"{line}\n" for line in text(judged, paint, is_quiet=self._options.is_quiet))
 
     def end(self, outcome: Outcome) -> None:
-        """Raises WrongUsage for a file that can't be written any more, once all the others are."""
+        """Write the remaining documents. Raises WrongUsage for files that failed, after all others are written."""
         troubles = []
         for wanted in self._options.documents:
             document = "".join(self._kept) if wanted.format == "text" else formatted(wanted.format, outcome)
@@ -75,14 +75,14 @@ class Output:
 
 
 def formatted(name: str, outcome: Outcome) -> str:
-    """The document in one of WRITERS, of all reports that were asked for."""
+    """Return the document in a format of WRITERS, with all reports."""
     module, function = WRITERS[name]
     document: str = getattr(import_module(f"scanner.command.formats.{module}"), function)(outcome)
     return document
 
 
 def refuse_what_cannot_be_written(paths: Iterable[Path]) -> None:
-    """Raises WrongUsage: told now, and not after minutes of scanning."""
+    """Raise WrongUsage if a file cannot be written, before minutes of scanning."""
     seen = set()
     for path in paths:
         target = _target(path)
@@ -95,9 +95,9 @@ def refuse_what_cannot_be_written(paths: Iterable[Path]) -> None:
 
 
 def write(path: Path, document: str) -> None:
-    """In UTF-8, with line ends as they are; whoever reads the file meanwhile has the old document or the new one.
+    """Write the document in UTF-8, with its line ends unchanged. Replaces the file atomically.
 
-    Pipes and devices are written to, and so is a file whose folder takes no other, as one that is mounted alone.
+    Writes directly to pipes and devices, and to a file that cannot be replaced, such as a file that is a mount point.
     Raises WrongUsage.
     """
     target = _target(path)
@@ -110,7 +110,7 @@ def write(path: Path, document: str) -> None:
 
 
 def _replaced(target: Path, document: str) -> bool:
-    """Whether another file could take its place."""
+    """Replace the target by a new file. Returns False if the folder or the target doesn't allow it."""
     beside = target.with_name(f".{secrets.token_hex(8)}")
     try:
         created = os.open(beside, os.O_CREAT | os.O_EXCL | os.O_WRONLY, NEW_FILE)
@@ -132,12 +132,12 @@ def _replaced(target: Path, document: str) -> bool:
 
 
 def _target(path: Path) -> Path:
-    """The file itself, so that a link to it stays one. What stands for a pipe leads to no file."""
+    """Resolve symbolic links, so that a link stays a link. Paths of pipes and devices are not resolved."""
     if not _is_replaced(path):
         return path
     try:
         return path.resolve()
-    except (OSError, RuntimeError):  # a link to itself
+    except (OSError, RuntimeError):  # a symbolic link to itself
         raise WrongUsage(f"{path} can't be written.") from None
 
 

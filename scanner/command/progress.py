@@ -1,4 +1,4 @@
-"""How far the command is: one line on a terminal, and nothing elsewhere."""
+"""Progress line of the command, on terminals only."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ CLEAR_LINE = "\r\x1b[K"
 
 
 class ProgressLine:
-    """Writes over itself on standard error; ended by `clear`, which leaves nothing behind."""
+    """One line on standard error that each update overwrites and `clear` erases."""
 
     def __init__(self, *, is_quiet: bool = False) -> None:
         self._is_shown = not is_quiet and sys.stderr.isatty()
 
     def tell(self, percent: int, what: str) -> None:
-        """`percent` is 0 to 100; what does not fit into the line is left out."""
+        """Show the progress. `percent` is 0 to 100; text that is too long for the terminal is cut."""
         if self._is_shown:
             width = shutil.get_terminal_size().columns - 1
             sys.stderr.write(CLEAR_LINE + printable(f"{percent:3d} %  {what}")[:width])

@@ -1,4 +1,4 @@
-"""Scans by a Website Scan Service: one audit of all pages, whose reports and mutes are then read."""
+"""Scans by a Website Scan Service: starts one audit of all pages, then reads its reports and mutes."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scanner.result import ScanResult
 
 KEY = "WEBSITE_SCAN_KEY"
 TIMEOUT_S = 30.0
-# A service that is started anew is back within this time; one that is gone is not waited for longer.
+# The longest wait for a service that does not answer: a restart takes less.
 PATIENCE_S = 120.0
 RETRY_S = 2.0
 PAGES_AT_ONCE = 100
@@ -34,7 +34,7 @@ PASSING = frozenset({429, 500, 502, 503, 504})
 
 
 class Server:
-    """The API of a service. Redirects are not followed: the key is for that server alone."""
+    """Client of a service's API. It follows no redirects, because the key is for that server only."""
 
     def __init__(self, address: str, key: str, sleep: Callable[[float], None] = time.sleep) -> None:
         self._address = address.rstrip("/")
@@ -42,8 +42,8 @@ class Server:
         self._sleep = sleep
 
     def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
-        """The JSON of the answer. Raises ServerRefused; asks again while the trouble may pass."""
-        # Of the same request, however often it is sent, there is one audit.
+        """Send a request and return the JSON of the response. Retries transient errors; raises ServerRefused."""
+        # With the Idempotency-Key, a POST that is sent again starts no second audit.
         headers = {
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
@@ -76,7 +76,7 @@ class Server:
             self._sleep(wait_s)
 
     def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
-        """As an `auth` of its own: over a mere header requests writes what .netrc has for the host."""
+        """Set the Authorization header. As `auth`, because requests overwrites a plain header with .netrc's entry."""
         request.headers["Authorization"] = f"Bearer {self._key}"
         return request
 
@@ -85,7 +85,7 @@ class Server:
 
 
 def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """The reports of each page, once all have ended. Raises WrongUsage and ServerRefused."""
+    """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
     address = options.server or ""
     if not _is_of_service(address):
         raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
@@ -104,7 +104,7 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
             audit = server.ask("GET", f"/v1/audits/{audit['id']}")
     except KeyboardInterrupt:
         progress.clear()
-        # Nobody waits for it any more, and what has not begun costs nothing yet.
+        # Cancel the audit: nobody waits for it, and scans that have not begun cost no quota yet.
         with contextlib.suppress(ServerRefused):
             server.ask("DELETE", f"/v1/audits/{audit['id']}")
         raise
@@ -178,7 +178,7 @@ def _json(answer: requests.Response) -> Any:
 
 
 def _refusal(answer: requests.Response, address: str) -> tuple[str, str]:
-    """The API's code, and a sentence."""
+    """Return the API's error code, empty if the response has none, and a sentence."""
     if answer.is_redirect:
         return "", f"{address} redirects: give --server the address that it redirects to."
     try:

@@ -1,4 +1,4 @@
-"""A check as a card of the report page (templates/report/card.html)."""
+"""Cards of the report page: one for each check (templates/report/card.html)."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from scanner.report.standing import Standing, standing
 
 @dataclass(frozen=True, slots=True)
 class CheckCard:
-    """What a card shows; `win` is such as "+2.5 points", empty where passing the check alone wins none.
+    """Card of a check. `win` is text such as "+2.5 points", empty if passing this check alone wins none.
 
-    `muted` is what is muted of it; with `is_muted` that is all of it. `mute_url` is where it can be muted, empty
-    for who may not; `shows_rules` is as in `Muting`. Under a cap `later` is what passing it wins once nothing holds
-    the score down, where it wins nothing now, and `holds` says that it is one of those that do. `metrics` are those
-    that it concerns; one that is hidden does not fit what the reader asked for. `page_url` is the check's page in the
-    documentation, empty where there is none.
+    `muted` are the muted parts of the finding; if `is_muted`, the whole finding is muted. `mute_url` is the address of
+    the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
+    nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
+    are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
+    `page_url` is the check's page in the documentation, empty if it has none.
     """
 
     id: str
@@ -50,17 +50,17 @@ class CheckCard:
     holds: bool = False
     metrics: tuple[str, ...] = ()
     is_hidden: bool = False
-    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the number of the item of evidence
+    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
 
     @property
     def is_beside(self) -> bool:
-        """Whether evidence and fix have room side by side, on a wide screen."""
+        """Return True if evidence and fix fit side by side on a wide screen."""
         pasted = sum(len(part.text) for part in self.fix_parts if part.kind == "snippet")
         return bool(self.fix and self.evidence) and pasted <= LONG and all(table.is_narrow for table in self.evidence)
 
     @property
     def is_critical(self) -> bool:
-        """Whether it puts the site or its visitors at risk at once, whatever it weighs."""
+        """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
         return self.status == "fail" and self.severity == "critical"
 
     @property
@@ -86,19 +86,19 @@ def card_of(
     is_hidden: bool = False,
     crops: Mapping[int, Crop] | None = None,
 ) -> CheckCard:
-    """The card of a check of a JSON export; what is muted of it and can be, holds and is hidden, the caller knows."""
+    """Return the card of a check of a JSON export. The caller passes what the export does not contain."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     items = exported["evidence"]
     if exported["id"] in contrasts.CHECKS:
         items = [contrasts.told(item) for item in items]
-    # The page tells criteria elsewhere, and an element by its selector.
+    # The card shows the criteria elsewhere, and identifies an element by its selector.
     without = ("ancestry", "wcag", "level") if criteria else ("ancestry",)
     evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
     points = exported["points"]
     return CheckCard(
         id=exported["id"],
-        name=exported.get("title", exported["name"]),  # stored before there were titles
+        name=exported.get("title", exported["name"]),  # old reports have no titles
         status=exported["status"],
         severity=exported["severity"],
         message=headline(exported["message"], exported["evidence"]),

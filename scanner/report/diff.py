@@ -1,7 +1,7 @@
-"""What changed between two reports: new, fixed, worse, better. Pure; both are JSON exports.
+"""Diff of two reports: findings that are new, fixed, worse or better. Pure functions on JSON exports.
 
-A finding is a check that failed or warned; which places it names is compared by their fingerprints. Where one of the
-reports is silent on a finding of the other, nobody knows what became of it, and it is neither new nor fixed.
+A finding is a check that failed or warned. Its places are compared by their fingerprints. If one report has no verdict
+on a finding of the other, the finding is neither new nor fixed, but not compared.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
 
 
 class Reason(StrEnum):
-    """Why a finding of one report says nothing about the other; `said` is that in words."""
+    """Reason why a finding of one report cannot be compared with the other report; `said` is the reason in words."""
 
     COULD_NOT_RUN = "could_not_run"
     NEEDS_BROWSER = "needs_browser"
@@ -39,7 +39,7 @@ class Reason(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where a finding is: its fingerprint, and the place as the evidence names it."""
+    """Place of a finding: its fingerprint, and its text from the evidence."""
 
     fingerprint: str
     text: str
@@ -47,23 +47,23 @@ class Place:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a report judged a check: `fail` or `warn`, and how much it matters."""
+    """Verdict of a report on a check: the status `fail` or `warn`, and the severity."""
 
     status: str
     severity: str
 
     @property
     def rank(self) -> tuple[int, int]:
-        """Lower is worse."""
+        """Sort key; lower is worse."""
         return SEVERITY_RANK[self.severity], STATUS_RANK[self.status]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A finding of at least one of the reports; `before` or `after` is None where the check passed or did not apply.
+    """A finding in one or both reports. `before` or `after` is None if the check passed or did not apply there.
 
-    `title` and `message` are those of the newer finding. Places of lists that reports cut are left out where they would
-    be guesses.
+    `title` and `message` are those of the newer finding. Where a report cut a list of places, places that may be
+    missing from it are not listed as new or fixed.
     """
 
     id: str
@@ -78,7 +78,7 @@ class Change:
 
     @property
     def state(self) -> State:
-        """The newer one."""
+        """The newer of the two states."""
         found = self.after or self.before
         assert found is not None
         return found
@@ -89,7 +89,7 @@ class Change:
 
     @property
     def said(self) -> str:
-        """What has changed in a finding that both have, in words."""
+        """The changes of a finding that both reports have, in words."""
         parts = []
         if self.before and self.after and self.before != self.after:
             if self.before.status != self.after.status:
@@ -105,7 +105,7 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class NotCompared:
-    """A finding of one report, on which the other one is silent."""
+    """A finding of one report on which the other has no verdict."""
 
     id: str
     name: str
@@ -122,9 +122,10 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Diff:
-    """The groups are ordered by what weighs most. `points` is None where the scores come from different rules.
+    """Diff of two reports: groups of changes, each with the most severe first.
 
-    `same` are findings of both reports in which nothing changed, `muted` those of either that are muted altogether.
+    `points` is None if the catalogue versions differ. `same` has the findings of both reports that did not change,
+    `muted` those of either report that are muted as a whole.
     """
 
     before: Mapping[str, Any]
@@ -151,7 +152,7 @@ class Diff:
 
     @property
     def same_browser(self) -> bool:
-        """Whether both or none were judged in a browser, of whatever version."""
+        """Return True if both reports or neither were judged in a browser; its version does not matter."""
         return _has_browser(self.before) == _has_browser(self.after)
 
     @property
@@ -164,14 +165,15 @@ class Diff:
 
     @property
     def is_empty(self) -> bool:
-        """Whether both found the same, as far as they can be compared, and but for what is muted."""
+        """Return True if there is no change, apart from muted findings, and nothing that could not be compared."""
         return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
 
 
 def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_MUTES) -> Diff:
-    """From the report `before` to the report `after`, of one scan type; each places' own page is left out of them.
+    """Compare the report `before` with the report `after`, both of one scan type.
 
-    `mutes` apply to both reports, whenever they were made: muted places are no change, nor are findings without others.
+    A fingerprint does not contain the report's own page, so reports of two pages can be compared. `mutes` apply to both
+    reports, whenever they were made: muted places are no change, nor are findings that have only muted places.
     """
     was, now = _checks(before), _checks(after)
     has_same_rules = before["catalogue_version"] == after["catalogue_version"]
@@ -189,7 +191,8 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_
             change = _change(found_before, found_after, _shown(new, hidden[id]), _shown(fixed, hidden[id]))
             groups["muted" if is_muted else _direction(change)].append(change)
         elif found_after:
-            # What passed or did not apply then is new; but only the same rules tell that it did not apply.
+            # A finding is new if its check passed before or did not apply. A missing check did not apply only if both
+            # reports have the same catalogue version.
             reason = Reason.NOT_APPLICABLE if one else _silence(id, before, has_same_rules)
             if reason is Reason.NOT_APPLICABLE:
                 places = _shown(_places(found_after, after), hidden[id])
@@ -222,7 +225,7 @@ def _muted_places(muted: Mapping[str, Covered], id: str) -> Iterable[str]:
 
 
 def _is_whole(muted: Mapping[str, Covered], id: str, found: Mapping[str, Any] | None) -> bool:
-    """Whether nothing is left of a finding; also where there is none."""
+    """Return True if the finding is muted as a whole, or if there is none."""
     return found is None or (id in muted and muted[id].is_whole)
 
 
@@ -235,7 +238,7 @@ def _has_browser(document: Mapping[str, Any]) -> bool:
 
 
 def _silence(id: str, document: Mapping[str, Any], has_same_rules: bool) -> Reason:
-    """Why a report has no verdict of a check."""
+    """Return the reason why a report has no verdict on a check."""
     if any(each["id"] == id for each in document["skipped_checks"]):
         return Reason.COULD_NOT_RUN
     # Older exports, which are kept as they were written, have no `omitted_checks`.
@@ -247,12 +250,11 @@ def _silence(id: str, document: Mapping[str, Any], has_same_rules: bool) -> Reas
 def _moved(
     was: Mapping[str, Any], now: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]
 ) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
-    """The places that only the newer finding names, and those that only the earlier one did.
+    """Return the places that only the newer finding has, and those that only the earlier one has.
 
-    Where one of them names none there is nothing to compare. A place that is missing in a list that was cut may well be
-    there.
+    Both are empty if one of the findings names no place. A cut list proves nothing about the places missing from it.
     """
-    # Most findings are what they were, and fingerprints are most of the work.
+    # Most findings did not change, and computing fingerprints is most of the work.
     if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
         return (), ()
     known, found = _fingerprints(was, before), _fingerprints(now, after)
@@ -274,7 +276,7 @@ def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ..
 
 
 def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, str]:
-    """Of an export, or of what a monitor keeps of one (`sites.monitors.states`)."""
+    """Return the fingerprints of a check of an export, or of the state a monitor keeps (`sites.monitors.states`)."""
     if "places" in check:
         places: Mapping[str, str] = check["places"]
         return places
@@ -307,7 +309,7 @@ def _change(
 
 
 def _direction(change: Change) -> str:
-    """Whatever has become worse decides: a new place is news, even where another one is mended."""
+    """Return the group of a change. It is "worse" if anything became worse, even if another place was fixed."""
     was, now = change.before, change.after
     assert was is not None
     assert now is not None

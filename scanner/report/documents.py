@@ -1,6 +1,6 @@
-"""From a scan's result to its documents: the API's report, and the JSON export that contains it.
+"""Documents of a scan's result: the API's report, and the JSON export, which contains the report.
 
-Plain dictionaries in the order in which they are written, so that the command line needs no framework for them;
+They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
 `reports.serializers` describes them for openapi.yaml.
 """
 
@@ -18,7 +18,7 @@ from scanner.timestamps import timestamp
 def report_document(
     result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
 ) -> dict[str, Any]:
-    """2.2 of the interface; score and grade are None where the scan failed. Times are aware."""
+    """Return the report (2.2 of the interface). Score and grade are None if the scan failed. Times are aware."""
     return _head(result, scan_id, created_at, completed_at) | {
         "categories": [_category(each, [_check(check) for check in each.checks]) for each in result.categories],
         "summary": _summary(result),
@@ -28,7 +28,7 @@ def report_document(
 def export_document(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
 ) -> dict[str, Any]:
-    """The report and everything else that is stored with it."""
+    """Return the JSON export: the report with all that is stored beside it."""
     return _head(result, scan_id, created_at, completed_at) | {
         "categories": [
             _category(each, [_exported_check(check) for check in each.checks]) for each in result.categories
@@ -61,7 +61,7 @@ def _category(category: CategoryResult, checks: list[dict[str, Any]]) -> dict[st
 
 
 def _check(check: CheckResult) -> dict[str, Any]:
-    """2.4 of the interface."""
+    """Return a check of the report (2.4 of the interface)."""
     shown = {
         "name": check.name,
         "status": check.status,

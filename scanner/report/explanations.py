@@ -1,4 +1,4 @@
-"""What grades and categories mean, for people who run a site and are no experts. Text for the page only."""
+"""Explanations of grades, categories and errors for people who are no experts. Texts for the page only."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ GRADES = {
     },
 }
 
-# A good grade is no proof of conformance.
+# Shown with every accessibility report, because a good grade does not prove conformance.
 ACCESSIBILITY_NOTE = "Automated checks find only some barriers. Also test the page with a keyboard and a screen reader."
 
-# What to do about a scan that failed, by its error code.
+# Advice on failed scans, by error code.
 ADVICE = {
     "URL_NOT_REACHABLE": "Open the address in a browser. If it works there, a firewall may block this scanner: "
     "allow it, then scan again.",
@@ -111,12 +111,12 @@ CATEGORIES = {
 
 
 def grade_meaning(scan_type: str, grade: str) -> str:
-    """What the letter says about such a scan, in a sentence."""
+    """Return the meaning of a grade for this type of scan, in a sentence."""
     return GRADES.get(scan_type, {}).get(grade, "")
 
 
 def category_meaning(scan_type: str, name: str) -> str:
-    """What a category is about; empty for one that is not known here, such as a former one."""
+    """Return the meaning of a category; empty for an unknown one, as in old reports."""
     return CATEGORIES.get(scan_type, {}).get(name, "")
 
 

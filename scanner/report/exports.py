@@ -1,4 +1,4 @@
-"""The report in other formats: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+"""Exports of a report: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from scanner.report.spreadsheets import cell
 FORMATS = ("json", "sarif", "csv")
 
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
-# SARIF knows three levels; `security-severity` (a CVSS-like number) is what code scanning sorts by.
+# SARIF has three levels for findings. Code scanning sorts by `security-severity`, a CVSS-like number.
 SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
 SECURITY_SEVERITY = {"critical": "9.5", "high": "8.0", "medium": "5.5", "low": "3.0"}
 
-# Where the tool is described.
+# The tool's home page.
 INFORMATION_URI = PROJECT
 
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
@@ -36,10 +36,10 @@ def rendered(
     muted: Callable[[Mapping[str, Any]], Mapping[str, Covered]] = lambda _: {},
     check_pages: str = "",
 ) -> tuple[str, str]:
-    """The stored JSON export in one of FORMATS, and its media type.
+    """Return the stored JSON export in one of FORMATS, and its media type.
 
-    JSON and CSV are what was stored. SARIF has a place for what is muted, which `muted` tells of the export, and for
-    the pages of the checks, which are at `check_pages`.
+    JSON and CSV have the stored data only. SARIF also has the muted findings, which `muted` returns for the export, and
+    links to the checks' pages, which are below `check_pages`.
     """
     if export_format == "csv":
         return csv_table(json.loads(export)), "text/csv; charset=utf-8"
@@ -52,7 +52,7 @@ def rendered(
 def sarif(
     document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None, check_pages: str = ""
 ) -> dict[str, Any]:
-    """SARIF 2.1.0 (OASIS) of one report; `document` is the JSON export, `muted` what is muted of its findings."""
+    """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
     whole = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
     reasons = {id: [rule.reason for rule in covered.rules.values()] for id, covered in whole.items()}
     return sarif_log([sarif_run(document, reasons, check_pages)])
@@ -65,10 +65,10 @@ def sarif_log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 def sarif_run(
     document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]], check_pages: str = ""
 ) -> dict[str, Any]:
-    """One rule per check that ran, one result per failed or warned check.
+    """Return a SARIF run: one rule per check that ran, one result per failed or warned check.
 
-    `accepted` has the reasons why findings are suppressed, by the checks' IDs; a reason may be empty. `check_pages` is
-    the absolute address that the checks' pages are below; without it, a rule leads to the first of its sources.
+    `accepted` has the reasons why findings are suppressed, by check ID; a reason may be empty. `check_pages` is the
+    absolute base URL of the checks' pages; without it, a rule links to the first of its references.
     """
     checks = list(_checks(document))
     return {
@@ -80,7 +80,7 @@ def sarif_run(
                 "rules": [_rule(document["type"], check, check_pages) for _, check in checks],
             }
         },
-        # Code scanning takes several runs of one tool for the same one, unless they have names of their own.
+        # Code scanning treats several runs of one tool as one analysis, unless each has an ID.
         "automationDetails": {"id": f"website-scan/{document['type']}/{document['url']}/"},
         "invocations": [_invocation(document)],
         "results": [
@@ -101,9 +101,9 @@ def sarif_run(
 
 
 def csv_table(document: Mapping[str, Any]) -> str:
-    """One line per check, with a header line; cells that a spreadsheet would take for formulas are quoted.
+    """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
-    At the end stand the checks that could not run, and those that were left out without a browser.
+    Checks that could not run, and those left out without a browser, come last.
     """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
@@ -113,7 +113,7 @@ def csv_table(document: Mapping[str, Any]) -> str:
 
 
 def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    """The lines of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
+    """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
     for category, check in _checks(document):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
     for skipped in document["skipped_checks"]:
@@ -150,13 +150,13 @@ def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def sarif_text(message: str) -> str:
-    """Brackets would be links, to wherever a site says (SARIF 2.1.0, section 3.11.6)."""
+    """Escape brackets, which would make links to addresses that a site chooses (SARIF 2.1.0, section 3.11.6)."""
     return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
 
 def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[str, Any]:
     properties: dict[str, Any] = {"tags": [scan_type], "references": list(check["references"])}
-    # On a rule with this property code scanning calls every result a security alert.
+    # With this property, code scanning shows every result of the rule as a security alert.
     if check["severity"] and scan_type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[check["severity"]]
     sources = [reference(each) for each in check["references"]]
@@ -173,7 +173,7 @@ def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[st
 
 
 def rule_help(fix: str, sources: Iterable[ReferenceLink] = ()) -> dict[str, str]:
-    """What code scanning shows beside a finding: how to fix it, and where to read on."""
+    """Return the help that code scanning shows beside a finding: the fix, and links to the references."""
     links = [f"[{escaped(each.text)}](<{each.url}>)" if each.url else escaped(each.text) for each in sources]
     read_on = f"\n\nSources: {'; '.join(links)}" if links else ""
     return {"text": fix, "markdown": f"{prose(fix)}{read_on}"}
@@ -184,11 +184,11 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
         "ruleId": check["id"],
         "ruleIndex": rule_index,
         "level": SARIF_LEVELS[check["severity"]],
-        "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
+        "kind": "fail",  # other kinds must not have a level (section 3.27.9); `status` marks a warning
         "message": {"text": sarif_text(check["message"])},
         **_locations(check, document["url"]),
         "partialFingerprints": {
-            # The one that code scanning looks at; without the host, so that a preview has the site's alerts.
+            # The fingerprint that code scanning uses. It omits the host, so that a preview matches the site's alerts.
             "primaryLocationLineHash": f"{fingerprint(check['id'], page_path(document['url']))}:1",
             "checkOfPage/v1": f"{check['id']} {document['url']}",
             "places/v1": " ".join(fingerprints(check["id"], check["evidence"], document["url"])),
@@ -198,7 +198,7 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
 
 
 def _locations(check: Mapping[str, Any], url: str) -> dict[str, Any]:
-    """The page, with the source of the first place that the finding names; the other places are related to it."""
+    """Return the finding's first place, or the page, as `locations`, and its other places as `relatedLocations`."""
     found: dict[str, dict[str, Any]] = {}
     for item in check["evidence"]:
         for identity, place in fingerprints(check["id"], [item], url).items():
@@ -218,18 +218,18 @@ def _place(url: str, place: str, item: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def location(url: str, source: str = "") -> dict[str, Any]:
-    """A page. Code scanning shows no result without a region; a page has no lines that anybody edits."""
+    """Return a page as a location. Its region is line 1, because code scanning shows no result without a region."""
     region = {"startLine": 1} | ({"snippet": {"text": source}} if source else {})
     return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": region}}
 
 
 def _suppressed(accepted: Mapping[str, Iterable[str]], check: Mapping[str, Any]) -> dict[str, Any]:
-    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    """Return `suppressions` of a result. Either all results of a run have the property, or none (section 3.27.23)."""
     return {"suppressions": suppressions(dict.fromkeys(accepted.get(check["id"], ())))} if accepted else {}
 
 
 def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
-    """SARIF's suppressions (section 3.35) for mutes with these reasons; strangers learn of none (empty)."""
+    """Return SARIF's suppressions (section 3.35) for mutes with these reasons. For strangers, reasons are empty."""
     return [
         {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
     ]

@@ -1,6 +1,6 @@
-"""Which findings of a report its page shows: chosen in the address, so that a choice can be kept and sent on.
+"""Filters for the findings on a report's page. They are in the query string, so that a filtered page has an address.
 
-static/js/findings.js does the same in the browser; a finding is left out by the attribute `hidden` in both.
+static/js/findings.js filters in the same way in the browser. Both hide a finding with the attribute `hidden`.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ MAX_TEXT = 200
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """What is asked for; empty fields leave nothing out. `q` are words, all of which have to stand in a finding."""
+    """Filter of findings; an empty field filters nothing. `q` has words that must all occur in a finding."""
 
     show: str = ""
     severity: str = ""
@@ -30,7 +30,7 @@ class Filter:
 
     @classmethod
     def asked_by(cls, query: Mapping[str, str], scan_type: str) -> Filter:
-        """From an address. What is not known there is as if it were not asked for; only performance has metrics."""
+        """Parse a query string. Ignores unknown values, and metrics except for performance."""
         return cls(
             show=_known(query.get("show"), STATUS_OF),
             severity=_known(query.get("severity"), SEVERITY_RANK),
@@ -44,12 +44,12 @@ class Filter:
 
     @property
     def query(self) -> str:
-        """The address' query, without what leaves nothing out."""
+        """The query string of the filter, without empty fields."""
         asked = {field.name: getattr(self, field.name) for field in fields(self)}
         return urlencode({name: value for name, value in asked.items() if value})
 
     def fits(self, check: Mapping[str, Any]) -> bool:
-        """Whether a check of a JSON export is asked for."""
+        """Return True if a check of a JSON export passes the filter."""
         if self.show and check["status"] != STATUS_OF[self.show]:
             return False
         if self.severity and check["severity"] != self.severity:
@@ -76,7 +76,7 @@ def _has_words(check: Mapping[str, Any], words: Iterable[str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Option:
-    """A value that can be chosen, and how many findings have it."""
+    """An option of a filter, and the number of findings that have it."""
 
     value: str
     label: str
@@ -85,7 +85,7 @@ class Option:
 
 @dataclass(frozen=True, slots=True)
 class FilterBar:
-    """The form above the findings: what is chosen, what could be, and how much of the report that leaves."""
+    """Filter form above the findings: the chosen filter, the options, and the numbers of shown and all findings."""
 
     chosen: Filter
     shows: tuple[Option, ...]
@@ -96,7 +96,7 @@ class FilterBar:
 
 
 def filter_bar(chosen: Filter, checks: Iterable[Mapping[str, Any]], scan_type: str) -> FilterBar:
-    """For the checks of a JSON export."""
+    """Return the filter form for the checks of a JSON export."""
     checks = list(checks)
     statuses = Counter(check["status"] for check in checks)
     severities = Counter(check["severity"] for check in checks)

@@ -1,4 +1,4 @@
-"""What holds a score down, and what each finding wins once nothing does."""
+"""Caps that lower a report's score, and the points that each finding would win without them."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Holder:
 
 @dataclass(frozen=True, slots=True)
 class HeldCap:
-    """A cap that lowered the score to `limit`, for a `reason` that goes on a sentence; `more` holders are not named."""
+    """A cap that lowered the score to `limit`. `reason` continues a sentence; `more` counts the unlisted holders."""
 
     limit: int
     reason: str
@@ -31,10 +31,10 @@ class HeldCap:
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """The caps of a report, the lowest first. `without` is the score without them.
+    """The caps of a report, the lowest first.
 
-    `points` is what each finding wins then, `held_by` which of them hold it now, by their IDs. Without what the score
-    was worked out from, as in old reports, `without` is None and nothing is known of single findings.
+    `without` is the score without caps, `points` what each finding would win then, by check ID. `held_by` has the IDs
+    of the checks that the caps count. Old reports lack the basis of their score: `without` is None, the others empty.
     """
 
     caps: tuple[HeldCap, ...]
@@ -49,7 +49,7 @@ NOT_HELD = Held((), None, {}, frozenset())
 def held(
     document: Mapping[str, Any], scoring: Mapping[str, Any] | None, checks: Mapping[str, Mapping[str, Any]], prefix: str
 ) -> Held:
-    """Of a JSON export; `scoring` is what was stored beside it, `checks` are its checks by ID."""
+    """Return the caps of a JSON export. `scoring` is the stored basis of the score, `checks` are its checks by ID."""
     if not document["caps"]:
         return NOT_HELD
     found = uncapped(scoring) if scoring is not None else None
@@ -60,7 +60,7 @@ def held(
 
 
 def _counted(found: Uncapped | None, number: int) -> list[str]:
-    """The IDs of those that the cap counts, first what weighs most."""
+    """Return the IDs of the checks that a cap counts, those with the most points first."""
     if found is None or number >= len(found.held_by):
         return []
     return sorted(found.held_by[number], key=lambda id: (-found.points[id], id))

@@ -1,4 +1,4 @@
-"""Whether a browser judged a page, in words, for everything that shows scores."""
+"""Notice for scores that were judged without a browser."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ WORTH = {
 
 
 def judged_without_browser(document: Mapping[str, Any]) -> str:
-    """What to tell beside the score of a JSON export; empty where no check was left out.
+    """Return the notice to show beside the score of a JSON export; empty if no check was left out.
 
     Older exports, which are kept as they were written, have no `omitted_checks`.
     """

@@ -1,34 +1,34 @@
-"""Markdown (GitHub's dialect) of texts that a site may have had a hand in: they stay text."""
+"""Escaping for Markdown (GitHub's dialect), for texts that may contain what a site sent."""
 
 from __future__ import annotations
 
 import re
 
-# What begins something within a line (CommonMark 0.31, section 6), a table's cell, or a mention of people and issues;
-# and at its start a list, a heading or a rule.
+# Characters with a meaning within a line (CommonMark 0.31, section 6), in table cells or in mentions of people and
+# issues; and those that begin a list, a heading or a rule at the start of a line.
 SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|^\s*(?:[-+=]|\d+(?=[.)])))")
-# As our own sentences mark it.
+# Code in our own sentences stands between backticks.
 CODE = re.compile(r"`([^`\n]+)`")
 
 
 def escaped(text: str) -> str:
-    """The text as itself: what a site says makes no link, no picture and no heading."""
+    """Escape the text, so that it makes no link, no image and no heading."""
     return SPECIAL.sub(_escape, text)
 
 
 def prose(text: str) -> str:
-    """As `escaped`, but what stands between backticks is code."""
+    """Escape the text, except that text between backticks becomes code."""
     parts = CODE.split(text)
     return "".join(code(each) if number % 2 else escaped(each) for number, each in enumerate(parts))
 
 
 def code(text: str) -> str:
-    """The text as code, in a fence that is longer than any within (CommonMark 0.31, section 6.1)."""
+    """Return the text as a code span, with more backticks than any run in it (CommonMark 0.31, section 6.1)."""
     fence = "`" * (1 + max((len(each) for each in re.findall("`+", text)), default=0))
     space = " " if "`" in text else ""
     return f"{fence}{space}{text}{space}{fence}"
 
 
 def _escape(found: re.Match[str]) -> str:
-    """Of a number that would begin a list it is the dot that is escaped."""
+    """Escape a match. For a number that would begin a list, escape the dot or bracket after it."""
     return f"{found[0]}\\" if found[0][-1].isdecimal() else f"\\{found[0].lstrip()}"

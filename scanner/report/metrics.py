@@ -1,4 +1,4 @@
-"""The figures of a performance scan, for the top of its page: from the evidence of the checks that judge them."""
+"""Metrics of a performance scan for the top of its page, from the evidence of the checks that judge them."""
 
 from __future__ import annotations
 
@@ -8,12 +8,12 @@ from typing import Any
 
 from scanner.report.standing import BANDS, Band, Standing, standing
 
-LENGTH = 1000  # of a band as drawn, in which each verdict has a third
+LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
 
 
 @dataclass(frozen=True, slots=True)
 class Scale:
-    """Good, needs work and poor side by side: `mark` is where the page stands, 0 to 1000; the others are written."""
+    """Scale of good, needs work and poor. `mark` is the page's position, 0 to 1000; the others are thresholds."""
 
     mark: int
     good: str
@@ -22,7 +22,7 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A figure with its unit; `status` is that of its check, `anchor` the check's card."""
+    """A metric with its unit. `status` is that of its check, `anchor` that of the check's card."""
 
     name: str
     value: str
@@ -50,20 +50,20 @@ def _plain(value: float) -> tuple[str, str]:
     return f"{value:.3f}".rstrip("0").rstrip("."), ""
 
 
-# By the check's ID, in the order of the page.
+# Name, meaning and format of each metric by check ID, in the order of the page.
 METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "lcp": ("Largest contentful paint", "when the main content appears", _seconds),
     "fcp": ("First contentful paint", "when the first content appears", _seconds),
     "tbt": ("Total blocking time", "how long the page does not respond", _milliseconds),
     "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
 }
-# Of the evidence's figures, whose names tell none.
+# Units of evidence whose names do not contain one.
 UNITS: Mapping[str, Mapping[str, str]] = {
     id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt")
 }
 
 
-# What else a metric depends on, as Lighthouse relates its audits to them; a metric concerns itself.
+# The metrics that a check concerns, as Lighthouse relates its audits to metrics; a metric's own check concerns it too.
 _PAINTS = ("lcp", "fcp")
 CONCERNED: Mapping[str, tuple[str, ...]] = {
     **{id: (id,) for id in METRICS},
@@ -89,7 +89,7 @@ CONCERNED: Mapping[str, tuple[str, ...]] = {
 
 
 def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[Metric, ...]:
-    """Those that were measured; `checks` are the export's by ID, `prefix` stands before anchors."""
+    """Return the metrics that were measured. `checks` are the export's by ID; `prefix` goes before anchors."""
     found = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
@@ -103,7 +103,7 @@ def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[
 
 
 def mark(value: float, band: Band) -> int:
-    """Where a value stands, 0 to 1000; what is poor comes near the end, and never beyond it."""
+    """Return a value's position on the scale, 0 to 1000. Poor values approach the end and never pass it."""
     if value <= band.good:
         thirds = max(0.0, value) / band.good
     elif value <= band.poor:

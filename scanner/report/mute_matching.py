@@ -1,6 +1,6 @@
-"""Which findings an organization has muted. Pure: rules in, answers out; stored reports never change.
+"""Matching of an organization's mute rules with findings. Pure functions; stored reports never change.
 
-A rule is about a check on a host, perhaps only below a path, perhaps only at one place (a fingerprint, ADR 21).
+A rule mutes a check on a host, optionally only below a path, optionally only at one place (a fingerprint, ADR 21).
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
 
 @dataclass(frozen=True, slots=True)
 class MuteRule:
-    """A mute that is in force. `host` has its port where that is not the scheme's own.
+    """A mute that is in force. `host` includes a port that is not the scheme's default.
 
     `path_prefix` is empty for the whole host, `fingerprint` for all places of the check. `place` is the place in words,
-    `by` who made the rule; both may be empty. Times are aware, UTC.
+    `by` the person or API key that made the rule; both may be empty. Times are aware, UTC.
     """
 
     id: str
@@ -43,7 +43,7 @@ class MuteRule:
         return f"{self.host}{self.path_prefix}"
 
     def covers_page(self, host: str, path: str) -> bool:
-        """Whether the rule is about that page. `path` is compared by whole segments: /shop is not about /shopping."""
+        """Return True if the rule covers the page. Compares whole path segments: /shop does not cover /shopping."""
         if host != self.host:
             return False
         return not self.path_prefix or path == self.path_prefix or path.startswith(f"{self.path_prefix}/")
@@ -51,10 +51,10 @@ class MuteRule:
 
 @dataclass(frozen=True, slots=True)
 class Covered:
-    """What is muted of one finding: `rules` by the fingerprints of its muted places, in the finding's order.
+    """The muted places of a finding: the rules by the places' fingerprints, in the finding's order.
 
-    `is_whole` tells whether nothing of it is left. Places of a list that the report cut may be missing in it, so only
-    a rule for all places mutes such a finding as a whole.
+    `is_whole` is True if no place is left. If the report cut the list of places, only a rule for all places mutes the
+    finding as a whole, because the list may lack places.
     """
 
     rules: Mapping[str, MuteRule]
@@ -62,16 +62,16 @@ class Covered:
 
     @property
     def rule(self) -> MuteRule:
-        """The one that ends first: from then on something of it shows again."""
+        """The rule that expires first: from then on, a part of the finding shows again."""
         return min(self.rules.values(), key=lambda rule: rule.expires_at)
 
 
 class Mutes:
-    """The rules of one organization that are in force at one moment."""
+    """The mute rules of one organization in force at one moment."""
 
     def __init__(self, rules: Iterable[MuteRule] = ()) -> None:
         self._of_check: dict[str, list[MuteRule]] = {}
-        # The widest rule is the reason that is given; among equals the one that lasts longest.
+        # If several rules match, the widest one is shown as the reason; of equally wide ones, the longest-lasting.
         for rule in sorted(rules, key=_width):
             self._of_check.setdefault(rule.check_id, []).append(rule)
 
@@ -83,12 +83,12 @@ class Mutes:
 
     @property
     def digest(self) -> str:
-        """Tells sets of rules apart: what a rule covers never changes. Empty without any."""
+        """Hash of the rules' IDs, empty without rules. IDs suffice, as a rule's scope never changes."""
         ids = " ".join(sorted(rule.id for rule in self))
         return hashlib.sha256(ids.encode()).hexdigest()[:16] if ids else ""
 
     def of(self, check_id: str, url: str, fingerprint: str) -> MuteRule | None:
-        """The rule that mutes this place of the check on the page `url`, None where it is not muted."""
+        """Return the rule that mutes this place of the check on the page `url`, None if it is not muted."""
         rules = self._of_check.get(check_id)
         if not rules:
             return None
@@ -97,26 +97,26 @@ class Mutes:
         return next((rule for rule in about if rule.covers_page(host, path)), None)
 
     def of_host(self, check_id: str, host: str, fingerprint: str) -> MuteRule | None:
-        """The rule that mutes this place of the check wherever it is on the host."""
+        """Return the rule that mutes this place of the check on the whole host, None if there is none."""
         about = (rule for rule in self._of_check.get(check_id, ()) if rule.fingerprint in ("", fingerprint))
         return next((rule for rule in about if rule.host == host and not rule.path_prefix), None)
 
     @property
     def check_ids(self) -> Collection[str]:
-        """The checks of which anything is muted anywhere."""
+        """IDs of the checks for which there are rules."""
         return self._of_check.keys()
 
     def of_page(self, url: str) -> Mutes:
-        """Those that are about the page `url`."""
+        """Return the rules that cover the page `url`."""
         host, path = host_and_path(url)
         return Mutes(rule for rule in self if rule.covers_page(host, path))
 
     def without_reasons(self) -> Mutes:
-        """The same for strangers: they learn what is muted, but neither why nor by whom."""
+        """Return the rules without reason and author, for strangers, who may see only what is muted."""
         return Mutes(replace(rule, reason="", by="") for rule in self)
 
     def covering(self, check: Mapping[str, Any], url: str) -> Covered | None:
-        """What is muted of a failed or warned check of a JSON export on the page `url`; None where nothing is."""
+        """Return the muted places of a failed or warned check of a JSON export on the page `url`; None if none is."""
         if check["id"] not in self._of_check:
             return None
         evidence = check["evidence"]
@@ -128,7 +128,7 @@ class Mutes:
         return Covered(rules, is_whole=len(rules) == len(places) and not is_cut)
 
     def findings(self, document: Mapping[str, Any]) -> dict[str, Covered]:
-        """What is muted of the findings of a JSON export, by the checks' IDs."""
+        """Return the muted places of the findings of a JSON export, by check ID."""
         if not self:
             return {}
         return {
@@ -140,7 +140,7 @@ class Mutes:
 
 
 def host_and_path(url: str) -> tuple[str, str]:
-    """Of a canonical URL: the host with a port that is not the scheme's own, and the path without a query."""
+    """Return a canonical URL's host, with a port that is not the scheme's default, and its path without query."""
     parts = urlsplit(url)
     return parts.netloc, parts.path
 

@@ -1,4 +1,4 @@
-"""What of a report is muted, as its page and the API tell it. No database here."""
+"""Muted findings of a report, for its page and for the API. Without database access."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from scanner.scoring import score_without
 
 @dataclass(frozen=True, slots=True)
 class MutedPart:
-    """What one rule mutes of a finding: `places` in words, empty where it is all of it."""
+    """The part of a finding that one rule mutes: `places` in words, empty if the rule is for all places."""
 
     rule: MuteRule
     places: tuple[str, ...]
@@ -22,11 +22,11 @@ class MutedPart:
 
 @dataclass(frozen=True, slots=True)
 class Muting:
-    """The mutes that apply to a report, and how much the person who reads it may see of them.
+    """The mutes that apply to a report, and how much of them its reader may see.
 
-    `scoring` is what the report's score was worked out from, None where that was not kept. `shows_rules`: who muted it,
-    why and until when, which only members learn. `mute_url` is where its findings can be muted, with room for more
-    parameters; empty for those who may not.
+    `scoring` is the basis of the report's score, None if it was not stored. `shows_rules` is True for members, who see
+    who muted a finding, why and until when. `mute_url` is the address of the mute form with a query string, to which
+    parameters can be appended; empty for readers who may not mute.
     """
 
     mutes: Mutes
@@ -38,7 +38,7 @@ class Muting:
         return self.mutes.findings(document)
 
     def url_of(self, check_id: str) -> str:
-        """Where this finding can be muted."""
+        """Return the address of the form that mutes this finding, empty if the reader may not."""
         return f"{self.mute_url}&{urlencode({'check': check_id})}" if self.mute_url else ""
 
 
@@ -47,14 +47,14 @@ NOTHING_MUTED = Muting(NO_MUTES, None, shows_rules=False, mute_url="")
 
 @dataclass(frozen=True, slots=True)
 class ScoreWithout:
-    """What a report's score would be without what is muted."""
+    """Score and grade of a report without its muted findings."""
 
     score: int
     grade: str
 
 
 def muted_parts(check: Mapping[str, Any], url: str, covered: Covered) -> tuple[MutedPart, ...]:
-    """What is muted of a finding of a JSON export, by rule."""
+    """Return the muted parts of a finding of a JSON export, one for each rule."""
     by_rule: dict[str, list[str]] = {}
     rules = {rule.id: rule for rule in covered.rules.values()}
     for place, text in fingerprints(check["id"], check["evidence"], url).items():
@@ -67,9 +67,9 @@ def muted_parts(check: Mapping[str, Any], url: str, covered: Covered) -> tuple[M
 
 
 def without_muted(scoring: Mapping[str, Any] | None, muted: Mapping[str, Covered]) -> ScoreWithout | None:
-    """The score as if all that is muted altogether had passed.
+    """Return the score as if all findings that are muted as a whole had passed.
 
-    None where nothing is, and for reports that do not hold what it takes, or were made by other rules.
+    None if there are none, if the report has no stored basis of its score, or if it was made by other scoring rules.
     """
     passed = {id for id, covered in muted.items() if covered.is_whole}
     found = score_without(scoring, passed) if passed and scoring is not None else None
@@ -77,7 +77,7 @@ def without_muted(scoring: Mapping[str, Any] | None, muted: Mapping[str, Covered
 
 
 def muted_of_report(document: Mapping[str, Any], scoring: Mapping[str, Any] | None, mutes: Mutes) -> dict[str, Any]:
-    """What the API tells of the mutes of a JSON export."""
+    """Return the API's document on the muted findings of a JSON export."""
     muted = mutes.findings(document)
     findings = [
         {

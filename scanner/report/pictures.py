@@ -1,4 +1,4 @@
-"""From what is stored of a report's pictures to what its page shows (templates/report/pictures.html)."""
+"""Pictures of a report's page, from the stored screenshots and film (templates/report/pictures.html)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-# CSS pixels of the page. What stands around an element tells where it is; of a tall one the beginning is enough.
+# In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
 AROUND_X, AROUND_Y = 40, 28
 LEAST_WIDTH, LEAST_HEIGHT = 200, 90
 MAX_HEIGHT = 240
@@ -17,9 +17,10 @@ SELECTOR_LENGTH = 80
 
 @dataclass(frozen=True, slots=True)
 class Crop:
-    """A piece of the picture `of` the page, with an element outlined. All sizes in CSS pixels of that page.
+    """Crop of a page's picture with an element outlined. All sizes are in CSS pixels of the page.
 
-    `view` is left, top, width and height of the piece, `outline` those of the element's frame within the picture.
+    `of` is the HTML ID of the whole picture. `view` is left, top, width and height of the crop, `outline` those of the
+    frame around the element, both within the whole picture.
     """
 
     of: str
@@ -32,7 +33,7 @@ class Crop:
 
 @dataclass(frozen=True, slots=True)
 class FilmFrame:
-    """The screen at some time of the load; `marks` are those that it is the first to show."""
+    """A frame of the film: the screen at a time of the load. `marks` are the metrics first reached in this frame."""
 
     url: str
     seconds: str
@@ -42,7 +43,10 @@ class FilmFrame:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Of one report. `boxes` by check ID and number of the item of evidence; `id` and `url` are the whole picture's."""
+    """Pictures of one report. `id`, `url` and `size` are those of the whole picture.
+
+    `boxes` are the elements' boxes by check ID and index of the item of evidence.
+    """
 
     id: str = ""
     url: str = ""
@@ -51,11 +55,11 @@ class Pictures:
     frames: tuple[FilmFrame, ...] = ()
 
     def crops(self, check: Mapping[str, Any]) -> dict[int, Crop]:
-        """For a check of the JSON export: its pictures by the number of the item of evidence."""
+        """Return the crops for a check of the JSON export, by the index of the item of evidence."""
         found: dict[str, tuple[int, Crop]] = {}
         for number, box in (self.boxes or {}).get(check["id"], {}).items():
             selector = str(check["evidence"][int(number)].get("selector", ""))
-            # An element that is named twice is shown once.
+            # An element that occurs twice is shown once.
             found.setdefault(selector, (int(number), self._crop(box, selector)))
         return dict(found.values())
 
@@ -81,7 +85,7 @@ NO_PICTURES = Pictures()
 def pictures_of(
     stored: Mapping[str, Any] | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
 ) -> Pictures:
-    """What is stored of them, with the addresses under which a page finds them."""
+    """Return the stored pictures with the addresses of their images."""
     if not stored:
         return NO_PICTURES
     width, height = stored["size"] or (0, 0)
@@ -97,7 +101,7 @@ def pictures_of(
 def pictures_in_file(
     stored: Mapping[str, Any] | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
 ) -> Pictures:
-    """The same as data: addresses, for a document that needs no server."""
+    """Return the stored pictures with `data:` URLs, for a document that needs no server."""
     return pictures_of(
         stored,
         screenshot=data_url("image/webp", screenshot),
@@ -108,12 +112,12 @@ def pictures_in_file(
 
 
 def data_url(media_type: str, content: bytes | None) -> str:
-    """Empty without content."""
+    """Return the content as a `data:` URL, empty without content."""
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
 
 
 def frame_of(film: bytes | memoryview | None, stored: Mapping[str, Any] | None, number: int) -> bytes | None:
-    """One JPEG of the film, or None if there are not as many."""
+    """Return a JPEG of the film, or None if the film has no frame of this number."""
     if film is None or stored is None or number >= len(stored["frames"]):
         return None
     begins = sum(size for _, _, size in stored["frames"][:number])
@@ -127,6 +131,6 @@ def _frame(url: str, at_ms: int, marks: list[str]) -> FilmFrame:
 
 
 def _around(begins: int, length: int, around: int, least: int, whole: int) -> tuple[int, int]:
-    """Where a piece with some surroundings begins within the whole, and how long it is."""
+    """Return start and length, in one dimension, of a crop with surroundings within the whole picture."""
     size = min(whole, max(least, length + 2 * around))
     return max(0, min(begins - (size - length) // 2, whole - size)), size

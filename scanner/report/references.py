@@ -1,4 +1,4 @@
-"""From the sources that a check names to the pages where they can be read. Only addresses made here become links."""
+"""Links for the references of checks. Only addresses made or admitted here become links on the page."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from scanner.findings import ScanType
 
 AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
 UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
-# Such as: WCAG 4.1.2 Name, Role, Value (A)
+# For example: WCAG 4.1.2 Name, Role, Value (A)
 CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
 
 
 @dataclass(frozen=True, slots=True)
 class ReferenceLink:
-    """A source that a check names; `url` is None where there is no page to link to."""
+    """A reference of a check. `url` is None if there is no page to link to."""
 
     text: str
     url: str | None
@@ -35,7 +35,7 @@ class CriterionLink:
 
 
 def safe_link(url: object) -> str | None:
-    """The URL when it may stand in an href: absolute, http or https. None for `javascript:` and the like."""
+    """Return the URL if it is safe in an href: absolute, http or https. None for others, such as `javascript:`."""
     if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
         return None
     try:
@@ -45,7 +45,7 @@ def safe_link(url: object) -> str | None:
 
 
 def page_url(check_pages: str, check_id: str) -> str:
-    """The page of a check in the documentation at `check_pages`; empty for checks that are no more, or without it."""
+    """Return the URL of a check's page below `check_pages`; empty for removed checks, or without `check_pages`."""
     return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
 
 
@@ -56,7 +56,7 @@ def _known_checks() -> frozenset[str]:
 
 @lru_cache(maxsize=1024)
 def reference(text: str) -> ReferenceLink:
-    """A reference with its page: URLs, CWE and CVE numbers, RFCs (with their section), WCAG criteria, axe's rules."""
+    """Return the link of a reference: a URL, CWE, CVE, RFC (with section), WCAG criterion or axe rule."""
     if match := re.fullmatch(r"CWE-(\d+)", text):
         return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
     if match := re.fullmatch(r"CVE-\d{4}-\d{4,7}", text):
@@ -72,7 +72,7 @@ def reference(text: str) -> ReferenceLink:
 
 @lru_cache(maxsize=1024)
 def criterion(text: str) -> CriterionLink | None:
-    """The WCAG criterion that a reference names, if it names one."""
+    """Parse a reference as a WCAG success criterion, None if it is none."""
     match = CRITERION.fullmatch(text)
     if match is None:
         return None

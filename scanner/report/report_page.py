@@ -1,4 +1,4 @@
-"""From a frozen report to what its page shows, in the page's order. No database here.
+"""Report page: the template's context, made from a stored report. Without database access.
 
 Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
 `scanner.report.references` become links.
@@ -28,7 +28,7 @@ from scanner.report.pictures import NO_PICTURES, Crop, Pictures
 from scanner.report.references import page_url, safe_link
 from scanner.report.waterfall import WaterfallChart, waterfall
 
-# What `facts` holds is named by the engine; a name that is not listed is shown as it is written there.
+# Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
 FACT_LABELS = {
     "final_url": "Final address",
     "status": "HTTP status",
@@ -38,14 +38,14 @@ FACT_LABELS = {
     "console_errors": "Console errors",
     "site_evidence_at": "Site-wide evidence from",
 }
-# Told in a sentence of their own.
+# Facts that the page shows in sentences of their own.
 COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
 FIRST = 5
 
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """Checks of a category with one status."""
+    """Group of checks of a category with the same status."""
 
     title: str
     checks: tuple[CheckCard, ...]
@@ -55,13 +55,13 @@ class Group:
         return all(check.is_hidden for check in self.checks)
 
 
-# A score below `LOW` alarms; what counts no more than `LITTLE` percent of the whole should not.
+# A category score below `LOW` looks alarming; the page says so if the category counts at most `LITTLE` percent.
 LOW, LITTLE = 50, 3
 
 
 @dataclass(frozen=True, slots=True)
 class CategorySection:
-    """A category with its checks, those to mend apart from those that passed."""
+    """Section of a category: its checks by status."""
 
     name: str
     anchor: str
@@ -73,7 +73,7 @@ class CategorySection:
 
     @property
     def lone(self) -> str:
-        """How little it counts, in words, where one failure alone makes its low score; else empty."""
+        """The category's small share of the score in words, if a single failure causes its low score; else empty."""
         if len(self.failed) != 1 or self.warned or self.score >= LOW:
             return ""
         (check,) = self.failed
@@ -82,18 +82,18 @@ class CategorySection:
 
     @property
     def is_clear(self) -> bool:
-        """Whether there is nothing to do."""
+        """Return True if the category has no findings and a score of 100."""
         return self.score == 100 and not self.failed and not self.warned
 
     @property
     def groups(self) -> list[Group]:
-        """The checks by their status, those that passed folded away."""
+        """Non-empty groups of the checks by status; the page folds the passed ones."""
         named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in named if checks]
 
     @property
     def is_hidden(self) -> bool:
-        """Whether none of its checks fits what is asked for."""
+        """Return True if the filter excludes all checks of the category."""
         return all(group.is_hidden for group in self.groups)
 
 
@@ -112,7 +112,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class CoverageSummary:
-    """How much was looked at, and with what; `browser` and `axe` are product and version, empty without."""
+    """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are product and version, or empty."""
 
     planned: int
     known: int
@@ -120,21 +120,21 @@ class CoverageSummary:
     browser: str
     axe: str
     skipped: tuple[Skipped, ...]
-    omitted: tuple[str, ...]  # names of checks that need a browser, where there was none
-    worth: str  # of a score without one
+    omitted: tuple[str, ...]  # names of checks left out because there was no browser
+    worth: str  # what a score without browser is worth, in a sentence
 
     @property
     def is_static(self) -> bool:
-        """Whether there are checks that only a browser could have run, and there was none."""
+        """Return True if checks were left out because there was no browser."""
         return self.planned < self.known
 
 
 @dataclass(frozen=True, slots=True)
 class ReportPage:
-    """Everything the template shows. Times are aware, UTC; `severities` is such as "1 high, 3 low".
+    """Context of the template. Times are aware, UTC.
 
-    `notice` is what a reader has to know first, empty where there is nothing. `prefix` stands before all anchors.
-    Of the categories, those in `clear` have nothing to do.
+    `notice` is shown before all else, and may be empty. `prefix` goes before all anchors. `categories` have findings,
+    those in `clear` have none.
     """
 
     document: Mapping[str, Any]
@@ -155,14 +155,14 @@ class ReportPage:
     waterfall: WaterfallChart | None
     exhibits: Exhibits
     pictures: Pictures
-    largest: Crop | None  # of the largest contentful paint
-    muted: tuple[CheckCard, ...]  # in none of the categories
+    largest: Crop | None  # the element of the largest contentful paint
+    muted: tuple[CheckCard, ...]  # not among the checks of the categories
     without_muted: ScoreWithout | None
     prefix: str
 
     @property
     def first_has_later(self) -> bool:
-        """Whether something among `first` wins only once nothing holds the score down."""
+        """Return True if a check of `first` wins points only once no cap lowers the score."""
         return any(check.later for check in self.first)
 
 
@@ -177,10 +177,10 @@ def report_page(
     exhibits: Mapping[str, Any] | None = None,
     pictures: Pictures = NO_PICTURES,
 ) -> ReportPage:
-    """The page of a report; `document` is the JSON export, `requests` and `exhibits` are stored with it.
+    """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
 
-    `prefix` tells the anchors of several reports in one file apart; what is not `chosen` is hidden. `check_pages` is
-    where the checks' pages are, `/docs/checks/` of the service; empty where there is no service.
+    `prefix` makes the anchors of several reports in one file unique. Findings outside the filter `chosen` are hidden.
+    `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
     """
     muted = muting.findings(document)
     scan_type = document["type"]
@@ -209,7 +209,7 @@ def report_page(
         )
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
-    # What is to be mended stands before what is well.
+    # Categories with failures come first, then those with warnings.
     found.sort(key=lambda each: 0 if each.failed else 1 if each.warned else 2)
     categories = tuple(each for each in found if not each.is_clear)
     return ReportPage(
@@ -280,19 +280,19 @@ def _category(category: Mapping[str, Any], anchor: str, scan_type: str, cards: S
 
 
 def _weight(check: CheckCard) -> tuple[int, float, float, int]:
-    """Failed before warned before passed, then what wins most, then what is most severe; else the report's order."""
+    """Sort key of cards: by status (failed first), then points to win, then severity."""
     rank = SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
     return STATUS_RANK[check.status], -check.points, -check.later, rank
 
 
 def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
-    """What is critical, then the biggest wins: what a file with passwords costs tells nothing of what it risks.
+    """Return the checks to fix first: critical ones, whose risk may exceed their points, then those that win most.
 
-    Under a cap one fix alone may win nothing: then what holds the score, and what wins later.
+    Under a cap, a single fix may win nothing. Then the checks that the cap counts come before those that win later.
     """
     open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
     wins = [check for check in open_checks if check.points or check.later or check.holds]
-    # What failed stays worth naming where a report does not say what it would win.
+    # In capped reports without the points to win later, failed checks are listed too.
     unknown = [check for check in open_checks if is_capped and check not in wins and check.status == "fail"]
     wins.sort(key=lambda check: (not check.is_critical, -check.points, not check.holds, -check.later))
     return (*wins, *sorted(unknown, key=_weight))[:FIRST]
@@ -309,7 +309,7 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),
         browser=str(facts.get("browser", "")),
-        # One load serves all types, but only this one asks axe-core.
+        # All types share one page load, but only accessibility uses axe-core.
         axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),

@@ -1,4 +1,4 @@
-"""CSV that spreadsheets open, and in which they find no formulas."""
+"""CSV for spreadsheets, safe from formula injection."""
 
 from __future__ import annotations
 
@@ -7,19 +7,19 @@ import io
 from collections.abc import Iterable
 
 MEDIA_TYPE = "text/csv; charset=utf-8"
-# A cell that begins so is a formula to a spreadsheet (OWASP, CSV injection).
+# Spreadsheets take a cell that begins with one of these for a formula (OWASP, CSV injection).
 FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r", "\n")
 
 
 def cell(value: object) -> object:
-    """A cell of a CSV file that no spreadsheet takes for a formula."""
+    """Prefix text with an apostrophe if a spreadsheet would take it for a formula; other values are unchanged."""
     if isinstance(value, str) and value.startswith(FORMULA_STARTS):
         return f"'{value}"
     return value
 
 
 def lines(rows: Iterable[Iterable[object]]) -> str:
-    """Lines as RFC 4180 has them; the caller has made cells of what others have written."""
+    """Return rows as CSV lines (RFC 4180). The caller has passed foreign texts through `cell`."""
     output = io.StringIO()
     csv.writer(output, lineterminator="\r\n").writerows(rows)
     return output.getvalue()

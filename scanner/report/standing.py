@@ -1,6 +1,6 @@
-"""Where the web stands in what a check looks at: figures that others measured, from one file of data.
+"""Figures on the web at large for the subject of a check, measured by others, from web_at_large.toml.
 
-They are told beside a finding when its page is made, are no part of the frozen document, and count for no score.
+The page shows them beside a finding. They are no part of the stored document, and do not affect scores.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ DATA = Path(__file__).with_name("web_at_large.toml")
 
 @dataclass(frozen=True, slots=True)
 class Standing:
-    """`text` is a sentence without its full stop; `dated` is when it was measured, such as "July 2025"."""
+    """A figure. `text` is a sentence without full stop; `dated` is when it was measured, such as "July 2025"."""
 
     text: str
     source: str
@@ -27,14 +27,14 @@ class Standing:
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A metric up to `good` is good, beyond `poor` it is poor; in seconds, or without a unit."""
+    """Thresholds of a metric: good up to `good`, poor beyond `poor`; in seconds, or without a unit."""
 
     good: float
     poor: float
 
 
 def _standings(tables: Mapping[str, Any]) -> dict[str, Standing]:
-    """By the check's ID. Raises ValueError where two tables speak of one check."""
+    """Return the figures by check ID. Raises ValueError if two tables have a figure for one check."""
     found: dict[str, Standing] = {}
     for table in tables.values():
         for id, text in table["says"].items():
@@ -50,5 +50,5 @@ BANDS: Mapping[str, Band] = {id: Band(*limits) for id, limits in _DATA["bands"].
 
 
 def standing(check_id: str) -> Standing | None:
-    """What is known of the web for this check; None where nobody measured it."""
+    """Return the figure for this check, None if there is none."""
     return STANDINGS.get(check_id)

@@ -1,4 +1,4 @@
-"""Jinja2 templates of the pages of a report, and filters for what is hard to read: long addresses, large numbers."""
+"""Jinja2 environment for the pages of a report, with filters for long addresses and large numbers."""
 
 from __future__ import annotations
 
@@ -12,32 +12,32 @@ from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")  # style sheets
-# The slashes after the scheme stay together.
+# Characters after which an address may break; the slashes after the scheme are one match.
 MARKS = re.compile(r"[./:]+")
 SCHEME = re.compile(r"https?://")
-# Characters of an address that its end keeps, and of a tip that still shows whole.
+# END: characters at the end of an address that stay visible. MAX_TITLE: characters of an address in its tooltip.
 END = 12
 MAX_TITLE = 500
 
 
 def environment(**options: Any) -> Environment:
-    """Jinja2 with these options, such as the loader, for templates that escape what they write."""
+    """Return a Jinja2 environment with autoescape and these options, such as the loader."""
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
-    made = Environment(**options | rules)  # noqa: S701  # `rules` ask for escaping
+    made = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
     made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
     made.globals |= {"zip": zip}
     return made
 
 
 def breakable(address: object) -> Markup:
-    """The address as HTML that breaks after "/", "." and ":" where a line is too short for it, not within a word."""
+    """Return the address as HTML with optional line breaks after "/", "." and ":", so that it breaks in no word."""
     return Markup(MARKS.sub(r"\g<0><wbr>", escape(str(address))))  # noqa: S704  # escaped
 
 
 def one_line(address: object) -> Markup:
-    """The address as HTML for one line: its middle gives way where there is no room, host and end stay.
+    """Return the address as HTML for one line. If it is too long, CSS hides its middle; host and end stay visible.
 
-    Nothing is left out of the text, so that copying, searching and reading it out give all of it.
+    The text is complete, so that copying, searching and screen readers get the whole address.
     """
     text = str(address)
     found = SCHEME.match(text)
@@ -45,7 +45,7 @@ def one_line(address: object) -> Markup:
     rest = text[len(scheme) :]
     at = 0
     if len(rest) > 2 * END:
-        # Before a slash where there is one: who has the address read out hears a pause there.
+        # Split before a slash if there is one, because screen readers pause at the split.
         slash = rest.rfind("/", len(rest) - 2 * END, -1)
         at = slash if slash > 0 else len(rest) - END
     parts = (("scheme", scheme), ("start", rest[:at]), ("", rest[at:]))
@@ -56,5 +56,5 @@ def one_line(address: object) -> Markup:
 
 
 def grouped(number: int) -> str:
-    """The number with a comma between its thousands."""
+    """Return the number with commas between thousands."""
     return f"{number:,}"

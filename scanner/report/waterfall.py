@@ -1,4 +1,4 @@
-"""From a stored waterfall to its drawing, with places in thousandths of the time (templates/report)."""
+"""Waterfall chart of a load, with positions in thousandths of its time (templates/report)."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from scanner.messages import size
 WIDTH = 1000
 MAX_TICKS = 6
 STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
-LAST_TICK = 0.94  # of the time: what is written beside a later one would not fit
-LEAST = 4  # so that the shortest request can be seen
+LAST_TICK = 0.94  # latest tick as a fraction of the time: the label of a later one would not fit
+LEAST = 4  # least length of a bar, so that the shortest request is visible
 
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """A request: waiting from `start` for `wait`, then receiving for `receive`."""
+    """Bar of a request: it waits from `start` for `wait`, then receives from `received_at` for `receive`."""
 
     name: str
-    host: str  # empty for the page's own
+    host: str  # empty for the page's own host
     url: str
     kind: str
     size: str
@@ -45,7 +45,7 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Tick:
-    """A line of the time axis."""
+    """Tick of the time axis."""
 
     text: str
     at: int
@@ -69,7 +69,7 @@ class WaterfallChart:
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """What was requested, for the legend, in the order of the load."""
+        """Kinds of requests for the legend, in the order of the load."""
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
@@ -90,7 +90,7 @@ def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
 
 
 def _ticks(total: int) -> tuple[Tick, ...]:
-    """From 0 on, in steps of 1, 2 or 5 times a power of ten, the last of them before the end; at most six."""
+    """Return at most six ticks from 0, in steps of 1, 2 or 5 times a power of ten, none close to the end."""
     step = next(each for each in STEPS_MS if total <= MAX_TICKS * each)
     places = range(0, total, step)
     return tuple(Tick(f"{at / 1000:g} s", _place(at, total)) for at in places if at <= LAST_TICK * total)
@@ -112,7 +112,7 @@ def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
         receive=max(end - response, LEAST),
         is_blocking=row["is_blocking"],
         is_failed=row["is_failed"],
-        # Reports from before do not tell; another host of theirs is named beside the file.
+        # Old reports do not have this; the chart shows the host beside the file.
         is_third_party=row.get("is_third_party", False),
     )
 
@@ -133,7 +133,7 @@ def _host(url: str) -> str:
 
 
 def _name(url: str) -> str:
-    """The file's name, or the last folder's."""
+    """Return the last segment of the URL's path: a file or a folder."""
     try:
         path = urlsplit(url).path
     except ValueError:

@@ -1,4 +1,4 @@
-"""Secrets may stand in files."""
+"""Secrets in files: variables such as SECRET_KEY_FILE."""
 
 from __future__ import annotations
 

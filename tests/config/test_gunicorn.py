@@ -1,4 +1,4 @@
-"""The web server under clients that take their time: a worker of its own, with two threads and short deadlines."""
+"""gunicorn worker under slow clients, in a process with two threads, partly with short deadlines."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def application(environ, start_response):
 
 
 class Server:
-    """A running worker. `connections`: how many it has room for. `drain_s`: how long it goes on when told to stop."""
+    """Running worker with at most `connections` connections, which drains for `drain_s` seconds after SIGTERM."""
 
     def __init__(
         self, folder: Path, deadlines: str, connections: int = 1000, drain_s: int = 0, graceful_timeout_s: int = 30
@@ -103,7 +103,7 @@ def quick(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
 
 
 def received(connection: socket.socket) -> bytes:
-    """Everything until the server ends the connection."""
+    """Return all data until the server closes the connection."""
     data = b""
     try:
         while chunk := connection.recv(65536):
@@ -157,7 +157,7 @@ def test_who_sends_a_byte_a_time_does_not_gain_time(quick: Server) -> None:
 
 
 def _is_left(connection: socket.socket) -> bool:
-    """Whether the server has ended the connection, seen by sending one more byte."""
+    """Send one more byte, and return True if the server has closed the connection."""
     try:
         connection.sendall(b"G")
         return connection.recv(1) == b""
@@ -235,7 +235,7 @@ def test_what_cannot_be_taken_is_refused_as_json(
 
 @contextmanager
 def draining(folder: Path, graceful_timeout_s: int) -> Iterator[Server]:
-    """A worker that was told to stop, and goes on for half of that time."""
+    """Worker that got SIGTERM and drains for half of `graceful_timeout_s`."""
     server = Server(folder, "60, 60, 60", drain_s=600, graceful_timeout_s=graceful_timeout_s)
     try:
         assert server.get("/readyz")[0] == 200
@@ -252,7 +252,7 @@ def test_who_stops_says_so_and_goes_on_serving(tmp_path: Path) -> None:
         status, body = server.get("/readyz")
         assert (status, json.loads(body)["status"]) == (503, "draining")
         assert server.get("/healthz")[0] == 200
-        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # ends: the client is to connect anew
+        answer = received(cleanup.enter_context(server.send(HEAD + b"\r\n")))  # until the server closes
         assert answer.startswith(b"HTTP/1.1 200 OK")
         assert b"\r\nConnection: close\r\n" in answer
         for _ in range(THREADS):

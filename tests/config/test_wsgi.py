@@ -1,4 +1,4 @@
-"""What stands between the web server and Django."""
+"""WSGI application between gunicorn and Django: HEAD, Host, and time limits of the database."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from django.conf import settings
 
 @pytest.fixture
 def application() -> Iterator[Callable[..., Any]]:
-    """The web process' own; its short patience with the database ends with the test."""
+    """WSGI application of the web process. Restores the database options that importing it has changed."""
     options = settings.DATABASES["default"]["OPTIONS"]
     before = dict(options)
     from config.wsgi import application
@@ -41,7 +41,7 @@ def answered(application: Callable[..., Any], method: str, **more: str) -> tuple
     return status, dict(headers), body
 
 
-@pytest.mark.django_db  # a request looks whether its thread's connection still lives
+@pytest.mark.django_db  # a request checks its thread's database connection
 @pytest.mark.parametrize(("method", "body"), [("GET", b'{"status": "ok"}'), ("HEAD", b"")])
 def test_a_head_has_the_heads_of_a_get_and_no_body(application: Callable[..., Any], method: str, body: bytes) -> None:
     status, headers, sent = answered(application, method)
@@ -79,7 +79,7 @@ def test_a_request_waits_for_a_lock_or_a_statement_for_a_while_only_and_a_task_l
     [
         ({"SERVER_PROTOCOL": "HTTP/1.1"}, "400 Bad Request"),
         ({"SERVER_PROTOCOL": "HTTP/1.1", "HTTP_HOST": "localhost"}, "200 OK"),
-        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # which knew no Host
+        ({"SERVER_PROTOCOL": "HTTP/1.0"}, "200 OK"),  # does not require Host
     ],
 )
 def test_a_request_of_http_1_1_names_its_host(

@@ -1,4 +1,4 @@
-"""Owners of sites learn who asks, and how to be left alone: from each request's User-Agent."""
+"""Page about our scans: the User-Agent links to it, so that site owners learn who scans and how to opt out."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, s
 
 
 def test_the_command_names_the_project() -> None:
-    """It has no server, and whoever runs it is not the service."""
+    """The command has no server, so its User-Agent links to the project."""
     assert Policy().user_agent == "WebsiteScanService/0.1 (+https://github.com/website-scan-service)"
 
 

@@ -1,4 +1,4 @@
-"""A page for each check: what it finds, why it matters, how it is judged, how it is fixed, where it is from."""
+"""Pages of checks: what each finds, why it matters, how it is judged and fixed, its references. List of checks."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_page_says_how_its_check_is_judged() -> None:
 
 
 def test_the_weight_of_a_category_is_told_beside_that_of_all() -> None:
-    """They need not be a hundred."""
+    """The weights of a type's categories need not add up to 100."""
     weights = {check.category: check.category.weight for check in checks(ScanType.SEO)}
     said = text_of(shown("/docs/checks/title"))
     assert f"{weights[CATALOGUE['title'].category]} of {sum(weights.values())}." in said
@@ -82,7 +82,7 @@ def test_a_page_says_where_its_check_differs_from_other_tools() -> None:
     said = text_of(shown("/docs/checks/referrer-policy"))
     assert "Where it differs from other tools" in said
     assert "no policy at all passes" in said
-    # What is said of all checks of a category, or of a family.
+    # Deviations that are about all checks of a category or with a prefix.
     assert "count a weakness only where every policy leaves it open" in text_of(shown("/docs/checks/csp-syntax"))
     assert "demand the structure of the whole file" in text_of(shown("/docs/checks/exposed-env"))
     assert "Where it differs from other tools" not in text_of(shown("/docs/checks/tls-cert-expiry"))
@@ -184,7 +184,7 @@ def test_the_list_has_every_check_and_is_narrowed_by_links() -> None:
 def test_the_list_is_searched_without_scripts() -> None:
     page = shown("/docs/checks/?q=Secure+Cookie")
     assert [each.rpartition("/")[2] for each in page.xpath(".//ul[@class='check-list']//a/@href")] == ["cookie-secure"]
-    # The words stay when the type changes.
+    # Links to other types keep the search words.
     assert "/docs/checks/?type=seo&q=Secure+Cookie" in page.xpath(".//nav[@aria-label='Types']//a/@href")
     page = shown("/docs/checks/?q=%3Cscript%3Ealert(1)&type=nothing")
     assert "No check has these words" in text_of(page)

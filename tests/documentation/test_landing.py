@@ -1,4 +1,4 @@
-"""The landing page, the documentation, error pages, and what holds for every page."""
+"""Landing page and other public pages, samples, error pages, and rules for all pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ from tests.world import Member, finished_scan, make_scan
 
 
 def browser(member: Member) -> Client:
-    """Somebody of the organization who is staff, logged in."""
+    """Return a client logged in as a staff member of the organization."""
     user = User.objects.create_superuser("staff@people.test")
     Membership.objects.create(organization=member.organization, user=user)
     client = Client(raise_request_exception=False)
@@ -104,7 +104,7 @@ def test_a_sample_of_each_type_can_be_looked_at_by_anybody(db: None, scan_type: 
     page = html.fromstring(response.content.decode())
     assert response.status_code == 200
     assert "This is a sample" in page.text_content()
-    # It is not about a site that there is.
+    # The sample's site does not exist.
     assert page.xpath("//meta[@name='robots']/@content") == ["noindex, nofollow"]
     assert "localhost:" not in page.text_content()
     for link in {link for link in page.xpath("//main//a/@href | //main//img/@src") if link.startswith("/")}:
@@ -119,7 +119,7 @@ def test_there_are_no_other_samples(db: None) -> None:
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_samples_are_of_checks_that_there_are(scan_type: ScanType) -> None:
-    """Where it fails, `make pictures` makes new ones."""
+    """If this fails, run `make pictures`, which makes new samples."""
     categories = sample_of(scan_type).document["categories"]
     found = {check["id"] for category in categories for check in category["checks"]}
     assert found <= {each.id for each in checks(scan_type)}

@@ -1,4 +1,4 @@
-"""What names a check leads to its page: reports, SARIF, the command's formats; and to none where there is none."""
+"""Links to the pages of checks from reports, SARIF and the command's formats; no link if there is no page."""
 
 from __future__ import annotations
 
@@ -75,7 +75,7 @@ def test_sarif_leads_to_the_page_where_a_service_is_known(settings: Any) -> None
         return str(rule["helpUri"])
 
     assert uri("hsts", check_pages()) == f"{settings.BASE_URL}/docs/checks/hsts"
-    # Without a service, and for a check that is no more, it leads to the first source.
+    # Without a service, and for a removed check, the URL is that of the first reference.
     assert uri("hsts", "") == uri("retired-check", PAGES) == "https://cwe.mitre.org/data/definitions/319.html"
 
 

@@ -1,4 +1,4 @@
-"""The documentation at /docs/: guides, the API's reference and error codes, made of docs/*.md and openapi.yaml."""
+"""Documentation at /docs/: guides, API reference and error codes, made from docs/*.md and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_links_within_the_documentation_lead_to_what_is_there(pages: dict[str, h
 
 
 def test_nothing_that_an_anchor_leads_to_in_the_documents_is_lost() -> None:
-    """Each heading of a document that is shown is on exactly one page."""
+    """Each heading of a document used in a guide is on exactly one page."""
     for document in {each.document for each in GUIDES}:
         shown = [chunk for each in (OVERVIEW, *GUIDES) if each.document == document for chunk in each.chunks]
         assert sorted(shown, key=repr) == sorted(chunks(document), key=repr), document
@@ -143,7 +143,7 @@ def test_groups_are_those_of_the_description(description: dict[str, Any]) -> Non
 
 
 def test_examples_are_of_this_installation(settings: Any) -> None:
-    """Kept for as long as the process lives, as the address is."""
+    """Examples contain BASE_URL, which, like the cached page, does not change in a process."""
     page = Client().get("/docs/").content.decode()
     assert f'curl -X POST "{settings.BASE_URL}/v1/scan"'.replace('"', "&quot;") in page
 

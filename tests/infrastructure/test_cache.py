@@ -1,4 +1,4 @@
-"""What stands in Redis is data."""
+"""JSON serializer of the cache: values in Redis are data, never code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A row has one holder, who loses it when its lease runs out; the end of what was claimed is written in time."""
+"""Leases on rows: one holder at a time, expiry, renewal, and writing results while the database is away."""
 
 from __future__ import annotations
 

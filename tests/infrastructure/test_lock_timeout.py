@@ -1,4 +1,4 @@
-"""Migrations on a database that serves meanwhile."""
+"""Lock timeout of migrations on a database in use."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is known is said once: outages, refusals, names that strangers ask for."""
+"""Logging of known states: an outage is one line, and refusals and foreign hosts are none."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Rows are handed to the workers by the names of tasks, and never lost with the queue."""
+"""Task queue: rows are enqueued by task name, outages are logged, and processes refuse invalid settings."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_a_queue_that_takes_nothing_is_told_of_and_left_to_the_sweeper(
     enqueue("scans.tasks.run_scan", "row_1")
     assert "scans.tasks.run_scan(row_1) could not be enqueued" in caplog.text
     enqueue("scans.tasks.run_scan", "row_2")
-    assert "row_2" not in caplog.text  # what is known is not said again
+    assert "row_2" not in caplog.text  # an outage is logged only once
 
 
 PROCESSES = pytest.mark.parametrize(
@@ -58,13 +58,13 @@ PROCESSES = pytest.mark.parametrize(
 
 
 def ended_with(command: list[str], folder: Path, **environment: str) -> str:
-    """What a process says that does not start on this environment."""
+    """Run a process that must refuse to start in this environment, and return its output."""
     ended = subprocess.run(
         [sys.executable, *command],
         env={name: value for name, value in os.environ.items() if name != "DJANGO_SETTINGS_MODULE"}
         | {"PYTHONPATH": str(Path(__file__).resolve().parents[2])}
         | environment,
-        cwd=folder,  # where the scheduler leaves its file
+        cwd=folder,  # the scheduler writes a file there
         capture_output=True,
         text=True,
         timeout=60,
@@ -120,11 +120,11 @@ def test_a_queue_whose_certificate_nobody_trusts_is_told_nothing(tmp_path: Path)
 
 
 def test_a_worker_that_has_lost_the_queue_with_tasks_under_way_gets_an_error_that_it_expects() -> None:
-    """Anything but an error of the connection ends the worker."""
+    """Celery handles connection errors; any other exception would end the worker."""
     enqueue("scans.tasks.run_scan", "row_1")
     connection = app.connection_for_read()
     channel = connection.channel()
-    assert channel.basic_get("scans") is not None  # under way: not acknowledged
+    assert channel.basic_get("scans") is not None  # running, so not acknowledged
     connection.transport.client = None  # as kombu leaves it when it gives the connection up
     channel._pool = None
     with pytest.raises(connection.connection_errors):

@@ -1,4 +1,4 @@
-"""One task goes through the table every night, and another one goes on where its time ended."""
+"""Nightly deletion: one task runs the entries of the table, and another one continues when its time is over."""
 
 from __future__ import annotations
 

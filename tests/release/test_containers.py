@@ -30,18 +30,18 @@ COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encod
 SERVICES: dict[str, dict[str, Any]] = COMPOSE["services"]
 OURS = tuple(name for name, service in SERVICES.items() if service.get("image", "").startswith("website-scan-service"))
 WORKERS = tuple(name for name in OURS if "worker" in SERVICES[name].get("command", ()))
-# What compose.yaml itself decides, or nobody wants in production.
+# Variables that compose.yaml sets itself, or that are not for production.
 NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
-# Of no use to who scans, and within reach of what escapes from a page.
+# Secrets that the browser's worker does not need, and that a page which breaks out of the browser could read.
 KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN", "OIDC_PROVIDERS")
-# What compose.yaml itself asks for.
+# Variables that compose.yaml requires itself.
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
-# What the image sets for Python and Django.
+# Variables that the image sets for Python and Django.
 OF_PYTHON = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
 
 
 def instructions() -> list[tuple[str, str]]:
-    """The Dockerfile's lines, continuations joined: the instruction and its arguments."""
+    """Return the Dockerfile's instructions with their arguments, with continuation lines joined."""
     text = (ROOT / "Dockerfile").read_text(encoding="utf-8").replace("\\\n", " ")
     lines = [line for line in text.splitlines() if line.strip() and not line.startswith("#")]
     return [(name, " ".join(rest.split())) for name, _, rest in (line.partition(" ") for line in lines)]
@@ -52,7 +52,7 @@ def of(instruction: str) -> list[str]:
 
 
 def command_of(service: str) -> list[str]:
-    """What a service runs: its own command, else the image's."""
+    """Return the command of a service: its own, else the image's."""
     command: list[str] = SERVICES[service].get("command") or json.loads(of("CMD")[0])
     return command
 
@@ -69,8 +69,7 @@ def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | defaults.keys()
 
 
-# The tasks are what a worker loads; the checks are found by searching folders. The landing page has templates, and
-# links to the collected files.
+# Loads what a worker loads (the tasks), the system checks, and a page with templates and links to collected files.
 LOADED = """
 import django
 django.setup()
@@ -109,7 +108,7 @@ def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
         )
         assert ran.returncode == 0, ran.stderr
 
-    run("manage.py", "collectstatic", "--noinput")  # at the build: without a key, a database or Redis
+    run("manage.py", "collectstatic", "--noinput")  # as in the build: without SECRET_KEY, database or Redis
     collected = json.loads((data / "static" / "staticfiles.json").read_text(encoding="utf-8"))["paths"]
     assert {path.relative_to(ROOT / "static").as_posix() for path in (ROOT / "static").rglob("*.*")} <= set(collected)
     secret = "x1" * 20
@@ -132,7 +131,7 @@ def test_every_variable_of_a_service_is_one_that_is_read(service: str) -> None:
 
 @pytest.mark.parametrize("service", OURS)
 def test_every_documented_variable_is_passed_on(service: str) -> None:
-    """`.env` only fills in what compose.yaml names: else an operator sets it without effect, and without a word."""
+    """`.env` sets only variables that compose.yaml lists; others would be ignored without a warning."""
     environment = SERVICES[service]["environment"]
     assert defaults.keys() - NOT_FOR_OPERATORS == set(environment)
     decided = ("DATABASE_URL", "REDIS_URL", "WORKER_HEARTBEAT_FILE")
@@ -174,7 +173,7 @@ def test_every_variable_that_compose_asks_for_is_known() -> None:
     asked = set(re.findall(r"(?<!\$)\$\{(\w+)", text))
     assert asked <= defaults.keys() | OF_COMPOSE
     assert asked >= OF_COMPOSE
-    # Whatever is secret has no default.
+    # Secrets have no default.
     for name in ("SECRET_KEY", *OF_COMPOSE):
         assert not re.search(rf"\$\{{{name}\b(?!:\?)", text), name
 
@@ -229,7 +228,7 @@ def test_celery_understands_its_command(service: str) -> None:
     name = "beat" if service == "scheduler" else "worker"
     position = arguments.index(name)
     group = celery_command.make_context("celery", arguments[: position + 1])
-    group.obj = CLIContext(app, no_color=True, workdir=None, quiet=True)  # what the group's own function would do
+    group.obj = CLIContext(app, no_color=True, workdir=None, quiet=True)  # as the group's own function does
     options = celery_command.commands[name].make_context(name, arguments[position + 1 :], parent=group).params
     if service in WORKERS:
         assert options["queues"] == queues_of(command_of(service))

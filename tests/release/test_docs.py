@@ -1,4 +1,4 @@
-"""The documents point to what exists, and what they tell newcomers to do works."""
+"""Documents: their links, files, commands and figures exist, and the steps in CONTRIBUTING.md work."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def name_of(path: Path) -> str:
 
 
 def anchors(path: Path) -> set[str]:
-    """The anchors that GitHub makes of a document's headings."""
+    """Return the anchors that GitHub makes of a document's headings."""
     headings = re.findall(r"^#+ (.+)$", path.read_text(encoding="utf-8"), re.MULTILINE)
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
@@ -85,7 +85,7 @@ def test_every_dependency_has_its_reason_and_licence() -> None:
         told = " ".join(
             [meta.get("License-Expression", ""), meta.get("License", ""), *(meta.get_all("Classifier") or ())]
         )
-        if name != "psycopg":  # asked for
+        if name != "psycopg":  # requested, although it is LGPL
             assert not re.search(r"\b[AL]?GPL|General Public", told), name
 
 
@@ -116,14 +116,14 @@ def test_the_guards_limits_are_those_of_the_code() -> None:
 
 
 def steps() -> tuple[str, str]:
-    """The check and the test that CONTRIBUTING.md shows."""
+    """Return the check and the test that CONTRIBUTING.md shows."""
     text = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
     check, test = re.findall(r"^   ```python\n(.*?)^   ```$", text, re.MULTILINE | re.DOTALL)
     return textwrap.dedent(check), textwrap.dedent(test)
 
 
 def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) -> None:
-    """The shown check, added to its category's file, is found; that file's tests pass with the shown one among them."""
+    """The shown check is found after adding it to its category's file, and the shown test passes in its file."""
     check, test = steps()
     for entry in ROOT.iterdir():
         if entry.name in ("scanner", "tests"):

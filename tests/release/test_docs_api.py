@@ -1,4 +1,4 @@
-"""docs/api.md is true: its curl lines are sent to the service, and what it shows is what comes back."""
+"""docs/api.md and others: their curl commands are sent to the service, and the responses must be those shown."""
 
 from __future__ import annotations
 
@@ -53,16 +53,16 @@ A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
-# What is made, by the prefix of its ID: its variable in the examples.
+# Variables in the examples for the IDs of created objects, by the IDs' prefix.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE"}
 ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|bdg)_[0-9A-Za-z]{22}")
-# What was seen differs from check to check.
+# Fields that are not compared, because evidence differs from check to check.
 OPAQUE = {"evidence"}
 
 
 @dataclass(frozen=True)
 class Message:
-    """Status line, headers and body of a `http` block."""
+    """Parsed `http` block: start line, headers and body."""
 
     start: str
     headers: dict[str, str]
@@ -81,7 +81,7 @@ class Message:
 
 @dataclass(frozen=True)
 class Example:
-    """A curl command and its answer, or what happens between two of them."""
+    """A curl command with its response, or a comment in the document for something between two commands."""
 
     command: str
     answer: Message | None = None
@@ -104,17 +104,17 @@ def examples() -> Iterator[Example]:
 
 @dataclass
 class Session:
-    """A reader who follows the document from its top to its end."""
+    """Session of a reader who runs all commands of the document in order, with shell variables."""
 
     site: str
     variables: dict[str, str]
     requests: list[tuple[str, str]] = field(default_factory=list)
 
     def send(self, command: str) -> HttpResponse:
-        """What curl would do, and a shell around it."""
+        """Run a curl command as a shell would: substitute variables and send the request."""
         method, url, body = "GET", "", None
         headers: dict[str, str] = {}
-        # A shell sees no variables between single quotes; no example has any there.
+        # A shell does not substitute variables in single quotes, but no example has any there.
         line = string.Template(command.replace("\\\n", " ")).substitute(self.variables)
         words = iter(shlex.split(line))
         assert next(words) == "curl"
@@ -158,7 +158,7 @@ class Session:
 
 
 def paths(value: object, prefix: str = "") -> set[str]:
-    """Every place in a JSON document, with the type of what stands there; null says nothing of the type."""
+    """Return the paths in a JSON document, each alone and with the type of its value; null has no type."""
     found = {prefix} if value is None else {prefix, f"{prefix}: {type(value).__name__}"}
     if isinstance(value, dict):
         for name, member in value.items():
@@ -174,7 +174,7 @@ def places(value: object) -> set[str]:
 
 
 def left_open(value: object, prefix: str = "") -> set[str]:
-    """Where the document shows an empty list: what may stand in it is said elsewhere."""
+    """Return the paths of empty lists in an example; its items are described elsewhere."""
     if isinstance(value, dict):
         return {path for name, member in value.items() for path in left_open(member, f"{prefix}.{name}")}
     if isinstance(value, list):
@@ -183,7 +183,7 @@ def left_open(value: object, prefix: str = "") -> set[str]:
 
 
 def masked(text: str) -> str:
-    """Without what differs from one request to the next."""
+    """Replace IDs and numbers, which differ from one request to the next."""
     return re.sub(r"[0-9]+", "0", ID_IN_TEXT.sub(r"\1_…", text))
 
 
@@ -241,7 +241,7 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
 
 
 def add_earlier_report(scan_id: str) -> None:
-    """As the page was a day before: without one of its faults, and with another one."""
+    """Add a report of the page from a day before, without one of its findings and with another one."""
     report = Report.objects.select_related("scan").get(scan=scan_id)
     document, scan = report.document, report.scan
     checks = [check for category in document["categories"] for check in category["checks"]]
@@ -268,7 +268,7 @@ def endpoints() -> set[tuple[str, str]]:
 
 
 def table(first_column: str) -> list[list[str]]:
-    """The rows of the table whose head begins so, as lists of cells."""
+    """Return the rows of the table whose first column has this head, as lists of cells."""
     match = re.search(rf"^\| {re.escape(first_column)} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, f"no table of {first_column}"
     return [[cell.strip().strip("`") for cell in row.strip("|").split("|")] for row in match[1].splitlines()]
@@ -276,7 +276,7 @@ def table(first_column: str) -> list[list[str]]:
 
 def subclasses(of: type[Refusal]) -> Iterator[type[Refusal]]:
     for each in of.__subclasses__():
-        if not each.__module__.startswith("tests."):  # another test's own, when it runs in the same process
+        if not each.__module__.startswith("tests."):  # defined by another test in the same process
             yield each
         yield from subclasses(each)
 
@@ -286,10 +286,10 @@ def sources() -> str:
 
 
 def test_the_table_of_errors_is_complete() -> None:
-    """Refusals, and what the API's error handler makes of what the framework raises."""
+    """The table must have all refusals, and all codes that the API's exception handler makes of other exceptions."""
     of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
     refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
-    # What a request for a scan or a webhook may meet on the net.
+    # Network errors that a request for a scan or a webhook may return.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
     handler = (ROOT / "infrastructure" / "api" / "errors.py").read_text(encoding="utf-8")
     answered = {(int(status), code) for status, code in re.findall(r'return (\d{3}), "([A-Z_]+)"', handler)}
@@ -300,9 +300,9 @@ def test_the_table_of_errors_is_complete() -> None:
 
 
 def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
-    probes()  # loads the modules that name their own reasons
+    probes()  # imports the modules that define error codes
     raised = {each.code for each in (*subclasses(NetError), *subclasses(ScanFailed), InvalidUrl)}
-    raised.remove("BROWSER_FAILED")  # makes a scan partial at most
+    raised.remove("BROWSER_FAILED")  # does not fail a scan
     written = set(re.findall(r'ScanError\(\s*"([A-Z_]+)"', sources()))
     assert {"NO_CHECK_RAN", "SCAN_INTERRUPTED", "INTERNAL_ERROR"} <= written
     assert {code for code, *_ in table("code")} == raised | written

@@ -1,4 +1,4 @@
-"""docs/audits.md tells the bounds that the code keeps."""
+"""docs/audits.md: its limits are those of the code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""docs/command.md and the README show the command as it is."""
+"""docs/command.md and README.md: their examples and tables match the command."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ EXAMPLES = [
 
 
 def column(head: str) -> list[str]:
-    """The first cells of a table, without the marks of code."""
+    """Return the first column of a table, without backticks."""
     match = re.search(rf"^\| {head} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, head
     return [row.split("|")[1].strip().strip("`") for row in match[1].splitlines()]

@@ -1,4 +1,4 @@
-"""docs/operations.md is true: no variable is missing, the queries run, the log lines exist."""
+"""docs/operations.md: no variable is missing, the queries run, the log lines exist."""
 
 from __future__ import annotations
 
@@ -14,20 +14,20 @@ from tests.house import PACKAGES
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
 
-# What terminals say of themselves is nobody's setting.
+# Variables that terminals set are no settings.
 OF_TERMINALS = {"NO_COLOR", "TERM"}
 
 
 def rows(first_column: str) -> list[list[str]]:
-    """The table whose head begins so, cell by cell, without the marks of code."""
+    """Return the cells of the table whose first column has this head, without backticks."""
     match = re.search(rf"^\| {first_column} \|.*\n\|[-|]+\|\n((?:\|.*\n)+)", DOC, re.MULTILINE)
     assert match, f"no table of {first_column}"
     return [[cell.strip().strip("`") for cell in row.strip("|").split(" | ")] for row in match[1].splitlines()]
 
 
 def test_no_module_reads_the_environment_behind_the_settings_back() -> None:
-    """`up` runs before there are settings that could be used; it reads what the table lists too."""
-    # Not what the tests and benchmarks set, nor what is only passed on.
+    """The command `up` runs before the settings are usable, but reads only variables of the table, too."""
+    # Does not match variables that are only passed on; tests and benchmarks are not searched.
     reading = re.compile(r"""os\.(?:environ(?:\.get\(|\[)|getenv\()\s*["'](\w+)["']""")
     found = {
         name

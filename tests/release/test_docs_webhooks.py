@@ -1,4 +1,4 @@
-"""docs/webhooks.md is true: its samples tell genuine deliveries from others, its tables are those of the code."""
+"""docs/webhooks.md: its samples accept genuine deliveries only, and its figures and tables are those of the code."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def signed(*valid: str, age_s: int = 0) -> dict[str, str]:
 
 
 def own() -> list[tuple[bytes, str, str, bool]]:
-    """A body, its X-Service-Signature, the receiver's secret, and whether it is genuine."""
+    """Return cases: body, X-Service-Signature, the receiver's secret, and True if the delivery is genuine."""
     return [
         (BODY, signed(OLD)["x-service-signature"], OLD, True),
         (BODY, signed(OLD, NEW)["x-service-signature"], OLD, True),
@@ -53,7 +53,7 @@ def own() -> list[tuple[bytes, str, str, bool]]:
 
 
 def standard() -> list[tuple[bytes, dict[str, str], str, bool]]:
-    """The same with all headers."""
+    """Return cases with all headers instead of X-Service-Signature."""
     return [
         (BODY, signed(OLD), OLD, True),
         (BODY, signed(OLD, age_s=200), OLD, True),
@@ -125,7 +125,7 @@ def test_the_numbers_are_those_of_the_code() -> None:
 
 def test_every_error_of_an_attempt_is_explained() -> None:
     explained = {code.strip("`") for code, _ in table("code")}
-    # Redirects are not followed, so there are never too many.
+    # Redirects are not followed, so TOO_MANY_REDIRECTS cannot occur.
     possible = {each.code for each in vars(errors).values() if isinstance(each, type) and "code" in vars(each)}
     expected = possible - {"TOO_MANY_REDIRECTS"} | {InvalidUrl.code, sending.OUR_FAULT, "RECEIVER_STATUS"}
     assert explained == expected

@@ -1,4 +1,4 @@
-"""The manifests in deploy/kubernetes, as far as they can be tested without a cluster."""
+"""Kubernetes manifests in deploy/kubernetes, as far as they can be tested without a cluster."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ LIST = yaml.safe_load((FOLDER / "kustomization.yaml").read_text(encoding="utf-8"
 MANIFESTS: list[dict[str, Any]] = [
     manifest for name in LIST["resources"] for manifest in yaml.safe_load_all((FOLDER / name).read_text("utf-8"))
 ]
-# The oldest that any cloud still runs, and the newest whose schemas we have.
+# Versions of Kubernetes: the oldest that any cloud still runs, and the newest with available schemas.
 VERSIONS = ("1.30", kubernetes_validate.latest_version())
 
 
 def of(kind: str) -> dict[str, dict[str, Any]]:
-    """What there is of a kind, by its name without what all names begin with."""
+    """Return the manifests of a kind by name, without the common prefix of names."""
     found = [manifest for manifest in MANIFESTS if manifest["kind"] == kind]
     return {each["metadata"]["name"].removeprefix("website-scan-"): each for each in found}
 
@@ -46,7 +46,7 @@ def test_every_file_is_listed() -> None:
 @pytest.mark.parametrize("manifest", MANIFESTS, ids=lambda each: f"{each['kind']}-{each['metadata']['name']}")
 def test_kubernetes_understands_every_field(manifest: dict[str, Any], version: str) -> None:
     kubernetes_validate.validate(manifest, version, strict=True)
-    assert "namespace" not in manifest["metadata"]  # that is the operator's choice
+    assert "namespace" not in manifest["metadata"]  # the operator chooses the namespace
 
 
 def test_a_field_that_is_misspelt_would_be_found() -> None:
@@ -64,7 +64,7 @@ def test_a_pod_runs_what_compose_runs(name: str) -> None:
 
 
 def test_every_documented_variable_is_passed_on() -> None:
-    """As a value, or as the name of a file where it is secret."""
+    """Variables are passed as values, secrets as names of files."""
     data = of("ConfigMap")["website-scan"]["data"]
     assert set(data) == defaults.keys() - NOT_FOR_OPERATORS - SECRETS
     assert all(isinstance(value, str) for value in data.values())

@@ -1,4 +1,4 @@
-"""No new migration locks two tables that are in use: a query that reads them in the other order would be given up."""
+"""Locks of migrations: none locks two tables in use, as a query that locks them in the other order would deadlock."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.migrations import added_since
 from tests.operations.stack.processes import wait_until
 from tests.releases import PREVIOUS, ROOT, needs_previous
 
-# What a transaction holds of tables until it ends, and what keeps others from reading or writing them.
+# Tables on which the transaction holds a lock, until its end, that keeps others from reading or writing.
 HELD = """
     SELECT c.relname FROM pg_locks l JOIN pg_class c ON c.oid = l.relation AND c.relkind = 'r'
     WHERE l.pid = pg_backend_pid() AND c.relnamespace = 'public'::regnamespace
@@ -33,7 +33,7 @@ HELD = """
 
 @pytest.fixture
 def empty(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[BaseDatabaseWrapper]:
-    """A database with nothing in it, on the tests' server."""
+    """Empty database on the tests' server."""
     name = f"migrated_{os.getpid()}"
     with (
         django_db_blocker.unblock(),
@@ -50,12 +50,12 @@ def empty(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator
 
 
 def held_by(database: BaseDatabaseWrapper, in_use: set[str], run: Callable[[], object]) -> set[str]:
-    """The tables in use that were locked together at any moment of it, where these were more than one."""
+    """Call `run`, and return the tables in use that were locked at the same time; empty if never more than one was."""
     together: set[str] = set()
 
     def watch(execute: Any, sql: str, params: Any, many: bool, context: Any) -> Any:
         done = execute(sql, params, many, context)
-        with database.connection.cursor() as cursor:  # that of psycopg, which is not watched itself
+        with database.connection.cursor() as cursor:  # psycopg's own cursor, which `watch` does not see
             held = {name for (name,) in cursor.execute(HELD).fetchall()} & in_use
         if len(held) > 1:
             together.update(held)
@@ -117,8 +117,8 @@ def test_a_migration_that_waits_for_a_table_too_long_is_tried_again(
     monkeypatch.setattr("operations.stack.management.commands.prepare.PAUSE_S", 0)
     parameters = empty.get_connection_params()
     with psycopg.connect(**parameters) as writer, psycopg.connect(**parameters, autocommit=True) as direct:
-        # A new foreign key waits for who writes to the table that it refers to.
-        writer.execute("UPDATE accounts_organization SET name = name")  # and the transaction goes on
+        # Adding a foreign key waits for transactions that write to the referenced table.
+        writer.execute("UPDATE accounts_organization SET name = name")  # the transaction stays open
 
         def end_when_it_gave_way() -> None:
             wait_until(lambda: "tried again" in caplog.text, 60)

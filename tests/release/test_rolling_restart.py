@@ -1,4 +1,4 @@
-"""Web processes restarted one after the other behind a load balancer, while people ask: nobody is refused."""
+"""Rolling restart of web processes behind a load balancer: no request is refused."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ BYTES_APART_S = 0.02
 
 @pytest.fixture
 def release(tmp_path: Path) -> Iterator[Release]:
-    """This code on servers of its own."""
+    """The current code, with its own PostgreSQL and Redis."""
     tmp_path.chmod(0o755)
     (tmp_path / "with_plain_files.py").write_text(SETTINGS)
     with embedded.stack(tmp_path, durable=False) as stack:
@@ -41,7 +41,7 @@ def release(tmp_path: Path) -> Iterator[Release]:
 
 @pytest.mark.timeout(600)
 def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Release, tmp_path: Path) -> None:
-    """The switch is told nothing: it hears from `/readyz` that a process is about to go."""
+    """The load balancer (`Switch`) learns only from `/readyz` that a process is stopping."""
     key = {"Authorization": f"Bearer {release.prepare(tmp_path)['api_key']}"}
     with ExitStack() as running, Switch().running() as switch, Asking() as asking:
         base = f"http://127.0.0.1:{switch.port}"
@@ -71,7 +71,7 @@ def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Re
 
 
 def ask_slowly(port: int) -> int:
-    """A request that comes byte by byte; the answer's status."""
+    """Send a request byte by byte, and return the status of the response."""
     apart = threading.Event()
     with socket.create_connection(("127.0.0.1", port), REQUEST_S) as connection:
         for byte in b"GET /login/ HTTP/1.1\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n":

@@ -1,4 +1,4 @@
-"""`make sbom` lists what an installation is made of."""
+"""Software bill of materials: `make sbom` lists all locked packages with their hashes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The profile under which Chromium has its sandbox, and what escapes from it has little."""
+"""seccomp profile: it allows Chromium's sandbox, and refuses system calls that an escaped page could abuse."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ pytestmark = pytest.mark.skipif(ctypes.util.find_library("seccomp") is None, rea
 
 @pytest.fixture
 def folder() -> Iterator[Path]:
-    """Where everybody may write; pytest's own are its user's alone."""
+    """Folder that every user may write to; pytest's own folders are private to its user."""
     with tempfile.TemporaryDirectory() as name:
         path = Path(name)
         path.chmod(0o777)
@@ -35,7 +35,7 @@ def folder() -> Iterator[Path]:
 
 
 def confined(profile: Path, *command: str, folder: Path) -> subprocess.CompletedProcess[str]:
-    """A command under a profile, as a user who may write into that folder alone."""
+    """Run a command under a profile, as a user who may write only to this folder."""
     shutil.copy(CONFINED, folder)
     shutil.copy(profile, folder / "profile.json")
     start = [
@@ -59,7 +59,7 @@ def confined(profile: Path, *command: str, folder: Path) -> subprocess.Completed
 
 
 def without(folder: Path, *names: str) -> Path:
-    """The same profile, which refuses these besides."""
+    """Return a copy of the profile that also refuses these system calls."""
     profile = json.loads(PROFILE.read_text())
     profile["syscalls"][0]["names"] += names
     path = folder / "stricter.json"
@@ -70,7 +70,7 @@ def without(folder: Path, *names: str) -> Path:
 @pytest.mark.parametrize(
     ("code", "is_allowed"),
     [
-        ("libc.unshare(0x10000000 | 0x20000000 | 0x40000000)", True),  # what the sandbox begins with
+        ("libc.unshare(0x10000000 | 0x20000000 | 0x40000000)", True),  # the sandbox's first call
         ("libc.unshare(0x10000000) or libc.mount(b'none', b'/tmp', b'tmpfs', 0, 0)", False),
         ("libc.syscall(101, 0, 0, 0, 0)", False),  # ptrace
         ("libc.syscall(321, 0, 0, 0)", False),  # bpf
@@ -90,7 +90,7 @@ def test_chromium_starts_with_its_sandbox_under_the_profile_and_not_without_name
     arguments = ["--dump-dom", "--disable-gpu", f"--user-data-dir={folder}/profile", PAGE]
     ran = confined(PROFILE, str(BROWSER), *arguments, folder=folder)
     assert "<title>ran</title>" in ran.stdout, ran.stderr
-    # As under a profile that was made without a thought of it: so the first really had one.
+    # Without `chroot`, which the sandbox needs, Chromium does not start: so the first run did have its sandbox.
     refused = confined(without(folder, "chroot"), str(BROWSER), *arguments, folder=folder)
     assert "shown" not in refused.stdout
     assert refused.returncode != 0

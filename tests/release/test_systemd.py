@@ -1,4 +1,4 @@
-"""The units for systemd in deploy/systemd, as far as they can be tested without running them."""
+"""systemd units in deploy/systemd, as far as they can be tested without running them."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ NAMES = ["web", "worker", "browser", "webhooks", "scheduler"]
 
 
 def units() -> dict[str, str]:
-    """The files by their path below systemd's folder of units."""
+    """Return the unit files by their path below systemd's folder of units."""
     files = [path for path in FOLDER.rglob("*") if path.is_file()]
     return {str(path.relative_to(FOLDER)): path.read_text(encoding="utf-8") for path in files}
 
 
 def command_of_unit(text: str) -> list[str]:
-    """What a unit runs, from the program on, as the processes see it (systemd.service(5), "Command lines")."""
+    """Return a unit's command from the program on, with escapes resolved (systemd.service(5), "Command lines")."""
     (line,) = re.findall(r"^ExecStart=(.*)$", text.replace("\\\n", " "), re.MULTILINE)
     words = line.replace("%%", "%").split()
     start = next(n for n, word in enumerate(words) if word.endswith(("/gunicorn", "/celery")))
@@ -58,7 +58,7 @@ def test_systemd_understands_the_units(tmp_path: Path) -> None:
         path = tmp_path / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text.replace("/opt/website-scan/.venv", str(Path(sys.executable).parent.parent)))
-    # With systemd's own units behind, which the target and the order need.
+    # The trailing colon adds systemd's own units, which the target and the ordering refer to.
     verified = subprocess.run(
         ["systemd-analyze", "verify", "--man=no", *(tmp_path / name for name in units() if "/" not in name)],
         env=os.environ | {"SYSTEMD_UNIT_PATH": f"{tmp_path}:"},

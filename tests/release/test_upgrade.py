@@ -1,4 +1,4 @@
-"""A release can be put in, and taken back, while the service runs."""
+"""Rolling upgrade and rollback of a release while the service runs."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from tests.upgrade import rehearse
 
 @needs_previous
 @pytest.mark.slow
-@pytest.mark.timeout(900)  # eight starts of the service, on a machine that others keep busy
+@pytest.mark.timeout(900)  # starts the service eight times, perhaps on a busy machine
 @pytest.mark.xdist_group("service")
 def test_the_previous_release_stands_the_new_schema_and_nobody_is_refused_on_the_way_there_and_back() -> None:
     rehearsal = rehearse(rounds=1)

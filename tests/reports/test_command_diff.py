@@ -1,4 +1,4 @@
-"""`manage.py diff`: what changed between reports on the command line."""
+"""The command `manage.py diff`: diff of reports on the command line."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PAGE = '<!doctype html><html lang=en><title>A bakery</title><main><h1>Hello</h1>
 
 
 def report(states: dict[str, str], **options: Any) -> dict[str, Any]:
-    """A document as `scan --format full` writes it, in what the command reads of it."""
+    """Return a document of `scan --format full`, with only the fields that the command reads."""
     times = {"created_at": "2026-11-21T10:00:00Z", "completed_at": "2026-11-21T10:00:09Z"}
     more = {"id": "scan_" + "0" * 22, "type": "seo", "grade": "C", "status": "completed"}
     return document(states, **options) | times | more
@@ -37,7 +37,7 @@ def site() -> Iterator[Site]:
 
 
 def test_two_scans_of_a_site_are_compared(site: Site, tmp_path: Path) -> None:
-    """The whole way: scan, change the site, scan again."""
+    """End to end: scan, change the site, scan again, compare."""
     paths = []
     for number, more in enumerate(("", '<a href="/x"><img src="/b.png"></a>')):
         site.routes["/page"] = Answer(PAGE.format(more))

@@ -1,4 +1,4 @@
-"""GET /v1/report/:id/diff."""
+"""Diff of two reports over the API: GET /v1/report/:id/diff."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def finding(id: str, status: str = "fail", places: Iterable[str] = (), severity:
 
 
 def report_of(member: Member, *checks: CheckResult, days: int = 0, score: int = 50, **columns: Any) -> Scan:
-    """A finished scan of so many days ago that found this."""
+    """Return a finished scan with these checks that was created `days` days ago."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(days=days, hours=1), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -161,7 +161,7 @@ def test_a_comparison_is_asked_for_again_by_its_etag(home: Member) -> None:
     again = home.api.get(path, If_None_Match=f'W/"x", {first["ETag"]}')
     assert (again.status_code, again.content, again["ETag"]) == (304, b"", first["ETag"])
     assert "Content-Type" not in again
-    # The other way round is another answer.
+    # The reverse diff has another ETag.
     other = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}", If_None_Match=first["ETag"])
     assert other.status_code == 200
 

@@ -1,4 +1,4 @@
-"""What of a report's page is kept: the same for who may see the same, and for nobody else."""
+"""Cache of a report page's parts: shared by readers with the same rights only, and up to date with mutes."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def path() -> str:
 
 
 def another_scan(home: Member) -> None:
-    """Of the same page: its report tells what has changed since the first one."""
+    """Finish another scan of the same page, whose report has a diff to the first one."""
     finished_scan(home)
 
 

@@ -1,4 +1,4 @@
-"""GET /v1/report/:id and its exports."""
+"""Reports over the API: GET /v1/report/:id and its exports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The sharing switch: private, anybody with the link, private again."""
+"""Sharing of reports: private, open to anybody with the link, and private again."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ PICTURES = Pictures(b"RIFF", b"JPEG", {"of": "page", "size": None, "crops": {}, 
 
 
 def seen_scan(member: Member) -> Scan:
-    """A scan whose report has pictures, too."""
+    """Return a finished scan whose report has pictures."""
     scan = make_scan(member)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -37,7 +37,7 @@ def switch(client: Client, scan: Scan, to: str = "on") -> int:
 
 
 def switched() -> list[tuple[str, str, dict[str, str]]]:
-    """What the activity log says of switches, oldest first."""
+    """Return the activity log's entries on sharing, oldest first."""
     events = ActivityEvent.objects.filter(action__startswith="report.").order_by("id")
     return list(events.values_list("action", "target", "details"))
 
@@ -59,7 +59,7 @@ def test_a_shared_report_is_for_anybody_until_it_is_private_again(home: Member, 
             assert response.status_code == 200, part
             assert response["X-Robots-Tag"] == "noindex, nofollow"
             assert response["Cache-Control"].startswith("private") or "private" in response["Cache-Control"]
-    # Who has no account leaves nothing behind that another in the same browser may not see.
+    # Only pages of logged-in readers are `no-store`; a stranger's page shows nothing that others may not see.
     assert [each.get(f"/report/{scan.id}")["Cache-Control"] for each in others[:2]] == [
         "private, no-cache",
         "max-age=0, no-cache, no-store, must-revalidate, private",
@@ -207,7 +207,7 @@ def test_what_surrounds_a_report_is_about_its_organization(home: Member, strange
 
 
 def test_strangers_ask_for_a_bounded_number_of_pages(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A page of a long report costs seconds, and nobody's plan bounds who has only the link."""
+    """Rendering a long report takes seconds, and no plan limits strangers who have the link."""
     monkeypatch.setattr(shared_pages, "STRANGERS_PER_MINUTE", 2)
     scan, member = seen_scan(home), person(home.organization)
     switch(member, scan)

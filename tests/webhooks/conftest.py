@@ -1,4 +1,4 @@
-"""Receivers on loopback, and a worker's round done in the test's own thread."""
+"""Fixture of webhook tests: a receiver on the loopback interface."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
 
 @pytest.fixture
 def receiver(settings) -> Iterator[Site]:
-    """A receiver at /hook that answers 200; deliveries may reach it. `routes` changes its answer."""
+    """Receiver at /hook that answers 200, in a network that deliveries may reach. `routes` changes its answer."""
     settings.SCAN_ALLOWED_NETWORKS = LOOPBACK
     with Site({"/hook": Answer("ok")}) as site:
         yield site

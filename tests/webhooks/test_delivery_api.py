@@ -1,4 +1,4 @@
-"""What people do with a webhook over the API: change, test, look, send again, rotate."""
+"""Operations on a webhook over the API: change, test, list deliveries, send again, rotate the secret."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_a_refused_change_changes_nothing(home: Member, path: str, changes: obje
 
 
 def test_the_port_of_a_name_is_judged_by_its_address(home: Member, settings, receiver: Site, monkeypatch) -> None:
-    """Exempted networks may use any port; a public name may not, although there are exempted networks."""
+    """Any port is allowed in exempted networks only; a public name must use an allowed port even if there are some."""
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names({"hooks.example.com": (PUBLIC,)}))
     body = {"url": "https://hooks.example.com:9999/", "events": ALL_EVENTS}
     assert refusal(home.api.post("/api/webhooks", body)) == (400, "INVALID_URL")

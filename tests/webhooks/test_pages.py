@@ -1,4 +1,4 @@
-"""The pages of webhooks: who sees and changes receivers, secrets shown once, the log, sending again."""
+"""Dashboard pages of webhooks: permissions, secrets shown once, the log, sending again."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ EVIL = "<script>alert(1)</script>\"'&"
 
 @pytest.fixture
 def receiver(home: Member, target: str) -> Webhook:
-    """A webhook of home that wants everything."""
+    """Webhook of home, subscribed to all events."""
     return register_webhook(home, f"{target}hook")[0]
 
 
 def delivery_of(webhook: Webhook, member: Member, **columns: object) -> Delivery:
-    """The delivery of a scan that has just ended, put into another state."""
+    """Return the delivery of a scan that has just ended, with other columns."""
     finished_scan(member)
     delivery = webhook.deliveries.latest("created_at")
     Delivery.objects.filter(id=delivery.id).update(**columns)
@@ -41,7 +41,7 @@ def failed(webhook: Webhook, member: Member, **columns: object) -> Delivery:
 
 
 def actions(member: Member) -> list[str]:
-    """What the activity log says of people."""
+    """Return the actions of people in the activity log, without those on API keys."""
     events = ActivityEvent.objects.filter(organization=member.organization, actor_key="").order_by("id")
     return [each.action for each in events if not each.action.startswith("key.")]
 
@@ -165,7 +165,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     refused = client.post(f"{path}/edit", {"url": "http://10.0.0.1/", "event": ["scan.failed"]})
     assert refused.status_code == 403
     assert page_of(refused).xpath("//input[@name='url']/@value") == ["http://10.0.0.1/"]
-    # The same again changes nothing, and is not noted.
+    # The same change again is not recorded.
     client.post(f"{path}/edit", form)
     assert ActivityEvent.objects.filter(action="webhook.changed").count() == 1
 
@@ -199,7 +199,7 @@ def test_it_is_disabled_by_a_button(home: Member, receiver: Webhook) -> None:
     receiver.refresh_from_db()
     assert (receiver.enabled, receiver.disabled_reason) == (False, "requested")
     assert actions(home) == ["webhook.changed"]
-    # What needs an enabled one says so, also to who has an old page open.
+    # Operations that need an enabled webhook say so, for people with an old page open.
     client.post(f"/o/home/webhooks/{receiver.id}/test", {"event": "scan.failed"})
     assert "The webhook is disabled. Enable it first." in text_of(client.get(f"/o/home/webhooks/{receiver.id}"))
 
@@ -258,7 +258,7 @@ def test_a_test_event_is_sent_and_watched(home: Member, receiver: Webhook) -> No
 
 
 def test_the_request_rate_is_that_of_the_api(home: Member, receiver: Webhook) -> None:
-    Tier.objects.update(requests_per_minute=4)  # the receiver was registered with one
+    Tier.objects.update(requests_per_minute=4)  # registering the receiver was one request
     client = browser_of(home, "admin")
     assert home.api.get("/v1/usage").status_code == 200
     for _ in range(5):
@@ -296,7 +296,7 @@ def test_the_log_says_how_a_delivery_stands_and_when_it_is_tried_next(home: Memb
     (badge,) = page.xpath("//*[@class='entry']/span[contains(@class, 'badge')]")
     assert (badge.text, badge.get("class")) == (f"Retrying, 2 of {len(PAUSES) + 1}", "badge warn")
     assert "503 in 8 ms, next try in 30 minutes" in text_of(client.get(path))
-    # What was sent stands beside what was answered.
+    # The page shows the sent body beside the response.
     sent, answered = page.xpath("//*[@class='exchange']//pre/code/text()")
     assert json.loads(sent) == json.loads(bytes(retried.event.body))
     assert answered == "Later"
@@ -390,7 +390,7 @@ def test_everything_that_failed_since_then_is_sent_again(home: Member, receiver:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
     (proposed,) = page_of(client.get(path)).xpath("//input[@name='since']/@value")
-    client.post(f"{path}/recover", {"since": proposed})  # since a day ago
+    client.post(f"{path}/recover", {"since": proposed})  # the proposed time is a day ago
     assert "1 failed delivery is being sent again." in text_of(client.get(path))
     old.refresh_from_db()
     young.refresh_from_db()

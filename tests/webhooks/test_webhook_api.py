@@ -1,4 +1,4 @@
-"""POST, GET and DELETE under /api/webhooks."""
+"""Registration, listing and deletion of webhooks over the API."""
 
 from __future__ import annotations
 

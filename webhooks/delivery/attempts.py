@@ -1,4 +1,4 @@
-"""What attempts led to, written down: the log, the deliveries, and how their webhooks fare."""
+"""Recording of attempts: writes the log, updates the deliveries, and counts the failures of their webhooks."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from webhooks.models import Attempt, Delivery, Webhook
 
 logger = logging.getLogger(__name__)
 
-# Bound to the claim, so that an attempt that outlived its lease changes nothing.
+# Matches the claim token, so that an attempt that outlived its lease changes nothing.
 SETTLE = """
     UPDATE webhooks_delivery AS delivery SET status = settled.status, next_attempt_at = settled.next_attempt_at,
         finished_at = settled.finished_at, attempts_made = attempts_made + 1,
@@ -47,13 +47,13 @@ class _Ended:
 
 
 def record(results: Sequence[AttemptResult]) -> None:
-    """Write the ends of these attempts, in one transaction; raises Django's database errors, having written nothing.
+    """Write the results of attempts in one transaction. If it raises a database error, nothing is written.
 
-    What was delivered or tried by somebody else meanwhile, or deleted, is left out.
+    Ignores deliveries that another worker has claimed or finished meanwhile, and deleted ones.
     """
     ended = [_Ended(result, _next_step(result)) for result in results]
     with transaction.atomic():
-        # Webhooks before deliveries, in one order: nobody waits for each other.
+        # Lock webhooks before deliveries, always in the same order, to avoid deadlocks.
         webhooks = _lock_affected(results)
         settled = _settle(ended)
         ours = [each for each in ended if each.result.claim.delivery_id in settled]
@@ -69,7 +69,7 @@ def record(results: Sequence[AttemptResult]) -> None:
 
 
 def _tell(ended: _Ended) -> None:
-    """Operators, once it is written."""
+    """Report a written attempt to operators, by metrics and the access log."""
     result, claim, outcome = ended.result, ended.result.claim, ended.next_step.outcome.name.lower()
     count(DELIVERY_ATTEMPTS, outcome)
     observe(DELIVERY_DURATION, result.latency_ms / 1000)
@@ -100,7 +100,7 @@ def _next_step(result: AttemptResult) -> NextStep:
 
 
 def _lock_affected(results: Iterable[AttemptResult]) -> list[Webhook]:
-    """The webhooks whose health these results change. Success changes nothing where all was well."""
+    """Lock and return the webhooks whose count of failures changes. A success changes only a failing webhook."""
     failed = {result.claim.webhook_id for result in results if not result.is_success}
     succeeded = {result.claim.webhook_id for result in results if result.is_success}
     affected = Q(id__in=failed) | Q(id__in=succeeded, failing_since__isnull=False)
@@ -108,7 +108,7 @@ def _lock_affected(results: Iterable[AttemptResult]) -> list[Webhook]:
 
 
 def _settle(ended: Sequence[_Ended]) -> set[str]:
-    """Write where the attempts leave their deliveries; returns the IDs of those that were still ours."""
+    """Update the deliveries of the attempts. Returns the IDs of those whose claim was still ours."""
     columns: dict[str, list[object]] = defaultdict(list)
     for each in ended:
         result, next_step = each.result, each.next_step
@@ -136,7 +136,7 @@ def _attempt(result: AttemptResult) -> Attempt:
 
 
 def _note_health(webhook: Webhook, ended: Sequence[_Ended]) -> None:
-    """Count failures in a row, in the order of their ends, and disable the webhook when it is time to."""
+    """Count consecutive failures, in the order of their ends, and disable the webhook if the schedule says so."""
     for result in (each.result for each in ended):
         if result.is_success:
             webhook.failing_since, webhook.failures = None, 0

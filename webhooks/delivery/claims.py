@@ -1,4 +1,4 @@
-"""Which deliveries are tried next: taken from their rows, so that every bound holds over all workers together."""
+"""Claims of due deliveries, made in the database, so that the limits hold for all workers together."""
 
 from __future__ import annotations
 
@@ -10,16 +10,17 @@ from django.db import connection, transaction
 
 from webhooks.models import DELIVERY_LEASE, Delivery, Webhook
 
-# Attempts at once to one receiver (host and port), whoever's webhooks lead there.
+# Concurrent attempts to one receiver (host and port), over the webhooks of all organizations.
 PER_RECEIVER = 8
-# A webhook whose last attempt failed gets one at a time, until it answers again: who hangs holds one place, not eight.
+# Concurrent attempts to a webhook whose last attempt failed, so that a hanging receiver occupies one thread, not eight.
 PER_FAILING_WEBHOOK = 1
-# Claims stand in line, so that each sees what the one before has taken.
+# Key of the advisory lock that serializes claims, so that each sees the deliveries taken by the one before.
 CLAIM_LOCK = 0x77655F636C61696D
 
-# `waiting` jumps through the index from webhook to webhook, so that a claim costs the same whatever the number of
-# deliveries that wait, and of the webhooks that are disabled. `turn` is a delivery's place among those of its webhook,
-# `place` among those of its receiver, where webhooks take turns: a long backlog delays only its own webhook.
+# `waiting` skips through the index from webhook to webhook, so that the cost of a claim depends neither on the number
+# of waiting deliveries nor on that of disabled webhooks. `turn` is a delivery's position among those of its webhook.
+# `place` is its position among those of its receiver, where webhooks take turns: a long backlog delays only its own
+# webhook.
 CLAIM = f"""
     WITH RECURSIVE waiting (webhook_id) AS (
         (
@@ -91,8 +92,8 @@ NEXT_DUE = """
         AND delivery.next_attempt_at > %(now)s AND delivery.next_attempt_at <= %(until)s
 """
 
-# Webhooks before deliveries, as everywhere. Who is enabling a webhook at this moment is let alone; what an attempt is
-# at will be held when that has ended.
+# Locks webhooks before deliveries, as everywhere. Skips webhooks that are locked, as they may be about to be enabled,
+# and deliveries that are being sent: a later run holds these.
 HOLD = f"""
     WITH disabled AS (
         SELECT id FROM webhooks_webhook AS webhook
@@ -109,10 +110,10 @@ HOLD = f"""
 
 @dataclass(frozen=True, slots=True)
 class DeliveryClaim:
-    """The right to make one attempt until the lease runs out, and all that it takes.
+    """Claim on a delivery: the right to make one attempt until the lease expires, with all data for it.
 
-    `attempt` counts from 1. `body` is the event's, which goes out in the webhook's `format`. `encrypted_secrets` are
-    those that are valid now, oldest first. `request_id` is that of the request which led to the event, if any.
+    `attempt` counts from 1. `body` is the event's, which is sent in the webhook's `format`. `encrypted_secrets` are the
+    secrets valid now, oldest first. `request_id` is the ID of the request that led to the event, if any.
     """
 
     token: uuid.UUID
@@ -131,9 +132,9 @@ class DeliveryClaim:
 
 
 def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClaim]:
-    """Take up to `limit` deliveries that are due, at most `failing_limit` of them for webhooks that fail.
+    """Claim up to `limit` due deliveries, at most `failing_limit` of them for failing webhooks.
 
-    Receivers and webhooks take turns, and no receiver gets more than its share.
+    Receivers and webhooks take turns, and no receiver gets more than PER_RECEIVER attempts at once.
     """
     token = uuid.uuid4()
     shares = {"per_receiver": PER_RECEIVER, "per_failing": PER_FAILING_WEBHOOK}
@@ -167,7 +168,7 @@ def claim(*, limit: int, failing_limit: int, now: datetime) -> list[DeliveryClai
 
 
 def next_due(*, now: datetime, within: timedelta) -> datetime | None:
-    """When the next delivery comes due, None when none does within that time."""
+    """Return the time when the next delivery is due, None if none is within that time."""
     with connection.cursor() as cursor:
         cursor.execute(NEXT_DUE, {"now": now, "until": now + within})
         (moment,) = cursor.fetchone()
@@ -175,12 +176,12 @@ def next_due(*, now: datetime, within: timedelta) -> datetime | None:
 
 
 def hold() -> int:
-    """Take what waits for disabled webhooks out of the way of claims; returns how many deliveries."""
+    """Mark the waiting deliveries of disabled webhooks as held, so that claims skip them. Returns their number."""
     with connection.cursor() as cursor:
         cursor.execute(HOLD)
         return cursor.rowcount
 
 
 def release(webhook: Webhook) -> None:
-    """Undo `hold` for a webhook that is being enabled; under its row's lock."""
+    """Undo `hold` for a webhook that is being enabled. The caller has locked its row."""
     webhook.deliveries.filter(status=Delivery.Status.PENDING, is_held=True).update(is_held=False)

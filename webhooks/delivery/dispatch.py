@@ -1,7 +1,7 @@
-"""Delivers what is due: claims in batches, sends from many threads, writes the ends in batches.
+"""Dispatcher of due deliveries: claims in batches, sends from many threads, and writes the results in batches.
 
-The threads do nothing but network; claiming and writing is one thread's work, on one database connection. Who hangs
-costs a thread that waits, and there are many of those.
+The threads use the network only; one thread claims and writes, on one database connection. A hanging receiver costs
+only a waiting thread, of which there are many.
 """
 
 from __future__ import annotations
@@ -27,37 +27,37 @@ from webhooks.delivery.sending import AttemptResult, send
 
 logger = logging.getLogger(__name__)
 
-# Attempts at once of one process. At most half of them are for webhooks that fail: however many those are, the others
-# find a thread.
+# Concurrent attempts of one process. At most half of them are for failing webhooks, so that the others always find a
+# thread, however many webhooks fail.
 THREADS = 128
 FAILING_THREADS = THREADS // 2
-# What ends within so short a time is written together, and what is claimed then as well.
+# Attempts that end within this time are written together, and the next deliveries are claimed together.
 COLLECT_S = 0.02
-# How often is looked for what has become due while others are still on their way.
+# Seconds between two claims while attempts are running.
 LOOK_EVERY_S = 1.0
-# What comes due so soon is waited for; the sweeper, every 15 s, finds the rest.
+# The dispatcher waits for deliveries that are due within this time; the sweeper, every 15 s, finds the others.
 LINGER = timedelta(seconds=15)
 DATABASE_PAUSE_S = 1.0
 
 
 class Dispatcher:
-    """One for each process. Any number of dispatchers may work on the same rows."""
+    """Dispatcher of a process. Any number of dispatchers may work on the same rows."""
 
     def __init__(self) -> None:
-        # Attempts that ended; None is a wake-up: something is due.
+        # Results of attempts; None is a wake-up, because something is due.
         self._inbox: queue.SimpleQueue[AttemptResult | None] = queue.SimpleQueue()
         self._busy = threading.Lock()
         self._stopping = threading.Event()
 
     def deliver_due(self, *, time_limit_s: float = float("inf")) -> bool:
-        """Deliver until nothing is due any more; False when the time was up before.
+        """Deliver until nothing is due. Returns False if the time ran out first.
 
-        At once, when another thread of this process is at it: that one is told to look again. After the time limit
-        nothing is begun; what was begun needs ten more seconds.
+        If another thread of this process is delivering, wakes that one up and returns True at once. After the time
+        limit no attempt begins; running ones need up to ten more seconds.
         """
         ends_at = time.monotonic() + time_limit_s
         self._inbox.put(None)
-        # A wake-up may have come between another's last look and its end.
+        # A wake-up may have arrived after the other thread's last claim and before its end.
         while not self._inbox.empty() and self._busy.acquire(blocking=False):
             try:
                 if not self._drain(ends_at):
@@ -67,13 +67,13 @@ class Dispatcher:
         return True
 
     def stop(self) -> None:
-        """Begin nothing any more; what was begun comes to its end."""
+        """Begin no more attempts; running ones are finished."""
         self._stopping.set()
         self._inbox.put(None)
 
     def _drain(self, ends_at: float) -> bool:
         in_flight: dict[str, DeliveryClaim] = {}
-        ended = self._collect(0.0)  # of a drain that broke off
+        ended = self._collect(0.0)  # results left by a drain that raised
         with ThreadPoolExecutor(THREADS, "delivery") as pool:
             while True:
                 is_over = self._stopping.is_set() or time.monotonic() >= ends_at
@@ -92,17 +92,17 @@ class Dispatcher:
                     elif not in_flight:
                         return self._stopping.is_set()
                 except (OperationalError, InterfaceError) as error:
-                    log_failure(error)  # deliveries wait for the database
+                    log_failure(error)  # deliveries wait until the database answers
                     connection.close()
                     if self._stopping.wait(DATABASE_PAUSE_S):
-                        return True  # what has ended but is not written is sent again when its lease runs out
+                        return True  # unwritten attempts are sent again after their leases
                     continue
                 for result in self._collect(wait_s):
                     in_flight.pop(result.claim.delivery_id, None)
                     ended.append(result)
 
     def _begin(self, pool: ThreadPoolExecutor, in_flight: dict[str, DeliveryClaim], now: datetime) -> None:
-        """Claim as much as there are threads for."""
+        """Claim as many deliveries as there are free threads, and start their attempts."""
         free = THREADS - len(in_flight)
         if not free:
             return
@@ -120,7 +120,7 @@ class Dispatcher:
             self._inbox.put(send(each, policy))
 
     def _collect(self, timeout_s: float) -> list[AttemptResult]:
-        """What ends within the time; soon after the first one, or a wake-up, it is enough."""
+        """Return the results that arrive within `timeout_s`; after the first one or a wake-up, within COLLECT_S."""
         ended: list[AttemptResult] = []
         deadline = time.monotonic() + timeout_s
         while True:
@@ -134,7 +134,7 @@ class Dispatcher:
 
 
 def _write(results: list[AttemptResult]) -> None:
-    """Record, and let no result that the database does not take stand in the way of the others."""
+    """Record the results. If the database refuses them, record each alone, so that one bad result blocks no other."""
     if not results:
         return
     try:

@@ -1,7 +1,7 @@
-"""The body that is sent, from an event's stored body: as it is, or as a message for Slack or Microsoft Teams.
+"""Formats of the sent body: an event's stored body unchanged, or a message for Slack or Microsoft Teams.
 
-Pure, and the same bytes for the same event at every attempt. Titles, names and addresses come from strangers: they
-stand in a message as text, never as markup, mentions or links; the only links are those to pages of ours.
+Pure: every attempt sends the same bytes for the same event. Titles, names and addresses come from strangers, so
+messages have them as text, never as markup, mentions or links; all links lead to our own pages.
 """
 
 from __future__ import annotations
@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Of a line, the first line, and how many findings are named of each kind of change.
+# Limits of a line, of the headline, and of the findings listed for each kind of change.
 LINE_CHARACTERS = 300
 HEADLINE_CHARACTERS = 150
 MOST_FINDINGS = 10
-# https://docs.slack.dev/reference/block-kit: characters of a section's text as it is sent, and of a header's.
+# Characters of a section's text, escaped, and of a header's (https://docs.slack.dev/reference/block-kit).
 SLACK_TEXT = 3_000
 SLACK_HEADER = 150
-# https://learn.microsoft.com/microsoftteams: 28 KB of a message; some of it is left to what a workflow adds.
+# Teams allows 28 KB for a message (https://learn.microsoft.com/microsoftteams); the rest is for what a workflow adds.
 TEAMS_BYTES = 24_000
 CUT = "…"
-# Commands, line ends, and what turns the direction of what follows; what UTF-8 cannot hold.
+# Control characters, line ends, bidirectional controls, and surrogates, which UTF-8 cannot encode.
 UNPRINTABLE = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff]+")
 PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "Fixed"))
@@ -30,7 +30,7 @@ CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What a message says: a first line, paragraphs of lines, and links to pages of ours."""
+    """Content of a message: a headline, paragraphs of lines, and links to our own pages."""
 
     headline: str
     paragraphs: Sequence[Sequence[str]]
@@ -38,13 +38,13 @@ class Note:
 
 
 def sent_body(body_format: str, body: bytes) -> bytes:
-    """What a receiver of this format is sent for an event whose stored body is `body`, JSON in UTF-8."""
+    """Return the body to send in this format for an event whose stored body is `body`, JSON in UTF-8."""
     write = FORMATS[body_format]
     return body if write is None else _encoded(write(note_of(json.loads(body))))
 
 
 def note_of(event: Mapping[str, Any]) -> Note:
-    """What is to be said of an event, in short clean lines."""
+    """Return the content of an event's message, in short lines without control characters."""
     name, data = str(event["event"]), event["data"]
     headline, paragraphs, links = NOTES[name.partition(".")[0]](name, data)
     test = "Test: " if event.get("test") else ""
@@ -114,7 +114,7 @@ NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Told]] = {"scan": _scan, 
 
 
 def slack(note: Note) -> dict[str, Any]:
-    """The body of a Slack incoming webhook: blocks, and a text for notifications."""
+    """Return the body for a Slack incoming webhook: blocks, and a text for notifications."""
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": _slack_text(_fitting([note.headline], SLACK_HEADER))},
         *({"type": "section", "text": _slack_text(_fitting(paragraph, SLACK_TEXT))} for paragraph in note.paragraphs),
@@ -131,7 +131,7 @@ def slack(note: Note) -> dict[str, Any]:
 
 
 def teams(note: Note) -> dict[str, Any]:
-    """A message with one Adaptive Card 1.4, as Teams' workflows take it; its end goes for want of room."""
+    """Return a message with one Adaptive Card 1.4 for Teams' workflows. If it is too long, its end is cut."""
     paragraphs = list(note.paragraphs)
     while len(_encoded(message := _teams_message(note, paragraphs))) > TEAMS_BYTES:
         paragraphs[-1:] = [[*paragraphs[-1][: len(paragraphs[-1]) // 2], CUT]] if len(paragraphs[-1]) > 2 else []
@@ -157,7 +157,7 @@ def _teams_message(note: Note, paragraphs: Iterable[Sequence[str]]) -> dict[str,
 
 
 def _run(text: str, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
-    """A line of text in which, unlike in a TextBlock, there is no Markdown."""
+    """Return a line of plain text. A TextBlock would interpret Markdown."""
     return {"type": "RichTextBlock", "spacing": spacing, "inlines": [{"type": "TextRun", "text": text, **style}]}
 
 
@@ -166,12 +166,12 @@ def _slack_text(escaped: str) -> dict[str, Any]:
 
 
 def _escaped(text: str) -> str:
-    """Slack's three characters; as text, `<!channel>` calls nobody."""
+    """Escape Slack's three special characters, so that `<!channel>` in a text notifies nobody."""
     return text.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
 
 
 def _fitting(lines: Sequence[str], characters: int) -> str:
-    """The lines escaped, as many as fit; of a first one that does not, its beginning."""
+    """Return as many escaped lines as fit; if not even the first fits, its beginning."""
     kept = ""
     for line in lines:
         longer = f"{kept}\n{_escaped(line)}" if kept else _escaped(line)
@@ -188,7 +188,7 @@ def _beginning(line: str, characters: int) -> str:
 
 
 def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str]:
-    """The first of them; `dropped` more are not in the event."""
+    """Return lines for the first findings, and for the number of the others; `dropped` ones are not in the event."""
     lines = []
     for each in findings[:MOST_FINDINGS]:
         severity = f"{str(each['severity']).capitalize()}: " if each["severity"] else ""
@@ -218,12 +218,12 @@ def _counted(count: int, noun: str) -> str:
 
 
 def _moment(timestamp: str) -> str:
-    """`2026-11-21T07:15:00Z` as people read it."""
+    """Format a timestamp such as `2026-11-21T07:15:00Z` for people."""
     return f"{timestamp[:16].replace('T', ' ')} UTC"
 
 
 def _clean(text: str, characters: int = LINE_CHARACTERS) -> str:
-    """One line, bounded."""
+    """Return the text as one line without control characters, cut at `characters`."""
     line = " ".join(UNPRINTABLE.sub(" ", text).split())
     return line if len(line) <= characters else line[: characters - 1].rstrip() + CUT
 

@@ -1,4 +1,4 @@
-"""The e-mail that tells an organization that a webhook of theirs was disabled."""
+"""E-mail to an organization's owners and admins when one of its webhooks was disabled."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ TOLD = (Membership.Role.OWNER, Membership.Role.ADMIN)
 
 
 def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
-    """Tell owners and admins, in the transaction that disables it after its `last` attempt."""
+    """Post the e-mail, in the transaction that disables the webhook after its `last` attempt."""
     organization = webhook.organization
     people = User.objects.filter(membership__organization=organization, membership__role__in=TOLD)
     written = outbox.post(
@@ -28,7 +28,7 @@ def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
         subject=f"A webhook of {organization.name} was disabled",
         topic=f"webhooks:{organization.pk}",
         organization=organization,
-        # A dead webhook may be enabled and disabled again: that is another piece of news.
+        # The key contains the time, because a webhook that is enabled and disabled again needs another e-mail.
         key=f"{_key(webhook)}:{webhook.disabled_at:%Y%m%d%H%M%S%f}",
         context={
             "webhook": webhook,
@@ -44,7 +44,7 @@ def post_disabled(webhook: Webhook, last: AttemptResult) -> None:
 
 
 def withdraw(webhook: Webhook) -> None:
-    """It has been enabled again: who has not been told yet need not be."""
+    """Withdraw e-mails not sent yet, because the webhook has been enabled again."""
     outbox.withdraw(_key(webhook))
 
 

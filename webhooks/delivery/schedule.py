@@ -1,4 +1,4 @@
-"""What follows from an attempt to deliver. Pure: the clock and the dice are passed in."""
+"""Retry schedule: what follows from an attempt to deliver. Pure: time and randomness are passed in."""
 
 from __future__ import annotations
 
@@ -24,24 +24,24 @@ JITTER = 0.2
 MAX_RETRY_AFTER = timedelta(hours=24)
 GONE = 410
 
-# A webhook that brought nothing but failures for so long is disabled; but a few failures around an outage of our own
-# are not days of failures: as many attempts are asked for as one delivery has.
+# A webhook is disabled after failing for this long. It also takes as many failures as one delivery has attempts,
+# because a few failures around an outage of our own are not days of failures.
 FAILING_TOLERATED = timedelta(days=5)
 FAILURES_TOLERATED = len(PAUSES)
 
 
 class Outcome(enum.Enum):
-    """Where an attempt leaves its delivery."""
+    """Outcome of an attempt for its delivery."""
 
     DELIVERED = enum.auto()
     RETRY = enum.auto()
     FAILED = enum.auto()
-    GONE = enum.auto()  # failed, and the receiver wants no more
+    GONE = enum.auto()  # failed, and the receiver wants no more events
 
 
 @dataclass(frozen=True, slots=True)
 class NextStep:
-    """The outcome; `retry_at` is set for RETRY only."""
+    """Outcome of an attempt; `retry_at` is set for RETRY only."""
 
     outcome: Outcome
     retry_at: datetime | None = None
@@ -56,11 +56,11 @@ def next_step(
     uniform: Callable[[float, float], float],
     pauses: Sequence[timedelta] = PAUSES,
 ) -> NextStep:
-    """What follows from the `attempt`-th attempt, counted from 1.
+    """Return what follows from the `attempt`-th attempt, counted from 1.
 
-    `status` is the answer's, None when there was none, `retry_after` its header as it came. `uniform` is
-    `random.uniform`: pauses vary by ± 20 %, so that receivers that come back are not stormed. A Retry-After makes a
-    pause longer, up to a day, never shorter.
+    `status` is that of the response, None without one; `retry_after` is its header, unparsed. `uniform` is
+    `random.uniform`: pauses have a jitter of ± 20 %, so that a receiver that comes back is not flooded. A Retry-After
+    makes a pause longer, up to a day, never shorter.
     """
     if status is not None and 200 <= status < 300:
         return NextStep(Outcome.DELIVERED)
@@ -74,19 +74,19 @@ def next_step(
 
 
 def parse_retry_after(value: str | None, now: datetime) -> timedelta:
-    """The pause that a Retry-After header asks for: seconds or an HTTP date (RFC 9110, section 10.2.3).
+    """Parse a Retry-After header, seconds or an HTTP date (RFC 9110, section 10.2.3), as a pause.
 
-    None, what is neither, and a time that is past ask for none.
+    Returns 0 for None, for anything else, and for a time in the past.
     """
     text = (value or "").strip()
     if re.fullmatch(r"[0-9]+", text, re.ASCII):
-        # More digits than any pause has would not fit into a timedelta.
+        # A number with more than 9 digits might not fit into a timedelta.
         return timedelta(seconds=int(text)) if len(text) <= 9 else MAX_RETRY_AFTER
     try:
         moment = email.utils.parsedate_to_datetime(text)
     except (ValueError, OverflowError):
         return timedelta(0)
-    if moment.tzinfo is None:  # "-0000" says UTC without a place
+    if moment.tzinfo is None:  # "-0000" means UTC without a time zone
         moment = moment.replace(tzinfo=UTC)
     return max(moment - now, timedelta(0))
 

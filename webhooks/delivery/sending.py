@@ -1,4 +1,4 @@
-"""One attempt: the event in the webhook's format, signed, through the net guard. Touches no database."""
+"""Sending of one attempt: the event in the webhook's format, signed, through the net guard. Uses no database."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ from webhooks.delivery.signing import signature_headers
 
 logger = logging.getLogger(__name__)
 
-# Name, connection, TLS, request and answer together.
+# Time limit for name resolution, connection, TLS, request and response together.
 TIMEOUT_S = 10
 KEPT_BYTES = 2048
 OUR_FAULT = "INTERNAL_ERROR"
-# What a terminal or a page could take for commands. PostgreSQL's text cannot hold NUL anyway.
+# Control characters, which a terminal or a page might interpret. PostgreSQL's text cannot hold NUL anyway.
 CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
 
 
 @dataclass(frozen=True, slots=True)
 class AttemptResult:
-    """What came of an attempt. Without an answer `status` is None; `error_code` is empty for a 2xx only."""
+    """Result of an attempt. `status` is None without a response; `error_code` is empty for a 2xx only."""
 
     claim: DeliveryClaim
     at: datetime
@@ -53,12 +53,12 @@ class AttemptResult:
 
     @property
     def is_our_fault(self) -> bool:
-        """Whether the attempt says nothing of the receiver."""
+        """Return True if the attempt failed on our side, which says nothing about the receiver."""
         return self.error_code == OUR_FAULT
 
 
 def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = None) -> AttemptResult:
-    """Try once. Never raises: whatever goes wrong stands in the result."""
+    """Make one attempt. Never raises: errors are in the result."""
     at = datetime.now(UTC)
     begin = time.monotonic()
 
@@ -68,7 +68,7 @@ def send(claim: DeliveryClaim, policy: Policy, *, resolver: Resolver | None = No
 
     try:
         response = _post(claim, policy, resolver, at)
-    except (Blocked, InvalidUrl) as refusal:  # the latter for a port that is, or became, forbidden
+    except (Blocked, InvalidUrl) as refusal:  # InvalidUrl: the port is not allowed, or no longer
         return result(error_code=refusal.code, error_message=str(refusal), blocked=True)
     except NetError as error:
         return result(error_code=error.code, error_message=str(error))
@@ -101,7 +101,7 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
     headers |= {
         "Content-Type": "application/json",
         "X-Service-Event": claim.kind,
-        "Accept-Encoding": "identity",  # the beginning of its answer is kept as it comes
+        "Accept-Encoding": "identity",  # the beginning of the response is stored without decoding
     }
     with Network(policy, resolver=resolver, time_limit_s=TIMEOUT_S) as network:
         return network.fetch(
@@ -116,10 +116,10 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
 
 
 def excerpt(response: Response) -> str:
-    """The beginning of an answer as text: UTF-8, with a sign in the place of what is none or could do harm."""
+    """Return the beginning of a response as text, with U+FFFD for invalid UTF-8 and control characters."""
     if (response.headers.get("Content-Encoding") or "identity").lower() != "identity":
         return ""
-    # A character that the cut has split is left out.
+    # Leave out a character that was split by the cut.
     decoder = codecs.getincrementaldecoder("utf-8")("replace")
     text = decoder.decode(response.body[:KEPT_BYTES], final=len(response.body) < KEPT_BYTES)
     return CONTROL.sub("\N{REPLACEMENT CHARACTER}", text)

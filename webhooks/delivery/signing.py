@@ -1,4 +1,4 @@
-"""Secrets and signatures. Pure: bytes in, strings out."""
+"""Secrets and signatures of webhooks. Without I/O."""
 
 from __future__ import annotations
 
@@ -13,16 +13,17 @@ SECRET_BYTES = 32
 
 
 def new_secret() -> str:
-    """A fresh secret: `whsec_` and the standard base64 of 32 random bytes."""
+    """Return a new secret: `whsec_` and the standard base64 of 32 random bytes."""
     return SECRET_PREFIX + base64.b64encode(secrets.token_bytes(SECRET_BYTES)).decode()
 
 
 def signature_headers(*, valid: Sequence[str], event_id: str, timestamp_s: int, body: bytes) -> dict[str, str]:
-    """The headers that authenticate a delivery.
+    """Return the headers that authenticate a delivery.
 
-    `valid` are the webhook's secrets, oldest first: more than one while it is rotated. `X-Service-Signature` is
-    HMAC-SHA256 over the body, keyed with the whole string of the oldest. The other three are the Standard Webhooks 1.0
-    set, with one signature for each secret, keyed with the bytes behind the prefix. `timestamp_s` is Unix time.
+    `valid` are the webhook's valid secrets, oldest first; there are several after a rotation. `X-Service-Signature` is
+    HMAC-SHA256 over the body, keyed with the whole string of the oldest secret. The other three headers are those of
+    Standard Webhooks 1.0, with one signature for each secret, keyed with the decoded bytes after the prefix.
+    `timestamp_s` is Unix time.
     """
     own = hmac.new(valid[0].encode(), body, hashlib.sha256).hexdigest()
     signed = b".".join((event_id.encode(), str(timestamp_s).encode(), body))

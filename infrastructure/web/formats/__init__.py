@@ -1,1 +1,1 @@
-"""How moments are written where a template does not say it otherwise; named by FORMAT_MODULE_PATH."""
+"""Default date and time formats of templates, named by the setting FORMAT_MODULE_PATH."""

@@ -1,4 +1,7 @@
-"""Jinja2 within Django's templates, for what a page has hundreds of: Django's own need half a millisecond for each."""
+"""Template tag that renders Jinja2 within Django templates, for parts that a page has hundreds of.
+
+Django's own templates need half a millisecond for each.
+"""
 
 from __future__ import annotations
 
@@ -18,12 +21,15 @@ register = template.Library()
 
 @register.simple_tag
 def jinja(name: str, **context: object) -> SafeString:
-    """A template of templates/jinja2 or of the scanner, which escapes by itself, with these values."""
+    """Render a Jinja2 template of templates/jinja2 or of the scanner with these values. It escapes by itself."""
     return SafeString(render_to_string(name, context, using="jinja2"))
 
 
 def environment(**options: Any) -> Environment:
-    """Jinja2 environment of the service: the scanner's, with the filter `relative` and `address` for URLs by name."""
+    """Return the service's Jinja2 environment: the scanner's, with the filter `relative` and Django's `reverse`.
+
+    Templates call `reverse` as `address`.
+    """
     made = templating.environment(**options)
     made.filters["relative"] = relative
     made.globals["address"] = reverse

@@ -1,4 +1,4 @@
-"""How templates write what is hard to read as it is: long addresses, large numbers, and moments."""
+"""Template filters that make values readable: long addresses, large numbers, and times."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from scanner.report.templating import breakable, grouped, one_line
 
 register = template.Library()
 
-# "36 hours ago" says more than "2 days ago".
+# A unit is used from 1.5 of it on, because "36 hours ago" says more than "2 days ago".
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 UNITS_FROM = 1.5
 
@@ -23,7 +23,7 @@ register.filter("one_line", one_line)
 
 @register.filter
 def relative(moment: datetime) -> str:
-    """How long ago an aware moment was, or in how long it is, in the largest unit that says something."""
+    """Return the distance of an aware datetime from now in words: "3 hours ago", "in 2 days"."""
     away = moment - timezone.now()
     distance = abs(away)
     unit, length = next((each for each in UNITS if distance >= UNITS_FROM * each[1]), UNITS[-1])

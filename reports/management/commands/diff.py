@@ -1,4 +1,4 @@
-"""`manage.py diff BEFORE AFTER`: what changed between reports of `manage.py scan --format full`."""
+"""The command `manage.py diff BEFORE AFTER`: compares reports of `manage.py scan --format full`."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Command(BaseCommand):
 
 
 def _read(path: Path) -> list[Document]:
-    """The reports of a file: one, several in one document, or several with a line each."""
+    """Read the reports of a file: one, several in one document, or one per line."""
     try:
         text = path.read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -89,9 +89,9 @@ def _read(path: Path) -> list[Document]:
 
 
 def _pairs(before: list[Document], after: list[Document]) -> tuple[list[tuple[Document, Document]], list[str]]:
-    """What is of the same type and page, and sentences about the rest.
+    """Return pairs of reports of the same type and page, and sentences about the others.
 
-    One report on each side may be of different pages, such as a site and its next version on another host.
+    If each side has only one report, they may be of different pages, such as a site and its preview on another host.
     """
     if len(before) == len(after) == 1 and before[0]["type"] == after[0]["type"]:
         (was,), (now,) = before, after

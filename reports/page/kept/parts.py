@@ -1,7 +1,7 @@
-"""The parts of a report's page that are the same each time it is read, as HTML.
+"""Cached HTML of the parts of a report's page that do not change.
 
-They are nearly all of the page, and making them takes longer than everything else together; so who reads a report
-again, and who follows the link of one that is shared, gets what was made before.
+They are nearly all of the page, and rendering them takes longer than everything else together. So a report that is read
+again, or shared by a link, comes from the cache.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from reports.page.history import History
 from scanner.report.filters import Filter
 from scans.models import Scan
 
-PARTS = ("short", "contents", "full")  # report/short.html and so on, of the scanner
-# In each process; of long reports some hundred parts.
+PARTS = ("short", "contents", "full")  # the scanner's templates report/short.html and so on
+# The cache of each process; holds some hundred parts of long reports.
 KEPT = KeptHtml(max_bytes=8_000_000, max_age_s=600)
 
 
@@ -33,10 +33,10 @@ def parts_of(
     *,
     key: Hashable,
 ) -> dict[str, SafeString]:
-    """Each of the parts by its name; `values` are what only they show, asked for only if one has to be made.
+    """Return the parts by name. `values` returns the context for the parts only; it is called if one must be rendered.
 
-    `key` names the report, and all that its parts show apart from it: a part must not reach another reader who may not
-    see the same. What is searched for is anybody's guess, so such pages are not kept.
+    `key` must contain the report and all else that its parts depend on, so that no reader gets a part with data that
+    they may not see. Pages with a search text are not cached, because texts rarely repeat.
     """
     once = functools.cache(values)
 
@@ -48,7 +48,7 @@ def parts_of(
         shown = {**context, **once()}
         around = {
             "path": request.path,
-            # On a page with findings left out, links to findings go to the page with all of them.
+            # On a filtered page, links to findings go to the unfiltered page.
             "base": request.path if chosen.is_active else "",
             "can_filter": True,
             "about": about(),
@@ -67,11 +67,11 @@ def _screenshot_url(shown: Mapping[str, Any]) -> str:
 
 
 class _Gone(Exception):
-    """The previous report has been deleted since it was found."""
+    """The previous report was deleted after the query that found it."""
 
 
 def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
-    """The earlier scans of the page, and what has changed since the last; `key` names the report and what is muted."""
+    """Return the HTML of the page's history, with the diff to the last report. `key` contains the report and mutes."""
 
     def changes() -> SafeString:
         if past.previous is None:

@@ -1,4 +1,4 @@
-"""GitLab's code quality report, its subset of Code Climate's: an entry for each place of a finding."""
+"""GitLab's code quality report, a subset of Code Climate's format: one entry for each place of a finding."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from scanner.command.judged import Check, Judged, Outcome, places
 from scanner.fingerprints import page_path
 
 SEVERITIES = {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"}
-# As severe as a warning is, which fails no gate.
+# The severity of warnings, which fail no gate.
 OF_A_WARNING = "info"
 
 
 def codequality(outcome: Outcome) -> str:
-    """A JSON array. What is accepted is left out; a scan that failed is an entry, for silence would mean all is well.
+    """Return the report, a JSON array, without accepted findings. A failed scan is an entry, as no entry means success.
 
-    GitLab tells what is new by comparing fingerprints with those of the branch that is merged into: they do not hold
-    the host, so that a preview is compared with the site. Of pages on several hosts they do.
+    GitLab finds new entries by comparing fingerprints with those of the target branch. They do not contain the host,
+    so that a preview can be compared with the site, unless the pages are on several origins.
     """
     is_one_origin = len({urlsplit(each.url)[:2] for each in outcome.reports}) == 1
     named = page_path if is_one_origin else str
@@ -40,7 +40,7 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, Any]]:
 def _entry(
     judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str
 ) -> Mapping[str, Any]:
-    """GitLab takes entries with the same fingerprint for one, so each page's is another."""
+    """Return an entry. Its fingerprint contains the page, because GitLab merges entries with the same fingerprint."""
     identity = "\n".join((judged.type, page, name, fingerprint))
     return {
         "type": "issue",
@@ -48,7 +48,7 @@ def _entry(
         "check_name": f"{judged.type}/{name}",
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
         "severity": severity,
-        "location": {"path": page, "lines": {"begin": 1}},  # a page has no lines that anybody edits
+        "location": {"path": page, "lines": {"begin": 1}},  # required by GitLab; a web page has no source lines
     }
 
 

@@ -1,4 +1,4 @@
-"""For programs: JSON and CSV. In ASCII where strings are quoted, so that no terminal obeys what a site says."""
+"""JSON and CSV, for programs. JSON is ASCII and CSV is escaped, so that a site cannot control a terminal."""
 
 from __future__ import annotations
 
@@ -19,17 +19,17 @@ COLUMNS = ("url", "type", "score", "grade", *CSV_COLUMNS, "accepted")
 
 
 def reports_as_json(outcome: Outcome) -> str:
-    """The API's report, and which browser judged it."""
+    """Return the reports as the API's report documents, with the browser that judged them."""
     return _json([_report(each) for each in outcome.reports], outcome)
 
 
 def exports_as_json(outcome: Outcome) -> str:
-    """The API's export: the report with check IDs, evidence, and what could not run."""
+    """Return the reports as the API's JSON exports, with check IDs, evidence and skipped checks."""
     return _json([dict(each.document) | _accepted(each) for each in outcome.reports], outcome)
 
 
 def csv_table(outcome: Outcome) -> str:
-    """One line for each check, and for each scan that failed, after a line of headers."""
+    """Return a CSV table with a header line and one line for each check and each failed scan."""
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
     writer.writerow(COLUMNS)
@@ -50,7 +50,7 @@ def _cell(value: object) -> object:
 
 
 def _json(documents: Sequence[Mapping[str, Any]], outcome: Outcome) -> str:
-    """One report that was asked for is the document; several are the `reports` of one, beside the gate's verdict."""
+    """Return a single requested report as the document itself, several in `reports` beside the gate's verdict."""
     if outcome.asked == 1:
         return json.dumps(documents[0], indent=2) + "\n"
     gate = {"passed": outcome.is_good, "complaints": list(outcome.complaints)}
@@ -69,5 +69,5 @@ def _report(judged: Judged) -> dict[str, Any]:
 
 
 def _accepted(judged: Judged) -> dict[str, Any]:
-    """Only where anything is: what findings are no news, by check, and the score as if they had passed."""
+    """Return the accepted checks with their reasons, and the score as if they had passed; empty if none is accepted."""
     return {"accepted": dict(judged.accepted), "accepted_score": judged.accepted_score} if judged.accepted else {}

@@ -1,4 +1,4 @@
-"""JUnit's XML, as CI servers read it: a suite for each report, a test case for each check."""
+"""JUnit XML for CI servers: one test suite for each report, one test case for each check."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ BY_BROWSER = "This check needs a browser, and none was available."
 
 
 def junit(outcome: Outcome) -> str:
-    """A failed check is a failure, a failed scan an error; what is accepted or was not judged is skipped.
+    """Return the XML. A failed check is a failure, a failed scan an error; accepted and skipped checks are skipped.
 
-    A warning passes, for it is not certain, and says so in its output.
+    A warning passes, because it is not certain; its test case says so in `system-out`.
     """
     root = ElementTree.Element("testsuites", name="website-scan")
     for judged in outcome.reports:
@@ -64,7 +64,7 @@ def _told(check: Check, url: str) -> str:
 
 
 def _element(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> ElementTree.Element:
-    """XML 1.0 has no control characters (section 2.2), and what a site says may have."""
+    """Add an element with escaped text: XML 1.0 forbids control characters (section 2.2), and sites may send them."""
     made = ElementTree.SubElement(parent, tag, {name: printable(value) for name, value in attributes.items()})
     if text:
         made.text = "\n".join(map(printable, text.split("\n")))

@@ -1,4 +1,4 @@
-"""Markdown (GitHub's dialect): for the summary of a job, and for an agent that is to mend what was found."""
+"""Markdown (GitHub's dialect), for the summary of a CI job and for coding agents that fix the findings."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ TOLD_PLACES = 10
 
 
 def markdown(outcome: Outcome) -> str:
-    """One document: the scores in a table, then what is wrong on each page."""
+    """Return one document: a table of the scores, then the findings of each page."""
     return "\n".join(_lines(outcome)) + "\n"
 
 

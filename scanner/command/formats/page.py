@@ -1,4 +1,4 @@
-"""HTML: the pages of all reports in one file, which shows everything without a server."""
+"""HTML: the pages of all reports in one file that needs no server."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ from scanner.report.report_page import report_page
 from scanner.report.templating import STATIC, TEMPLATES, environment
 
 STYLE_SHEETS = ("site.css", "report.css", "evidence.css")
-# Its policy allows no script, which no style sheet can ask.
+# The file's Content-Security-Policy allows no scripts, so the copy buttons would not work. CSS cannot detect that.
 WITHOUT_SCRIPTS = "[data-copy] { display: none; }"
-# Parts of the service's pages that a file does without.
+# Template variables for parts of the service's pages that the file leaves out.
 NO_SERVICE = {
     "base": "",
     "about": "",
@@ -34,7 +34,7 @@ NO_SERVICE = {
 
 
 def page(outcome: Outcome) -> str:
-    """One document for all reports."""
+    """Return one HTML document with all reports."""
     folder = STATIC / "css"
     templates = environment(loader=FileSystemLoader(TEMPLATES))
     urls = {each.url for each in outcome.reports}
@@ -44,7 +44,7 @@ def page(outcome: Outcome) -> str:
         ],
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
-        # Ours, so they hold no end of the element that they stand in.
+        # Our own style sheets, which contain no `</style>`.
         "styles": Markup(  # noqa: S704
             "\n".join([*((folder / each).read_text(encoding="utf-8") for each in STYLE_SHEETS), WITHOUT_SCRIPTS])
         ),
@@ -91,7 +91,7 @@ def _pictures(judged: Judged, prefix: str) -> Pictures:
 
 
 def _accepted(judged: Judged) -> Mutes:
-    """What is accepted stands where the service shows what is muted."""
+    """Return the accepted checks as mutes, so that the page shows them where the service shows muted findings."""
     host, _ = host_and_path(judged.url)
     now = datetime.now(UTC)
     return Mutes(

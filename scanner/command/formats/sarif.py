@@ -1,7 +1,8 @@
 """SARIF 2.1.0: one log, with a run for each type of scan.
 
-Code scanning takes 20 runs in a file, and takes for fixed what a later upload of the same category does not have: so
-all pages share a run, whose category holds neither page nor host. In ASCII, so that no terminal obeys what a site says.
+GitHub's code scanning accepts 20 runs in a file, and closes alerts that a later upload of the same category lacks. So
+all pages share a run, whose category contains neither page nor host. The log is ASCII, so that a site cannot control a
+terminal.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from scanner.report.exports import sarif_log, sarif_run
 
 
 def sarif(outcome: Outcome) -> str:
-    """The log; what is accepted is suppressed."""
+    """Return the log, with accepted findings as suppressed results."""
     by_type: dict[str, list[Judged]] = {}
     for each in outcome.reports:
         by_type.setdefault(each.type, []).append(each)
@@ -30,7 +31,7 @@ def _run(scan_type: str, reports: Sequence[Judged], check_pages: str) -> Mapping
     rules: dict[str, Mapping[str, Any]] = {}
     for run in runs:
         found = {each["ruleId"] for each in run["results"]}
-        # A check that passed has no fix to show; one that failed elsewhere has.
+        # The rule of a failed check contains its fix, so it replaces the rule of the same check where it passed.
         rules |= {
             each["id"]: each
             for each in run["tool"]["driver"]["rules"]
@@ -39,7 +40,7 @@ def _run(scan_type: str, reports: Sequence[Judged], check_pages: str) -> Mapping
     indexes = {id: index for index, id in enumerate(rules)}
     results = [each | {"ruleIndex": indexes[each["ruleId"]]} for run in runs for each in run["results"]]
     if any(each.accepted for each in reports):
-        results = [{"suppressions": []} | each for each in results]  # all results of a run say it, or none
+        results = [{"suppressions": []} | each for each in results]  # all results of a run have it, or none
     first = runs[0]
     return first | {
         "tool": {"driver": first["tool"]["driver"] | {"rules": list(rules.values())}},

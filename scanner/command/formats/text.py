@@ -1,4 +1,4 @@
-"""For people at a terminal: what is wrong first, why, and how to fix it; what is well is counted."""
+"""Text for terminals: findings first, with reasons and fixes; passed checks are only counted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from scanner.command.terminal import printable
 from scanner.report.judge import WORTH
 
 MARKS = {"fail": "✗", "warn": "!"}
-# Of the places of one finding; `full` and `html` have all.
+# The number of places shown for a finding; the formats `full` and `html` have all.
 TOLD_PLACES = 3
 PLACE_LENGTH = 120
 # SGR parameters (ECMA-48, 8.3.117).
@@ -20,17 +20,17 @@ Paint = Callable[[str, str], str]
 
 
 def plain(style: str, words: str) -> str:
-    """Without colours; still nothing that a terminal obeys."""
+    """Return the words without colours, and without terminal control characters."""
     return printable(words)
 
 
 def colored(style: str, words: str) -> str:
-    """In a style of STYLES, as terminals show it."""
+    """Return the words in a style of STYLES, as an escape sequence."""
     return f"\x1b[{STYLES[style]}m{printable(words)}\x1b[0m"
 
 
 def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Iterator[str]:
-    """The lines of one report; quietly only what is wrong."""
+    """Yield the lines of one report. If `is_quiet`, leaves out what passed and which browser judged."""
     document = judged.document
     if judged.error is not None:
         yield paint("fail", f"{judged.url}  {judged.type}  failed: {judged.error['code']}: {judged.error['message']}")
@@ -73,7 +73,7 @@ def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Ite
 
 
 def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
-    """Which browser judged, or what is missing without one; empty for what needs none."""
+    """Return a sentence on the browser that judged, or on the checks left out without one; empty if none was needed."""
     if document["browser"]:
         return [f"judged in {document['browser']}"]
     if document["omitted_checks"]:
@@ -83,7 +83,7 @@ def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
 
 
 def where(check: Check, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
-    """The first places that a finding names, in words, and a sentence for the others, empty without any."""
+    """Return the first places of a finding in words, and a text with the number of the others, empty if none."""
     named = [each for each in places(check, url).values() if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
     left = len(named) - most

@@ -1,4 +1,4 @@
-"""What the engine's names of evidence are called on the page, and how their values are written."""
+"""Labels and formats of evidence on the page, by the engine's names."""
 
 from __future__ import annotations
 
@@ -7,21 +7,21 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Literal
 
-# `code` is what somebody copies, `mono` what only has to be read letter by letter; `address` is a URL or a path.
-# `short` is a word or two.
+# The format of a column's values. `code` is for copying, `mono` for exact reading; `address` is a URL or a path;
+# `short` is one or two words.
 Kind = Literal["text", "short", "mono", "code", "address", "number", "moment", "contrast"]
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """The head of a column; `unit` is that of its numbers, empty for plain ones."""
+    """Head of a column. `unit` is the unit of its numbers, empty for numbers without unit."""
 
     label: str
     kind: Kind = "text"
     unit: str = ""
 
 
-BYTES = "bytes"  # written in B, kB or MB, whichever suits the column
+BYTES = "bytes"  # shown in B, kB or MB, depending on the column's largest number
 
 COLUMNS: Mapping[str, Column] = {
     "access-control-allow-credentials": Column("Access-Control-Allow-Credentials", "mono"),
@@ -159,7 +159,7 @@ COLUMNS: Mapping[str, Column] = {
     "wire_bytes": Column("Transferred", "number", BYTES),
 }
 
-# Words that are not written as other words are.
+# Abbreviations with capitals.
 SPELLINGS = {
     word.lower(): word for word in ("URL", "WCAG", "HTML", "CSS", "HTTP", "TLS", "DNS", "IP", "ID", "ARIA", "CSP")
 }
@@ -167,7 +167,7 @@ UNITS = {"bytes": BYTES, "ms": "ms", "s": "s", "px": "px", "percent": "%"}
 
 
 def column(name: str) -> Column:
-    """How a name of evidence is shown; one that a former version wrote is shown as the words it is made of."""
+    """Return the column for a name of evidence. An unknown name, as in old reports, becomes a label of its words."""
     if known := COLUMNS.get(name):
         return known
     words, _, unit = name.rpartition("_")

@@ -1,4 +1,7 @@
-"""axe-core's sentences on contrast as figures and colours (axe-core, doc/rule-descriptions, color-contrast)."""
+"""Parser of axe-core's sentences on contrast into ratios and colours.
+
+axe-core, doc/rule-descriptions, color-contrast.
+"""
 
 from __future__ import annotations
 
@@ -21,14 +24,17 @@ LINK = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Contrast:
-    """Such as "4.31:1, needs 4.5:1 at 12px", and the colours of the text and of what it is read against, as #rrggbb."""
+    """A contrast ratio in words, such as "4.31:1, needs 4.5:1 at 12px".
+
+    `colours` are those of the text and of its background (for a link, of the surrounding text), as #rrggbb.
+    """
 
     text: str
     colours: tuple[str, str]
 
 
 def told(item: Mapping[str, object]) -> Mapping[str, object]:
-    """The item with a `Contrast` in place of a sentence that tells a ratio; else as it was."""
+    """Return the item with a `Contrast` instead of axe-core's sentence; unchanged if the sentence has no ratio."""
     why = str(item.get("why", ""))
     if found := TEXT.search(why):
         ratio, front, back, text_size, weight, needed = found.groups()

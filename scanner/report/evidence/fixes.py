@@ -1,6 +1,6 @@
-"""How to fix a finding, with code told apart from words, so that what is copied is only what is pasted.
+"""Parser that splits the text of a fix into words, code and snippets, so that a copy button copies code only.
 
-Fixes are our own sentences, in one style: markup, attributes, headers and settings stand in them as they are written.
+Fixes are our own sentences in one style, with markup, attributes, headers and settings in plain text.
 """
 
 from __future__ import annotations
@@ -20,15 +20,15 @@ HEADERS = (
 # Void elements have no end tag to look for (HTML, section 13.1.2).
 VOID = frozenset({"area", "base", "img", "input", "link", "meta", "source", "track"})
 TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)\b[^<>]*>")
-# What runs to the next server's example, or to the bracket around them.
+# A server's setting, up to the next server's or to the bracket around them.
 SETTING = re.compile(rf"\b({SERVERS}): (?!import |turn |Windows |Disable-)(.+?)(?= · |\)[.,]|\)$|\.$|$)")
-# What ends the value of a header is what no value of ours has.
+# The ends of a header's value: words and punctuation that occur in no value of our fixes.
 VALUE_ENDS = r" \(| · | on every | and | with | instead |, (?!immutable|[\w-]+=)|\.(?: |$)|(?<!\()\)[.,;]"
 HEADER = re.compile(rf"\b({HEADERS}: (?:(?!{VALUE_ENDS}).)+)")
 RECORD = re.compile(r"(?<=: )(\"v=[^\"]+\"|example\.com\. CAA .+)")
-# Each way to begin stands at a word's begin, and what runs to an end has a length, so that no text takes long.
+# Alternatives match at the beginning of a word, and repetitions are bounded, so that no text takes long.
 INLINE = re.compile(
-    r"`([^`]+)`"  # as sentences of later catalogues may mark it
+    r"`([^`]+)`"  # code marked with backticks, as later catalogues may do
     r"|(\"v=[^\"]*\"|(?<![\w-])[\w-]+=\"[^\"]*\"|'[a-z][\w-]*'"  # records, attributes, keywords of CSP
     r"|\"\w+\": (?:\"[^\"]*\"|\{[^}]{0,200}\})|\{\"[^}]{0,200}\}"  # JSON
     r"|(?<![\w.])[\w.]+\([^()\s]*\)(?:\.\w+\([^()\s]*\))*"  # calls
@@ -37,15 +37,15 @@ INLINE = re.compile(
     r"|max-age=\d+(?:; \w+|, immutable)*"  # settings
     r"|(?<![\w.-])[\w.-]+(?: = (?:Off|False)|=\w+(?:; Secure)?))"
 )
-# A line of its own is for what is to be written, not for what is to be removed or only named.
+# Words before code that is to be written. Only such code becomes a snippet, not code to be removed or only named.
 ANNOUNCED = re.compile(r"(?:: |\b(?:as|write|Write|to|with|from|Send|or) )$")
-BETWEEN = (", ", " and ", " or ", " … ")  # what stands between one such line and the next
+BETWEEN = (", ", " and ", " or ", " … ")  # separators between two snippets
 LONG = 16  # characters
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """`text` in words, `code` among words, or a `snippet` that stands alone; `label` is the server that it is for."""
+    """Part of a fix: words, code within words, or a snippet on a line of its own; `label` is the snippet's server."""
 
     kind: Literal["text", "code", "snippet"]
     text: str
@@ -54,7 +54,7 @@ class Part:
 
 @lru_cache(maxsize=1024)
 def parts(fix: str) -> tuple[Part, ...]:
-    """A fix in its parts, in their order. Between snippets there are no leftovers of punctuation."""
+    """Split a fix into its parts, in order, without leftover punctuation between snippets."""
     return tuple(_tidy(list(_joined(_split(fix)))))
 
 
@@ -69,9 +69,9 @@ def _split(fix: str) -> Iterator[Part]:
 
 
 def _next(fix: str, at: int, follows: bool) -> tuple[int, int, Part] | None:
-    """The next snippet or piece of markup from `at`: where it begins, where it ends, and what it is.
+    """Find the next snippet or piece of markup from `at`. Returns its start, its end and the part.
 
-    `follows`: whether there is a snippet right before `at`.
+    `follows` is True if a snippet ends at `at`.
     """
     found: list[tuple[int, int, Part]] = []
     if setting := SETTING.search(fix, at):
@@ -92,7 +92,7 @@ def _next(fix: str, at: int, follows: bool) -> tuple[int, int, Part] | None:
 
 
 def _end_of_markup(fix: str, first: re.Match[str]) -> int:
-    """Where the element ends that begins with the tag, with what follows at once, or as a field its label."""
+    """Return the end of the element that begins with the tag, with elements directly after it, or a label's field."""
     end, name = first.end(), first[2]
     if name not in VOID and (close := fix.find(f"</{name}>", end)) >= 0 and f"<{name}" not in fix[end:close]:
         end = close + len(name) + 3
@@ -114,7 +114,7 @@ def _words(text: str) -> Iterator[Part]:
 
 
 def _tidy(found: list[Part]) -> Iterator[Part]:
-    """Without the brackets, dots and commas that only held a snippet in its sentence."""
+    """Remove the brackets, dots and commas around snippets."""
     for number, part in enumerate(found):
         if part.kind != "text":
             yield part
@@ -132,7 +132,7 @@ def _tidy(found: list[Part]) -> Iterator[Part]:
 
 
 def _introducing(text: str) -> str:
-    """Words before a snippet, with a colon for the bracket or the word that led to it."""
+    """Return the words before a snippet, with a colon instead of an opening bracket or "in"."""
     words = text.removesuffix("(").rstrip()
     led = text.endswith("(")
     if words.endswith(" in"):
@@ -142,7 +142,7 @@ def _introducing(text: str) -> str:
 
 
 def _joined(found: Iterator[Part]) -> Iterator[Part]:
-    """Code that goes on in code is one piece."""
+    """Merge adjacent code parts."""
     last: Part | None = None
     for part in found:
         if last and last.kind == part.kind == "code":

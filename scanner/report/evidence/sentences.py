@@ -1,22 +1,23 @@
-"""A finding in one short sentence: the places that its message lists stand in the table below it."""
+"""Headline of a finding: its message without the list of places, which the table below it shows."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
 
-# So much of a value has to be the same, for messages cut them shorter than evidence does.
+# The number of characters in which a place in the message must equal a value of the evidence. Messages cut values
+# shorter than the evidence does.
 SAME = 12
-# A sentence that tells something itself names a number or has a verb; what only introduces a list has neither.
+# A sentence with information has a number or a verb; one that only introduces a list has neither.
 LEADS = re.compile(r"\d| (?:is|are|has|have|was|were|do|does|break|fail)s? ")
 LEAST = 2
 
 
 def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
-    """The message without a list of places, after a colon or in brackets, that the evidence has.
+    """Return the message without its list of places, after a colon or in brackets, if the evidence has them.
 
-    Brackets behind a place tell of that place, and are no list: "/.git/HEAD (ref: main; 21 B) is public". What
-    follows the list stays. Where the evidence has less than two places, the message is short and stays whole.
+    Brackets after a place describe that place and are no list: "/.git/HEAD (ref: main; 21 B) is public". Text after
+    the list stays. If the evidence has less than two items, the message is short and stays whole.
     """
     items = list(evidence)
     if len(items) < LEAST:
@@ -39,13 +40,13 @@ def headline(message: str, evidence: Iterable[Mapping[str, object]]) -> str:
 
 
 def _told(before: str) -> str:
-    """What stands before a list, without a sentence that only introduced it, such as "Shifted most"."""
+    """Return the text before a list, without a sentence that only introduces it, such as "Shifted most"."""
     whole, dot, last = before.rpartition(". ")
     return whole if dot and not LEADS.search(last) else before
 
 
 def _after_colon(listed: str, known: tuple[str, ...]) -> str:
-    """What stands behind the last place of a list, such as "; each costs a request."."""
+    """Return the text after the last place of a list, such as "; each costs a request."."""
     _, separator, tail = listed.rpartition("; ")
     return f"; {tail}" if separator and not any(each in tail for each in known) else "."
 

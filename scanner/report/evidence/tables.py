@@ -1,4 +1,4 @@
-"""From a check's evidence to something that can be read: tables, or pairs where there is only one thing to tell."""
+"""Tables of a check's evidence, or pairs of head and value if there is only one row."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.report.evidence.columns import BYTES, Column, column
 from scanner.report.evidence.contrasts import Contrast
 
-# Characters of a value on the page. Sites choose how long their addresses and headers are, and thousands of them stand
-# in a report that anybody may ask for.
+# The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
+# which anybody may request, has thousands of them.
 MAX_CELL = 1000
-# Rows that are seen at once.
+# The number of rows shown before "show more".
 FIRST = 5
-# How much room the columns take of a table's width; beside its finding, a table has little.
+# Widths of columns in relative units, and the width that a table beside its finding may have.
 ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
 ROOM_BESIDE = 8
-# Characters of a single value; what is longer reads better across the page.
+# The most characters of a single value in a narrow table; a longer one needs the page's width.
 LONG = 120
-# Of an address in one line: so many characters at its end stay, and what stands before them gives way.
+# Characters at the end of an address that stay visible when a line is too short; those before them are cut.
 END = 16
 SECURE = "https://"
 KB, MB = 1_000, 1_000_000
@@ -29,7 +29,7 @@ NUMBER, NO_NUMBER = (int, float), (str, bool)
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A value in words. An address that may have to be cut has an `end`; `scheme` is what need not be seen of it."""
+    """Cell of a table. A long address has an `end` that stays visible when it is cut; its `scheme` may be hidden."""
 
     text: str
     is_code: bool = False
@@ -43,7 +43,7 @@ class Cell:
 
     @property
     def is_plain(self) -> bool:
-        """Whether nothing but the text is to be shown."""
+        """Return True if the cell is only text."""
         return not (self.is_code or self.scheme or self.end or self.colours)
 
 
@@ -52,7 +52,7 @@ EMPTY = Cell("")
 
 @dataclass(frozen=True, slots=True)
 class Head:
-    """What stands above a column: `label` with the unit, and how it is written, a kind of `columns.Kind`."""
+    """Head of a table's column: `label` with the unit, and the format, one of `columns.Kind`."""
 
     label: str
     kind: str
@@ -60,10 +60,10 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """One row for each thing seen, and a column for every name that any of them has a value for.
+    """Table of evidence: one row for each item, one column for each name with a value in any item.
 
-    `same` is what all rows say in the same words: it is said once. `numbers` are those of the rows' items among all
-    of the check's.
+    `same` has the columns whose text is the same in all rows; the page shows it once. `numbers` are the indexes of the
+    rows' items in the check's evidence.
     """
 
     heads: tuple[Head, ...]
@@ -73,7 +73,7 @@ class Table:
 
     @property
     def first(self) -> tuple[tuple[Cell, ...], ...]:
-        """What is seen at once; one row more is no reason for something to open."""
+        """The rows shown at once: FIRST of them, or all if only one more would be hidden."""
         return self.rows if len(self.rows) <= FIRST + 1 else self.rows[:FIRST]
 
     @property
@@ -82,19 +82,19 @@ class Table:
 
     @property
     def is_narrow(self) -> bool:
-        """Whether it has room beside the words of its finding."""
+        """Return True if the table fits beside the text of its finding."""
         if (pairs := self.pairs) is not None:
             return len(pairs) <= FIRST and all(len(cell.whole) <= LONG for _, cell in pairs)
         return sum(ROOM[head.kind] for head in self.heads) <= ROOM_BESIDE
 
     @property
     def is_cut(self) -> bool:
-        """Whether there may be more than a report keeps."""
+        """Return True if the check may have had more items than a report keeps."""
         return len(self.rows) >= EVIDENCE_ITEMS
 
     @property
     def pairs(self) -> list[tuple[Head, Cell]] | None:
-        """Heads and values, where there is one row only; what is empty is left out."""
+        """Heads and non-empty values of a table with one row, None if it has more."""
         if len(self.rows) != 1:
             return None
         return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
@@ -103,9 +103,10 @@ class Table:
 def tables(
     items: Iterable[Mapping[str, object]], *, without: Container[str] = (), units: Mapping[str, str] | None = None
 ) -> tuple[Table, ...]:
-    """Things that have a name in common share a table; others, such as a sum before its parts, have their own.
+    """Return the tables of evidence. Items with a common name share a table; others, such as a sum, have their own.
 
-    `without`: names to leave out, because the page tells them elsewhere. `units` of names that do not tell theirs.
+    `without` are names to leave out, because the page shows them elsewhere. `units` are the units of names that do not
+    contain theirs.
     """
     groups: list[tuple[dict[str, None], dict[int, Mapping[str, object]]]] = []
     for number, full in enumerate(items):
@@ -142,12 +143,12 @@ def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], unit
 
 
 def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
-    """Whether a column of sentences repeats one; words and figures are quicker compared where they stand."""
+    """Return True for a text column with the same text in all rows. Short words and numbers stay in their column."""
     return head.kind == "text" and len(cells) > 1 and all(each == cells[0] for each in cells)
 
 
 def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]:
-    """Head and cells of a column. Numbers share a unit, which stands in the head where they are several."""
+    """Return head and cells of a column. Its numbers share a unit, in the head unless there is only one number."""
     if known.kind == "number":
         if any(isinstance(value, NO_NUMBER) for value in values):
             return Head(known.label, "text"), [cell(value) for value in values]
@@ -157,14 +158,14 @@ def _written(known: Column, values: Sequence[object]) -> tuple[Head, list[Cell]]
         written = [EMPTY if value is None else Cell(_number(value, per_unit) + suffix) for value in values]  # type: ignore[arg-type]  # numbers
         return Head(f"{known.label} ({unit})" if unit and not suffix else known.label, "number"), written
     kind = known.kind
-    # "900 by 900" is what a picture's file measures, and no address.
+    # Not every value of such a name is an address: "900 by 900" is the size of an image file.
     if kind == "address" and not any("/" in str(value) or "." in str(value) for value in values):
         kind = "short"
     return Head(known.label, kind), [cell(value, kind) for value in values]
 
 
 def _scale(unit: str, numbers: Sequence[float]) -> tuple[str, int]:
-    """The unit to write in, and how many of the engine's are one of it (1 kB is 1,000 bytes)."""
+    """Return the unit to show, and how many of the engine's units make one of it (1 kB is 1,000 bytes)."""
     if unit != BYTES:
         return unit, 1
     largest = max(numbers, default=0)
@@ -179,13 +180,13 @@ def _number(value: float, per_unit: int) -> str:
 
 
 def written(name: str, value: object) -> str:
-    """A single value with the unit that its name tells."""
+    """Format a single value with the unit of its name."""
     _, (only,) = _written(column(name), [value])
     return only.whole
 
 
 def cell(value: object, kind: str = "text") -> Cell:
-    """A single value; what a site has sent is cut at `MAX_CELL` characters."""
+    """Return the cell of a single value. Text is cut at `MAX_CELL` characters, because a site chooses its length."""
     if value is None:
         return EMPTY
     if isinstance(value, str):
@@ -211,7 +212,7 @@ def cell(value: object, kind: str = "text") -> Cell:
 
 
 def address(text: str) -> Cell:
-    """An address in one line, the host first. That it is https goes without saying; http does not."""
+    """Return the cell of an address for one line. `https://` may be hidden, `http://` is always shown."""
     scheme = SECURE if text.startswith(SECURE) else ""
     rest = text[len(scheme) :]
     if len(rest) <= 2 * END or rest.split(maxsplit=1) != [rest]:
@@ -220,7 +221,7 @@ def address(text: str) -> Cell:
 
 
 def moment(text: str) -> str:
-    """`2026-11-21T07:15:00Z` for people; anything else as it is."""
+    """Format a timestamp such as `2026-11-21T07:15:00Z` for people; other text is unchanged."""
     try:
         return f"{datetime.fromisoformat(text):%Y-%m-%d %H:%M} UTC"
     except ValueError:

@@ -1,4 +1,4 @@
-"""What a report's page shows beside the checks, from what the scan has stored and from the evidence of its checks."""
+"""Exhibits: what a report's page shows beside the checks, from data stored by the scan and evidence of checks."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ CHAIN = "tls-cert-trusted"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """In the contents of a report; the page's prefix stands before `anchor`."""
+    """Entry in the table of contents of a report. The template puts the page's prefix before `anchor`."""
 
     name: str
     anchor: str
@@ -26,7 +26,7 @@ class Entry:
 
 @dataclass(frozen=True, slots=True)
 class Exhibits:
-    """Each is empty, or None, in reports of other types, and in those that were stored without."""
+    """Exhibits of a report. Each is empty or None in reports of other types, and in reports stored without it."""
 
     headers: tuple[JudgedHeader, ...] = ()
     policies: tuple[Policy, ...] = ()
@@ -38,7 +38,7 @@ class Exhibits:
 
     @property
     def contents(self) -> list[Entry]:
-        """Those that stand behind the categories, in the page's order."""
+        """Entries of the exhibits that come after the categories, in the page's order."""
         named = (
             (self.headers, Entry("Response headers", "headers")),
             (self.policies, Entry("CSP by directive", "policies")),
@@ -50,7 +50,10 @@ class Exhibits:
 
 
 def exhibits_of(document: Mapping[str, Any], stored: Mapping[str, Any] | None, prefix: str) -> Exhibits:
-    """`document` is the JSON export, `stored` what `scanner.exhibits` made, `prefix` stands before anchors."""
+    """Return the exhibits. `document` is the JSON export, `stored` comes from `scanner.exhibits`.
+
+    `prefix` goes before anchors.
+    """
     stored = stored or {}
     checks = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     is_security = document["type"] == "security"
@@ -66,7 +69,7 @@ def exhibits_of(document: Mapping[str, Any], stored: Mapping[str, Any] | None, p
 
 
 def _redirects(hops: Any) -> tuple[Table, ...]:
-    """From where to where, and with which status."""
+    """Return the redirects as a table of source, status and target."""
     return tables(
         {"from": before["url"], "status": before["status"], "to": after["url"]} for before, after in pairwise(hops)
     )

@@ -1,4 +1,4 @@
-"""The response headers of the page, each with what the checks say about it."""
+"""Response headers of the page, each with the verdicts of the checks."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 from scanner.report.diff import STATUS_RANK
 
 CSP = "Content-Security-Policy"
-# The headers that a check is about, by its ID. The first one is what is missing where none of them is sent.
+# The headers that a check judges, by its ID. If none of them is sent, the first one is shown as missing.
 JUDGED: Mapping[str, tuple[str, ...]] = {
     "hsts": ("Strict-Transport-Security",),
     "hsts-preload-consistency": ("Strict-Transport-Security",),
@@ -39,10 +39,10 @@ JUDGED: Mapping[str, tuple[str, ...]] = {
     "cookie-samesite": ("Set-Cookie",),
     "cookie-prefix": ("Set-Cookie",),
     "server-version": ("Server",),
-    "powered-by": (),  # its evidence names them
+    "powered-by": (),  # the headers are in its evidence
     "deprecated-headers": ("Public-Key-Pins", "Public-Key-Pins-Report-Only", "Expect-CT", "Feature-Policy"),
 }
-# What is said of a header that is not sent would be said of what is well.
+# Checks that show no missing header, because it is no fault if these headers are not sent.
 ONLY_WHERE_SENT = frozenset(
     {
         *("cookie-secure", "cookie-httponly", "cookie-samesite", "cookie-prefix", "cors-credentials"),
@@ -53,7 +53,7 @@ ONLY_WHERE_SENT = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What a check says, in its title; `anchor` is its card."""
+    """Verdict of a check: its status and title. `anchor` is that of its card."""
 
     status: str
     text: str
@@ -62,7 +62,7 @@ class Verdict:
 
 @dataclass(frozen=True, slots=True)
 class JudgedHeader:
-    """A header line; one that is missing has no value. `status` is the worst verdict's, empty without any."""
+    """A header line; the value is None if the header is missing. `status` is the worst verdict's, empty without any."""
 
     name: str
     value: str | None
@@ -76,9 +76,10 @@ class JudgedHeader:
 def judged_headers(
     sent: Sequence[Sequence[str]], checks: Mapping[str, Mapping[str, Any]], prefix: str
 ) -> tuple[JudgedHeader, ...]:
-    """Missing ones first, then those that are judged, the worst first, then the others, in the order received.
+    """Return the headers: by their worst verdict, missing ones before sent ones, then those without verdict.
 
-    `sent`: pairs of name and value; `checks`: the export's by ID; `prefix` stands before anchors.
+    Headers of the same rank stay in the order received. `sent` has pairs of name and value, `checks` the export's
+    checks by ID; `prefix` goes before anchors.
     """
     names = {name.lower() for name, _ in sent}
     verdicts: dict[str, list[Verdict]] = {}

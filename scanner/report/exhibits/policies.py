@@ -1,4 +1,4 @@
-"""A Content Security Policy as a table: what each directive allows, and what the checks find wrong there."""
+"""Content Security Policies as tables: each directive with its sources and the findings about it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ WAYS = {"header": "sent as a header", "meta": "in a <meta> element", "report onl
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """A value of a directive; `is_weak` where a finding is about it."""
+    """A source (value) of a directive. `is_weak` is True if a finding is about it."""
 
     text: str
     is_weak: bool
@@ -23,7 +23,7 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Directive:
-    """`is_set` is False for one that is missing."""
+    """A directive of a policy. `is_set` is False if it is missing."""
 
     name: str
     sources: tuple[Source, ...]
@@ -53,7 +53,8 @@ def _is_any(source: str) -> bool:
     return True
 
 
-# By the check's ID: the directives it is about, and which of their values. Of fallbacks the first that is set counts.
+# By check ID: groups of directives that the check judges, and a test for weak values. Of a group, the fallback chain,
+# the first directive that is set counts.
 ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] = {
     "csp-present": ((SCRIPTS,), lambda source: _is_broad(source) or source.lower() == "'unsafe-inline'"),
     "csp-script-inline": ((SCRIPTS,), _is("'unsafe-inline'")),
@@ -70,7 +71,10 @@ ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] =
 def policy_tables(
     stored: Sequence[Mapping[str, str]], checks: Mapping[str, Mapping[str, Any]], prefix: str
 ) -> tuple[Policy, ...]:
-    """`stored`: each policy's `way` and `text`; `checks`: the export's by ID; `prefix` stands before anchors."""
+    """Return the policies as tables. `stored` has each policy's `way` and `text`, `checks` the export's checks by ID.
+
+    `prefix` goes before anchors.
+    """
     wrong = {id: check for id, check in checks.items() if check["status"] != "pass"}
     return tuple(Policy(WAYS[each["way"]], _directives(each, wrong, prefix)) for each in stored)
 
@@ -96,7 +100,7 @@ def _directives(
         for id, (groups, is_weak) in ABOUT.items():
             for group in groups if id in wrong else ():
                 name = next((name for name in group if name in values), group[0])
-                # Of several directives that one check is about, those that are as they should be stay unmarked.
+                # If a check judges several groups, mark only those with a weak value or a missing directive.
                 is_alone = len(groups) == 1
                 if (is_alone or any(map(is_weak, values[name]))) if name in values else not is_alone:
                     note(id, name, is_weak)

@@ -1,4 +1,4 @@
-"""The page in a list of search results and as a shared link, as the scan has cut and stored them."""
+"""Previews of the page as a search result and as a shared link. The scan has cut and stored their texts."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
 @dataclass(frozen=True, slots=True)
 class SearchResult:
-    """`trail` is the address as engines write it: the host, then the folders."""
+    """Preview of a search result. `trail` is the address as search engines show it: the host, then the folders."""
 
     site: str
     trail: str
     title: str
     description: str
-    is_hidden: bool  # search engines are asked not to show the page
+    is_hidden: bool  # the page asks search engines not to index it
 
 
 @dataclass(frozen=True, slots=True)
 class SharedLink:
-    """`image` is an address that nobody loads here: the site would learn who reads the report."""
+    """Preview of a shared link. `image` is only an address: loading it would tell the site who reads the report."""
 
     host: str
     title: str

@@ -1,4 +1,4 @@
-"""What a page weighs as a treemap: areas for hosts and kinds of files (Bruls et al., Squarified Treemaps)."""
+"""Treemap of a page's transfer size by host and kind of file (Bruls et al., Squarified Treemaps)."""
 
 from __future__ import annotations
 
@@ -8,19 +8,19 @@ from typing import Any
 
 from scanner.messages import size
 
-# Of the drawing; places and sizes are in per cent of these.
+# Width and height of the drawing; positions and sizes of areas are in per cent of these.
 WIDTH, HEIGHT = 3.0, 1.0
-# A smaller area is too small for words; per cent of the whole.
+# The least width and height of an area with a label, in per cent of the drawing.
 WORDS_WIDTH, WORDS_HEIGHT = 9.0, 16.0
-# What a character of them takes of the width, on a wide screen and on a phone.
+# The width of a character of the label in per cent of the drawing, on a wide screen and on a phone.
 CHARACTER, CHARACTER_ON_PHONE = 0.95, 2.8
 MAX_ROWS = 8
-LEAST = 1e-9  # of a side, whatever rounding leaves
+LEAST = 1e-9  # least length of a side, against division by zero after rounding
 
 
 @dataclass(frozen=True, slots=True)
 class Area:
-    """A rectangle in per cent of the drawing."""
+    """Rectangle of the treemap, in per cent of the drawing."""
 
     label: str
     host: str
@@ -41,13 +41,13 @@ class Area:
 
     @property
     def _length(self) -> int:
-        """Characters of its first line, such as "Document, 16 kB"."""
+        """Number of characters of the first line of the label, such as "Document, 16 kB"."""
         return len(self.label) + 2 + len(self.size)
 
 
 @dataclass(frozen=True, slots=True)
 class Sum:
-    """A row of a table: `share` in per cent; `kind` where the row is one."""
+    """Row of a table of sums. `share` is in per cent; `kind` is the kind of file if the row is about one."""
 
     name: str
     note: str
@@ -61,14 +61,14 @@ class Sum:
 class Weights:
     total: str
     requests: int
-    third_party: str  # empty where there is none
+    third_party: str  # empty without third parties
     areas: tuple[Area, ...]
     kinds: tuple[Sum, ...]
     hosts: tuple[Sum, ...]
 
 
 def weights(stored: Sequence[Mapping[str, Any]]) -> Weights | None:
-    """None where nothing weighs anything."""
+    """Return treemap and tables of the stored transfer sizes, None if no bytes were transferred."""
     rows = [each for each in stored if each["wire_bytes"] > 0]
     total = sum(each["wire_bytes"] for each in rows)
     if not total:
@@ -99,7 +99,7 @@ def weights(stored: Sequence[Mapping[str, Any]]) -> Weights | None:
 
 
 def _sums(rows: Sequence[Mapping[str, Any]], by: str, total: int) -> tuple[Sum, ...]:
-    """By kind or host, the heaviest first; what is beyond `MAX_ROWS` in one."""
+    """Return sums by kind or host, the largest first, with one row for all beyond `MAX_ROWS`."""
     grouped: dict[str, list[Mapping[str, Any]]] = {}
     for each in rows:
         grouped.setdefault(each[by], []).append(each)
@@ -125,9 +125,10 @@ def _bytes(rows: Sequence[Mapping[str, Any]]) -> int:
 
 
 def squarified(values: Sequence[int], width: float, height: float) -> list[tuple[float, float, float, float]]:
-    """A rectangle (x, y, width, height) for each of the values, which are positive and in falling order.
+    """Return a rectangle (x, y, width, height) for each of the values, which are positive and in descending order.
 
-    The areas are as the values and fill the whole. Rows lie along the shorter side, as long as that makes them squarer.
+    The areas are proportional to the values and fill the whole. Rows lie along the shorter side; a row takes values
+    as long as that does not worsen its aspect ratios.
     """
     scale = width * height / sum(values)
     left = [value * scale for value in values]
@@ -151,6 +152,6 @@ def squarified(values: Sequence[int], width: float, height: float) -> list[tuple
 
 
 def _worst(row: Sequence[float], side: float) -> float:
-    """The largest ratio of sides in a row of areas along a side."""
+    """Return the worst aspect ratio in a row of areas along a side."""
     thickness = sum(row) / side
     return max(max(thickness**2 / area, area / thickness**2) for area in row)

@@ -1,4 +1,4 @@
-"""Every error under /v1 and /api is JSON with `code` and `error`, also where the framework answers."""
+"""Errors under /v1 and /api: all are JSON with `code` and `error`, also those that Django itself sends."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generators of clients take openapi.yaml without a word of warning."""
+"""Client generators process openapi.yaml without warnings."""
 
 from __future__ import annotations
 

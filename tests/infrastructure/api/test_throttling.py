@@ -1,4 +1,4 @@
-"""The request rate, as X-RateLimit headers tell it."""
+"""Rate limit of the API, as the X-RateLimit headers show it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an operation does not know is refused by name, in one place for all of them."""
+"""Unknown query parameters and body fields: every operation of the API refuses them by name."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ OPERATIONS = [
     for path, methods in description()["paths"].items()
     for method, operation in methods.items()
 ]
-# What each body needs before it is looked for what it should not have.
+# Required fields of each body: missing fields are reported before unknown ones.
 NEEDED: dict[str, Any] = {
     "create_scan": {"url": "https://example.com/", "type": "seo"},
     "create_webhook": {"url": "https://example.com/", "events": ["scan.completed"]},
@@ -102,7 +102,7 @@ def views() -> list[type[ApiView]]:
 
 
 def test_every_method_of_every_view_says_what_it_takes() -> None:
-    """One that does not would take anything, and stand in openapi.yaml without its parameters."""
+    """A method without `names` would accept anything, and have no parameters in openapi.yaml."""
     assert len(views()) > 20
     for view in views():
         for name in set(view.http_method_names) - {"head"}:

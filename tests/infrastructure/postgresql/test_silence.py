@@ -1,4 +1,4 @@
-"""A server that hangs is told from one that is slow, and nobody waits for it."""
+"""Detection of a hanging PostgreSQL server: nobody waits for it, unlike for a slow one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ FAST_S = 1.0
 
 
 class OwnServer:
-    """A PostgreSQL of this test, which may be stopped as a whole: SIGSTOP reaches it before any of its children."""
+    """PostgreSQL server of this test, which can be frozen: SIGSTOP reaches the postmaster before its children."""
 
     def __init__(self, url: str, data_dir: Path) -> None:
         self.data_dir = data_dir
@@ -66,14 +66,14 @@ class OwnServer:
 @pytest.fixture(scope="module")
 def own(django_db_setup: None, django_db_blocker: Any) -> Iterator[OwnServer]:
     with django_db_blocker.unblock(), tempfile.TemporaryDirectory(prefix="wss-silence-") as folder:
-        Path(folder).chmod(0o755)  # as root, the server is another user's
+        Path(folder).chmod(0o755)  # if the tests run as root, the server runs as another user
         with embedded.stack(Path(folder), redis=False, durable=False) as stack:
             yield OwnServer(stack.env["DATABASE_URL"], Path(folder))
 
 
 @pytest.fixture(autouse=True)
 def known(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
-    """What a process knows that has just started."""
+    """Replace the server's state by that of a process that has just started."""
     fresh = silence.Server()
     for module in (silence, driver, base):
         monkeypatch.setattr(module, "server", fresh)
@@ -82,7 +82,7 @@ def known(monkeypatch: pytest.MonkeyPatch) -> silence.Server:
 
 
 def ask(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
-    """As a request does: what has failed is closed afterwards."""
+    """Run a query like a request: afterwards, a connection that has failed is closed."""
     try:
         with wrapper.cursor() as cursor:
             cursor.execute(sql)
@@ -92,7 +92,7 @@ def ask(wrapper: DatabaseWrapper, sql: str = "SELECT 1") -> Any:
 
 
 def refused(wrapper: DatabaseWrapper) -> float:
-    """Seconds until the query was given up."""
+    """Run a query that must fail, and return the seconds until it did."""
     begun = time.monotonic()
     with pytest.raises(OperationalError):
         ask(wrapper)
@@ -106,7 +106,7 @@ def test_nobody_waits_for_a_server_that_hangs_and_it_is_used_again_when_it_goes_
     assert ask(open_before) == ask(idle) == (1,)
     with own.frozen():
         assert refused(open_before) < ANSWERED_WITHIN_S
-        # What one has learnt spares the others: with a connection, and without one.
+        # After one connection has found out, the others fail sooner, whether they are open or new.
         assert refused(idle) < silence.ASK_S + FAST_S
         assert refused(new) < silence.ASK_S + FAST_S
     wait_until(lambda: not _fails(open_before), 30)

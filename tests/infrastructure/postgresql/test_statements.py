@@ -1,4 +1,4 @@
-"""Prepared statements: the same answers and the same errors as through a cursor."""
+"""Prepared statements: the same results and the same errors as with Django's cursors."""
 
 from __future__ import annotations
 

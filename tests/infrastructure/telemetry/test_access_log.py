@@ -1,4 +1,4 @@
-"""One line for each request, scan and delivery, with the ID of the request that led to it, and no secrets."""
+"""Access log: one line for each request, scan and delivery, with the request ID and without secrets."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ ASKED_BY = "asked-by-this-request"
 
 
 class Lines:
-    """What was written so far."""
+    """Lines written to standard error so far."""
 
     def __init__(self, capsys: pytest.CaptureFixture[str]) -> None:
         self._capsys = capsys

@@ -1,4 +1,4 @@
-"""Spans, with the exporter that keeps them in memory."""
+"""Tracing: spans of requests, scans and jobs, recorded by OpenTelemetry's in-memory exporter."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scores over time, drawn."""
+"""Charts of scores over time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Grades can be read in both themes, and look the same on pages, in badges and in e-mails."""
+"""Colours of grades: enough contrast in both themes, and the same on pages, in badges and in e-mails."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ ON_SOFT = [(text, f"{text}-soft") for text in ("good", "warn", "bad", "accent")]
 
 
 def contrast(one: str, other: str) -> float:
-    """WCAG 2.2: of two `#rrggbb`, from 1 to 21."""
+    """Return the contrast ratio (WCAG 2.2) of two colours as `#rrggbb`, from 1 to 21."""
     lighter, darker = sorted((luminance(one), luminance(other)), reverse=True)
     return (lighter + 0.05) / (darker + 0.05)
 
 
 def luminance(colour: str) -> float:
-    """WCAG 2.2, relative luminance."""
+    """Return the relative luminance (WCAG 2.2)."""
     parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
     red, green, blue = (each / 12.92 if each <= 0.04045 else ((each + 0.055) / 1.055) ** 2.4 for each in parts)
     return 0.2126 * red + 0.7152 * green + 0.0722 * blue
 
 
 def hue(colour: str) -> float:
-    """In degrees, as HSL has it."""
+    """Return the hue (HSL) in degrees."""
     return colorsys.rgb_to_hls(*(int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)))[0] * 360
 
 
@@ -60,7 +60,7 @@ def test_style_sheet_badges_and_e_mails_have_the_same_fills() -> None:
 
 
 def test_c_is_amber_and_no_two_grades_look_alike() -> None:
-    """Brown is amber that is too dark: what a bright fill with dark text is for."""
+    """Dark amber looks brown, so C has a bright fill with dark text."""
     assert 38 <= hue(GRADES["C"].fill) <= 52
     assert luminance(GRADES["C"].fill) > 0.5
     assert all(abs(hue(one.fill) - hue(other.fill)) >= 15 for one, other in combinations(GRADES.values(), 2))

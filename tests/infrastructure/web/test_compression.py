@@ -1,4 +1,4 @@
-"""Pages are compressed, and nothing else."""
+"""Compression of responses: pages only, not the API."""
 
 from __future__ import annotations
 

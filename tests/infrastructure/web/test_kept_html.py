@@ -1,4 +1,4 @@
-"""HTML that is kept: made once, for a while, within bounds."""
+"""Cache of rendered HTML: expiry, eviction and size limit."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moments stand in pages in UTC; where scripts run, people read them in their own zone, with UTC in the tip."""
+"""Local times: pages contain times in UTC, and a script shows them in the reader's zone, with UTC in the tooltip."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PAGE = """
 
 
 def shown(browser: Window, zone: str) -> tuple[list[tuple[str, str]], str]:
-    """Text and tip of the times of the page in a zone, and its column's heading."""
+    """Return text and tooltip of the page's times in a zone, and the heading of the column."""
 
     def look(chromium: Browser) -> tuple[list[tuple[str, str]], str]:
         with chromium.new_context(timezone_id=zone) as context:

@@ -1,4 +1,4 @@
-"""Whose address counts behind reverse proxies, and who cannot forge one."""
+"""Client addresses behind reverse proxies: trusted entries of X-Forwarded-For count, forged ones do not."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
 
 def seen(peer: str, forwarded: str | None) -> str:
-    """The address that the views get to see."""
+    """Return the client address that views get."""
 
     def view(request: HttpRequest) -> HttpResponse:
         return HttpResponse(request.META["REMOTE_ADDR"])
@@ -33,23 +33,23 @@ def seen(peer: str, forwarded: str | None) -> str:
         ("10.0.0.1", "198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", None, "10.0.0.1"),
         ("10.0.0.1", "", "10.0.0.1"),
-        # Two proxies of ours.
+        # Two trusted proxies.
         ("10.0.0.1", "198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # What the client sent itself stands first, and is not believed.
+        # Entries that the client sent itself come first, and are ignored.
         ("10.0.0.1", "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 198.51.100.7", "198.51.100.7"),
         ("10.0.0.1", "10.0.0.9, 203.0.113.9, 198.51.100.7, 10.0.0.2", "198.51.100.7"),
-        # Who comes past the proxies speaks for nobody.
+        # A peer that is no trusted proxy: its header is ignored.
         ("198.51.100.7", "203.0.113.9", "198.51.100.7"),
         ("198.51.100.7", "10.0.0.1", "198.51.100.7"),
-        # No address: as far as it is known.
+        # An entry that is no address: the last known address counts.
         ("10.0.0.1", "unknown", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, <script>", "10.0.0.1"),
         ("10.0.0.1", "203.0.113.9, unknown, 10.0.0.2", "10.0.0.2"),
         ("", "203.0.113.9", ""),
-        # Everything that writes it belongs to us.
+        # All addresses are trusted.
         ("10.0.0.1", "10.0.0.5", "10.0.0.5"),
-        # Forms of an address.
+        # Notations of an address.
         ("::ffff:10.0.0.1", "198.51.100.7", "198.51.100.7"),
         ("fd00::1", "2001:db8::7", "2001:db8::7"),
         ("10.0.0.1", "198.51.100.7:4711", "198.51.100.7"),
@@ -71,7 +71,7 @@ def test_only_trusted_proxies_name_the_client(
         (1, "198.51.100.7", "198.51.100.7"),
         (1, "203.0.113.9, 198.51.100.7", "198.51.100.7"),
         (2, "203.0.113.9, 198.51.100.7, 192.0.2.1", "198.51.100.7"),
-        # Fewer than there should be: it came past one of them.
+        # Fewer entries than proxies: the request bypassed one of them.
         (2, "198.51.100.7", "10.0.0.1"),
         (1, None, "10.0.0.1"),
         (1, "203.0.113.9, unknown", "10.0.0.1"),
@@ -115,5 +115,5 @@ def test_limits_count_the_client_and_not_the_proxy(
         return client.post("/login/", form).status_code
 
     assert status(1, "198.51.100.7") == 200
-    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # whatever the client says of itself
+    assert status(2, "203.0.113.99, 198.51.100.7") == 429  # although the client sent a new entry
     assert status(3, "198.51.100.8") == 200

@@ -1,4 +1,4 @@
-"""What templates make of addresses and numbers."""
+"""Template filters for addresses and numbers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Nobody fills the disk with files that no page asked for."""
+"""Uploaded files: none is written to disk, as no page accepts files."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from django.test import Client
 
 @pytest.mark.django_db
 def test_a_file_that_a_stranger_sends_is_written_nowhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Before anybody has looked who it is: the token of the form is in the body."""
+    """Django parses the body, with its files, before it checks the CSRF token, which is in the body."""
     written: list[object] = []
     monkeypatch.setattr(uploadhandler, "TemporaryUploadedFile", lambda *named: written.append(named))
     client = Client(enforce_csrf_checks=True)

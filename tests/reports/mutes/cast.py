@@ -1,4 +1,4 @@
-"""Rules and reports of the tests about mutes."""
+"""Mute rules, findings and reports for the tests of mutes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ URL = "https://example.com/shop/shoes?page=2"
 
 
 def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
-    """A rule for all places of a check on example.com, if nothing else is said."""
+    """Return a mute rule, by default for all places of a check on example.com."""
     values = {
         "id": f"mute_{len(repr(changes)):022}",
         "check_id": check_id,
@@ -39,7 +39,7 @@ def rule(check_id: str = "hsts", **changes: Any) -> MuteRule:
 
 
 def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **changes: Any) -> dict[str, Any]:
-    """A check of a JSON export at places."""
+    """Return a check of a JSON export with evidence at these selectors."""
     values = {
         "id": id,
         "name": id,
@@ -55,7 +55,7 @@ def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **chan
 
 
 def caller_with_key(member: Member) -> Caller:
-    """Who asks with the organization's key."""
+    """Return the caller of a request with the organization's API key."""
     as_member = member_caller(Membership(organization=member.organization))
     return replace(as_member, member=None, key_id=member.key.id, key_name=member.key.name)
 
@@ -88,7 +88,7 @@ CHECKS = (
 
 
 def reported(member: Member, url: str = URL, checks: tuple[CheckResult, ...] = CHECKS, **columns: Any) -> Scan:
-    """A security scan with these checks, scored as scans are, that went through claim and finish."""
+    """Return a security scan with these checks and their real score, which was claimed and finished."""
     scan = make_scan(member, url=url, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None

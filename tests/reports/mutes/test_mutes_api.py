@@ -1,4 +1,4 @@
-"""The API of mutes, and what they do to what the API tells of reports: all but the reports themselves."""
+"""Mutes over the API, and their effect on scores, SARIF and diffs. Reports themselves do not change."""
 
 from __future__ import annotations
 
@@ -111,7 +111,7 @@ def test_both_scores_are_told_and_the_one_without_lifts_caps(home: Member) -> No
     shown = mute(home)
     muted = home.api.get(address).json()
     assert muted["score"] == report["score"]
-    # As if the check had passed: 10 of 10 + 0 of 6 + 1.5 of 3 + 6 of 6 are left.
+    # As if the check had passed, the points are 10 of 10, 0 of 6, 1.5 of 3 and 6 of 6.
     assert muted["without_muted"] == {"score": 70, "grade": "C"}
     assert muted["findings"] == [
         {
@@ -188,7 +188,7 @@ def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
     mute(home)
     one, other = COOKIES
     mute(home, check="cookie-secure", fingerprint=one)
-    # What it says has changed, and so has its ETag.
+    # With the mutes, the diff and its ETag have changed.
     muted = home.api.get(address, If_None_Match=plain["ETag"])
     assert muted.status_code == 200
     assert muted["ETag"] != plain["ETag"]
@@ -198,7 +198,7 @@ def test_a_diff_leaves_out_what_is_muted(home: Member) -> None:
     assert [each["id"] for each in told["muted"]] == ["exposed-git"]
     (cookies,) = (each for each in told["new"] if each["id"] == "cookie-secure")
     assert [each["fingerprint"] for each in cookies["new_places"]] == [other]
-    # The other way round they are not news either.
+    # In the reverse diff, muted findings are not listed as fixed either.
     back = home.api.get(f"/v1/report/{before.id}/diff?with={after.id}").json()
     assert {each["id"] for each in back["fixed"]} == {"cookie-secure", "hsts"}
     assert [each["id"] for each in back["muted"]] == ["exposed-git"]

@@ -1,4 +1,4 @@
-"""The pages: mute a finding, see it apart with both scores, stop it; and who may and sees what."""
+"""Pages of mutes: mute a finding, both scores, end a mute; permissions of roles and strangers."""
 
 from __future__ import annotations
 
@@ -36,12 +36,12 @@ def mute(client: Client, member: Member, scan: Scan, check: str = "exposed-git",
 
 
 def apart(response: HttpResponse) -> list[str]:
-    """The titles of the findings in the section of what is muted."""
+    """Return the titles of the findings in the section "Muted"."""
     return page_of(response).xpath('//section[@aria-labelledby="muted"]//h4/text()')
 
 
 def solid(response: HttpResponse) -> str:
-    """What the page says without any space: addresses may break anywhere."""
+    """Return the page's text without spaces, because addresses may break anywhere."""
     return text_of(response).replace(" ", "")
 
 
@@ -79,7 +79,7 @@ def test_readers_of_a_shared_report_see_that_it_is_muted_but_not_by_whom_and_why
 ) -> None:
     scan, member = reported(home), person(home.organization)
     mute(member, home, scan)
-    # Theirs is another organization's decision.
+    # A mute of another organization must not apply.
     own = person(stranger.organization)
     mute(own, stranger, reported(stranger), "cookie-secure")
     Report.objects.filter(scan=scan).update(shared_at=timezone.now())
@@ -129,7 +129,7 @@ def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None
     (row,) = Mute.objects.all()
     assert member.post(f"{mutes_of(home)}{row.id}/end")["Location"] == mutes_of(home)
     assert apart(member.get(f"/report/{scan.id}")) == []
-    # The second click, or the back button.
+    # A second click, or a click after the back button.
     again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
     assert "This finding was no longer muted." in text_of(again)
 

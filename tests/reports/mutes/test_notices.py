@@ -1,4 +1,4 @@
-"""Who is told that mutes end: once, together, and also when somebody has left or something dies in between."""
+"""Notices of ending mutes: recipients, one e-mail for several mutes, and no second or lost notice."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from tests.world import Member, member_of
 
 
 def muted(member: Member, check: str = "hsts", by: str = "", days: float = 7.5, **changes: str) -> Mute:
-    """A mute by the member with this role, or by a key, that ends so many days from now."""
+    """Create a mute by the member with this role, by default by an API key, that ends in `days` days."""
     body = {"check": check, "host": "example.com", "reason": "Accepted."} | changes
     assert member.api.post("/v1/mutes", body).status_code == 201
     mute = Mute.objects.latest("created_at")

@@ -1,4 +1,4 @@
-"""The score without muted findings, for real reports: what `points` promise, check by check."""
+"""Score without muted findings, for real reports: muting a finding wins the `points` of its check."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def test_muting_one_finding_wins_its_points(scan_type: ScanType) -> None:
     for check in findings:
         without = score_without(stored, {check.id})
         assert without is not None
-        # Both are rounded: the score to points, what is won to tenths.
+        # Both are rounded: the score to whole points, `points` to tenths.
         assert abs(without[0] - result.score - check.points) <= 1.05, check.id
     everything = score_without(stored, {check.id for check in findings})
     assert everything is not None

@@ -1,4 +1,4 @@
-"""Muting, renewing, running out and ending."""
+"""Operations on mutes: create, renew, expire and end."""
 
 from __future__ import annotations
 
@@ -64,7 +64,7 @@ def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
     )
     assert (again.id, is_new, again.reason, again.expires_at) == (first.id, False, "Another.", end)
     assert Mute.objects.count() == 1
-    # The same request again says the same, and is nothing for the log.
+    # Sending the same request again changes nothing, and is not logged.
     create_mute(caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()})
     assert [event.action for event in ActivityEvent.objects.filter(action__startswith="mute.")] == [
         "mute.changed",
@@ -177,7 +177,7 @@ def test_there_are_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
         mute, _ = create_mute(caller=caller, body=BODY | {"path_prefix": path})
     with pytest.raises(MuteLimit):
         create_mute(caller=caller, body=BODY)
-    # What is there can be renewed, and what has ended makes room.
+    # At the limit, a mute can be renewed, and ending one makes room.
     create_mute(caller=caller, body=BODY | {"path_prefix": "/a", "reason": "Still."})
     end_mute(caller=caller, mute_id=mute.id)
     create_mute(caller=caller, body=BODY)

@@ -1,4 +1,4 @@
-"""The page that tells what changed between any two reports of a page."""
+"""Page of the diff between two reports of a page."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def test_any_two_reports_of_a_page_are_compared(home: Member) -> None:
     assert [each.strip() for each in groups] == ["Worse", "Fixed"]
     assert page.xpath("//ul[@aria-label='New places']/li/code/text()") == ["#c"]
     assert page.xpath("//ul[@aria-label='Places that are fixed']/li/code/text()") == ["#a"]
-    # What is told of leads to the report that found it.
+    # Findings link to the report that has them.
     assert page.xpath(f"//details//a[@href='/report/{newest.id}#check-a']")
     assert page.xpath(f"//a[@href='/report/{oldest.id}/diff?with={newest.id}']")
     assert page.xpath("//select[@name='with']/option[@selected]/@value") == [oldest.id]
@@ -82,7 +82,7 @@ def test_strangers_compare_only_reports_that_are_shared(home: Member) -> None:
             answer = stranger.get(f"/report/{path}")
             assert hidden.id not in answer.content.decode()
             assert not page_of(answer).xpath("//select")
-        # Neither by its address nor as "the one before" does anything else come up.
+        # No report is available that is not shared, neither by its ID nor as the previous one.
         for path in (f"{after.id}/diff?with={hidden.id}", f"{after.id}/diff", f"{after.id}/diff?with="):
             assert stranger.get(f"/report/{path}").status_code == 404
     assert Client().get(f"/report/{hidden.id}/diff?with={after.id}").status_code == 302

@@ -1,4 +1,4 @@
-"""What the page says in its own words is about what there is."""
+"""Explanations of the page: they exist for all grades, and only for existing categories, codes and metrics."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_grade_of_every_type_has_its_meaning() -> None:
 
 
 def test_meanings_are_of_categories_that_exist() -> None:
-    """A new category needs none; a former one keeps none behind."""
+    """A new category needs no meaning, but the meaning of a removed one must be removed."""
     for scan_type in ScanType:
         assert set(CATEGORIES[scan_type]) <= {check.category.name for check in checks(scan_type)}
     assert category_meaning("security", "Something new") == ""

@@ -1,4 +1,4 @@
-"""?show=, severity=, metric= and q= on the page of a report: the same findings as static/js/findings.js shows."""
+"""Filters of the report page: ?show=, severity=, metric= and q= show the same findings as static/js/findings.js."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ CHECK: dict[str, Any] = {
         ({"q": "slow nowhere"}, False),
         ({"show": "failed", "severity": "critical", "metric": "lcp", "q": "hero"}, True),
         ({"show": "failed", "severity": "high"}, False),
-        # What is not known is as if it had not been asked for.
+        # Unknown values are ignored.
         ({"show": "broken", "severity": "urgent", "metric": "ttfb", "other": "x"}, True),
         ({"show": "FAILED"}, True),
         ({"q": "x" * 5000}, False),
@@ -72,7 +72,7 @@ def test_what_metrics_depend_on_are_checks_of_performance() -> None:
 
 
 def shown(response: HttpResponse) -> list[str]:
-    """The checks that the page shows, in its order."""
+    """Return the checks that the page shows, in its order."""
     found = page_of(response).xpath("//li[contains(@class, 'check is-')][not(ancestor-or-self::*[@hidden])]/@id")
     return [each.removeprefix("check-") for each in found]
 
@@ -107,9 +107,9 @@ def test_the_page_leaves_out_what_does_not_fit_without_any_script(
     is_filtered = len(expected) < 3
     assert page.xpath("boolean(//a[@class='clear-filters'][not(@hidden)])") is is_filtered
     assert page.xpath("boolean(//*[@data-nothing][not(@hidden)])") is (not expected)
-    # Where a category shows nothing, its head would be all there is.
+    # A category without shown checks is hidden as a whole.
     assert bool(page.xpath("//section[contains(@class, 'category')][not(@hidden)]")) is bool(expected)
-    # What passed is not folded away from who asks for it.
+    # Passed checks are unfolded if the filter shows them.
     if "good" in expected and is_filtered:
         assert page.xpath("//details[contains(@class, 'passed')]/@open")
 
@@ -163,6 +163,6 @@ def test_categories_with_nothing_to_do_stand_in_one_row(home: Member) -> None:
     assert [each.strip() for each in headed] == ["Things", "To be looked at", "Nothing to fix"]
     row = page.xpath("//section[contains(@class, 'clear')]//details[contains(@class, 'group')]")
     assert [each.xpath("string(./summary/h3)") for each in row] == ["Fine", "Fine too"]
-    # Its links still lead there, and everything in the contents exists.
+    # All targets in the table of contents exist.
     targets = page.xpath("//nav[@class='contents']//a/@href")
     assert all(page.xpath("//*[@id=$id]", id=each.removeprefix("#")) for each in targets)

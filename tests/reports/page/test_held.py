@@ -1,4 +1,4 @@
-"""What holds a score down, in a sentence, and what each finding wins once nothing does."""
+"""Caps on the report page: the sentence about each cap, and the points of findings without caps."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def check(id: str, status: CheckStatus, severity: Severity) -> CheckResult:
 
 
 def held_scan(home: Member, *checks: CheckResult) -> Scan:
-    """A finished scan with these findings, and what passed beside them."""
+    """Return a finished scan with these findings and nine passed checks."""
     fine = tuple(check(f"p{n}", "pass", CRITICAL) for n in range(9))
     categories = (CategoryResult("things", "Things", 10, (*fine, *checks)),)
     score = scoring.score(categories, CAPS)
@@ -67,7 +67,7 @@ def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_
         # 90 of 107
         "Then capped at 79: a high-severity check failed (Frame found). Without these limits, the score would be 84.",
     ]
-    # 30 points to the next cap; the others win nothing until that is gone, and are told what they win then.
+    # The first fix wins 30 points, up to the next cap. The others win nothing before: their points are in brackets.
     assert first(response) == [
         "Leak found Caps the score +30 points",
         "Frame found Caps the score (+5.6 points)",

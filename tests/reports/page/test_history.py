@@ -1,4 +1,4 @@
-"""Earlier scans of the same page: the trend, and what has changed."""
+"""History of a report: the trend of earlier scans of the page, and the diff to the previous report."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def scores_of(found: History) -> list[int]:
 
 
 def aged(member: Member, hours: int, score: int = 71, **columns: Any) -> Scan:
-    """A finished scan of so many hours ago."""
+    """Return a scan that was created `hours` hours ago and has finished."""
     scan = make_scan(member, created_at=timezone.now() - timedelta(hours=hours), **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -80,7 +80,7 @@ def test_the_first_report_of_a_page_says_so(home: Member) -> None:
 
 
 def change(scan: Scan, **changes: Any) -> None:
-    """Alter a stored export, as if the scan had found something else."""
+    """Change a stored export, as if the scan had found something else."""
     report = Report.objects.get(scan=scan)
     document = report.document
     statuses = changes.pop("statuses", {})
@@ -148,7 +148,7 @@ def test_a_browser_that_was_there_only_once_is_mentioned(home: Member) -> None:
 
 
 def test_an_index_serves_the_question(home: Member) -> None:
-    """With 100,000 scans in an organization nothing else would be fast enough."""
+    """Without the index, the query would be too slow for an organization with 100,000 scans."""
     scan, now = aged(home, 0), timezone.now() - timedelta(hours=1)
     values = {"organization": home.organization, "type": "security", "status": "completed", "score": 1, "grade": "F"}
     Scan.objects.bulk_create(
@@ -172,7 +172,7 @@ def test_what_is_kept_of_a_page_follows_its_scans(home: Member) -> None:
     assert "Compare with another report" in text
     assert "+11 points since" in text_of(client.get(f"/report/{second.id}"))
     assert "The last 2 scores" in text_of(client.get(f"/report/{second.id}"))
-    # Once the report of the earlier one has ended, its score stays, without a link.
+    # When the report of the earlier scan has expired, its score stays, without a link.
     Scan.objects.filter(id=first.id).update(kept_days=0, completed_at=timezone.now() - timedelta(hours=1))
     Report.objects.filter(scan=first).update(expires_at=timezone.now())
     response = client.get(f"/report/{second.id}")

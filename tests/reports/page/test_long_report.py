@@ -1,4 +1,4 @@
-"""The weight of a report's page where there is much to show."""
+"""Size of the page of a long report."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_report_of_250_checks_is_at_most_60_kb_compressed(home: Member) -> Non
     response = person(home.organization).get(f"/report/{scan.id}")
     page = page_of(response)
     assert len(page.xpath("//li[contains(@class, 'check is-')]")) == CHECKS == 250
-    # With all that a page can have: pictures of elements, tables, and what is known of the web.
+    # The page has all parts: crops of elements, tables of evidence, and figures on the web at large.
     for part in ("svg[@class='crop']", "table[@class='evidence']", "p[@class='standing']"):
         assert page.xpath(f"//{part}"), part
     assert len(gzip.compress(response.content, 6)) <= MAX_BYTES

@@ -1,4 +1,4 @@
-"""Pictures on the page of a report: pieces of one picture, each where its finding is, and the film of the load."""
+"""Pictures on the report page: crops of one screenshot for the findings, and the film of the load."""
 
 from __future__ import annotations
 

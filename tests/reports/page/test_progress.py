@@ -1,4 +1,4 @@
-"""Pages of scans that have no report yet, or none any more."""
+"""Pages of scans without a report: running, failed, cancelled or expired."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def test_the_page_of_a_running_scan_asks_for_its_progress(home: Member) -> None:
     page = page_of(client.get(f"/report/{scan.id}"))
     (asking,) = page.xpath("//*[@hx-get]")
     assert asking.get("hx-get") == f"/report/{scan.id}/progress?status=scanning"
-    # Reloading is for those without scripts only.
+    # The page reloads itself only in browsers without scripts.
     assert page.xpath("//meta[@http-equiv]/parent::noscript")
     assert page.xpath("//script[contains(@src, 'htmx')]")
     fragment = client.get(asking.get("hx-get"), headers=HTMX)

@@ -1,4 +1,4 @@
-"""/report/<scan_id>: who sees it, and what it shows of a site that is not to be trusted."""
+"""Report page /report/<scan_id>: access, content, and escaping of what a hostile site sent."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ EVIL_URL = "javascript:alert(document.domain)"
 
 
 def hostile_scan(member: Member) -> Scan:
-    """A finished scan in which everything that may come from the site is hostile."""
+    """Return a finished scan in which all data that may come from the site is hostile."""
     scan = make_scan(member)
     evidence = ({"value": EVIL, "link": EVIL_URL, EVIL: True}, {"value": None})
     check = CheckResult(
@@ -132,7 +132,7 @@ def test_a_hostile_site_gets_nothing_into_the_page(home: Member) -> None:
     assert not [href for href in hrefs if not href.startswith(("/", "#", "?", "https://"))]
     assert "https://cwe.mitre.org/data/definitions/79.html" in hrefs
     assert "https://example.com/a?b='\"<c>" in hrefs
-    # All of it is there to be read: message, fix, cap, category, evidence and its column, a fact and its label.
+    # The hostile text is shown as text: in message, fix, cap, category, evidence and its head, fact and its label.
     assert page.text_content().count("<script>alert(1)</script>") >= 8
     assert EVIL_URL in page.text_content()
 
@@ -251,7 +251,7 @@ WATERFALL = Waterfall(
 
 
 def seen_scan(member: Member) -> Scan:
-    """A scan for which a browser saw the page."""
+    """Return a finished scan that had a browser."""
     scan = make_scan(member)
     facts = {"checks_planned": 9, "checks_known": 9, "browser": "Chromium 150"}
     claim = claim_scan(scan.id)

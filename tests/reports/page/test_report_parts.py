@@ -1,4 +1,4 @@
-"""The parts of the report page: what they say of which report."""
+"""Parts of the report page: their content for different reports."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.world import Member, make_result, make_scan
 
 
 def shown(member: Member, **columns: Any) -> Any:
-    """The response with the report of a scan that ended so; `type` is the scan's."""
+    """Return the page of a scan that ended with these columns of its result; `type` is the scan's."""
     scan = make_scan(member, type=columns.pop("type", "security"))
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -122,7 +122,7 @@ def test_what_could_not_run_is_told_once_for_each_reason(home: Member) -> None:
 
 
 def test_everything_is_there_without_scripts(home: Member) -> None:
-    """Buttons that only scripts can serve are hidden until there are scripts, those that copy by the style sheet."""
+    """Buttons that need scripts are hidden without scripts: copy buttons by the style sheet, others by `hidden`."""
     page = page_of(shown(home))
     for button in page.xpath("//article//button[@type='button']"):
         needs_none = button.get("popovertarget") is not None or button.get("data-copy") is not None
@@ -147,7 +147,7 @@ def test_ids_are_unique(home: Member) -> None:
 
 
 def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
-    """Nothing that the page says on its own is needed for it."""
+    """Texts for unknown grades and categories are empty, and missing data is no error."""
     document = {
         "type": "security",
         "grade": "E",
@@ -173,7 +173,7 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
         (1.0, 60, "fail pass", "60 of 100"),
         (0.5, 0, "fail fail", "0 of 100"),
         (0.5, 0, "fail warn", "0 of 100"),
-        (0.0, 0, "fail pass", "0 of 100"),  # what it counts is not known
+        (0.0, 0, "fail pass", "0 of 100"),  # the category's share of the score is not known
     ],
 )
 def test_a_lone_failure_that_hardly_counts_alarms_nobody(

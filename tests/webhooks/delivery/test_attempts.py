@@ -1,4 +1,4 @@
-"""What attempts leave behind: the log, the failure clock, disabling."""
+"""Recording of attempts: the log, the count of failures, and disabling of webhooks."""
 
 from __future__ import annotations
 
@@ -141,7 +141,7 @@ def test_enabling_resets_the_failure_clock(home: Member, webhook: Webhook, recei
 
 
 def attempts_of_two(home: Member, receiver: Site) -> list[AttemptResult]:
-    """Two attempts for one webhook: the first fails, the second succeeds."""
+    """Make two attempts for one webhook: the first fails, the second succeeds."""
     finished_scan(home)
     finished_scan(home)
     claims = claim(limit=10, failing_limit=10, now=timezone.now())

@@ -1,4 +1,4 @@
-"""Which deliveries are taken next: bounds over all workers, turns, leases."""
+"""Claims of deliveries: limits over all workers, taking turns, leases."""
 
 from __future__ import annotations
 
@@ -247,7 +247,7 @@ def test_what_was_held_until_it_failed_can_be_sent_again(home: Member) -> None:
     webhook = webhook_to(home, "a:80", enabled=False)
     deliveries = due(webhook, 2)
     hold()
-    Delivery.objects.update(status="failed", finished_at=timezone.now())  # as after 30 days
+    Delivery.objects.update(status="failed", finished_at=timezone.now())  # as retention does after 30 days
     enable(webhook)
     names: dict[str, Any] = {"caller": key_caller(webhook.organization_id), "webhook_id": webhook.id}
     Event.objects.update(scan=make_scan(home))

@@ -1,4 +1,4 @@
-"""From the end of a scan to the receiver: written with it, signed, tried again, logged."""
+"""Delivery from the end of a scan to the receiver: recorded with the scan, signed, retried, logged."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_the_end_of_a_scan_rings_once_when_it_is_committed(
 
 def is_waiting() -> bool:
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction sees the same one for good
+        cursor.execute("SELECT pg_stat_clear_snapshot()")  # a transaction would keep its first snapshot
         cursor.execute(
             "SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
         )

@@ -1,4 +1,4 @@
-"""A worker's dispatcher: everything due is sent, who hangs delays nobody, and the database may go away."""
+"""Dispatcher of deliveries: sends all that are due, despite hanging receivers and database outages."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SHORT = (timedelta(milliseconds=150),) * 2
 
 @pytest.fixture
 def impatient(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What is not due yet is left to the sweeper."""
+    """Let the dispatcher end when nothing is due, instead of waiting for deliveries that are due soon."""
     monkeypatch.setattr(dispatch, "LINGER", timedelta(0))
 
 
@@ -86,7 +86,7 @@ def test_no_receiver_gets_more_than_its_share_at_once(home: Member, receiver: Si
 def test_a_receiver_that_hangs_delays_nobody(
     home: Member, receiver: Site, impatient: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Every event goes to the one that hangs as well; it is let go when the other has got everything."""
+    """Every event goes to both receivers. The hanging one answers only when the other has received all of them."""
     monkeypatch.setattr(dispatch, "LOOK_EVERY_S", 0.05)
     arrived: list[str] = []
     all_arrived = threading.Event()
@@ -120,7 +120,7 @@ def test_who_rings_while_it_is_busy_is_heard_and_need_not_wait(
 
     def first(request: Request) -> Answer:
         if len(receiver.requests) == 1:
-            # In the test's transaction, on which the dispatcher's thread waits for us.
+            # Runs in the receiver's thread while the dispatcher, in the test's transaction, waits for this answer.
             begin = time.monotonic()
             assert dispatcher.deliver_due() is True
             waits.append(time.monotonic() - begin)
@@ -155,7 +155,7 @@ def test_a_database_that_goes_away_is_waited_for(
     finished_scan(home)
     monkeypatch.setattr(dispatch, "DATABASE_PAUSE_S", 0.01)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))
-    # Closing the connection would end the test's own transaction.
+    # Closing the connection would end the test's transaction.
     monkeypatch.setattr(dispatch.connection, "close", lambda: None)
     monkeypatch.setattr(dispatch, step, failing_first(getattr(dispatch, step), OperationalError("gone"), 3))
     Dispatcher().deliver_due()

@@ -1,4 +1,4 @@
-"""Messages for Slack and Teams: within their limits, the same at each attempt, and strangers' words stay words."""
+"""Messages for Slack and Teams: within limits, the same at each attempt, and without markup from strangers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def sent(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
 
 
 def texts_of(message: dict[str, Any]) -> list[str]:
-    """What people read in a message of either kind, line by line, as it is sent."""
+    """Return the visible lines of a message for Slack or Teams."""
     if "blocks" in message:
         return [line for block in message["blocks"] for line in block["text"]["text"].split("\n")]
     (attachment,) = message["attachments"]
@@ -67,7 +67,7 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
     first, *lines = texts_of(json.loads(message))
     assert first.startswith("Test: ")
     assert any("example.com" in line for line in lines)
-    # A scan that failed has no report.
+    # A failed scan has no report to link to.
     assert (b"http://localhost:8000/" in message) == (kind is not EventKind.SCAN_FAILED)
 
 

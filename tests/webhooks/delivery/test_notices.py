@@ -1,4 +1,4 @@
-"""The e-mail about a disabled webhook: to owners and admins, once for each time that it happens."""
+"""E-mail about a disabled webhook: to owners and admins, once each time that a webhook is disabled."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The log is kept for 30 days, and nothing that is still on its way is ever deleted."""
+"""Retention of deliveries: deleted 30 days after their end, and never while pending."""
 
 from __future__ import annotations
 

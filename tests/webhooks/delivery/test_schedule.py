@@ -1,4 +1,4 @@
-"""What follows from an attempt: the retry table, Retry-After, and when a webhook is disabled."""
+"""Retry schedule: pauses, Retry-After, and the rule for disabling a webhook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Secrets at rest: the ring of keys, its rotation, and what stands in the environment."""
+"""Encrypted secrets: the key ring, its rotation, and the variables for it."""
 
 from __future__ import annotations
 

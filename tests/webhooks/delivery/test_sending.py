@@ -1,4 +1,4 @@
-"""One attempt: through the guard, within its time, and what is kept of the answer."""
+"""Sending of an attempt: through the net guard, within the time limit, keeping the beginning of the response."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def answered(answer: Answer) -> AttemptResult:
 def test_a_name_that_became_private_gets_no_connection_and_is_logged_as_blocked(
     home: Member, settings: object, monkeypatch: pytest.MonkeyPatch, tmp_path
 ) -> None:
-    """The name is public when it is registered, and leads to this machine when the event is delivered."""
+    """The name resolves to a public address at registration, and to a private one at delivery (DNS rebinding)."""
     monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
     with Site({"*": Answer("never")}) as site:
         settings.SCAN_ALLOWED_PORTS = frozenset({site.port})  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""The signatures, checked with the library that receivers use."""
+"""Signatures of deliveries, verified with the library that receivers use."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""For the one language of the pages."""
+"""Formats for English, the only language of the pages."""

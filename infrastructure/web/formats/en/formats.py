@@ -1,4 +1,4 @@
-"""Unambiguous, and as in logs; Django's own for English leaves seconds and zone out."""
+"""Date and time formats as in logs. Django's own for English leave out seconds and time zone."""
 
 DATE_FORMAT = "Y-m-d"
 TIME_FORMAT = "H:i:s"
