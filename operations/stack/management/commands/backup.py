@@ -27,7 +27,7 @@ SHOWN_BYTES = 2000
 
 class Command(BaseCommand):
     help = "Writes all of the database into one file, which `restore` reads. The service may run."
-    requires_system_checks = []  # asked for where the database is
+    requires_system_checks = []  # `handle` runs them where the database is
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
