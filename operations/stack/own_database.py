@@ -14,7 +14,7 @@ from scanner import environment
 def run_on_own_database(data_dir: Path) -> int | None:
     """Start the embedded PostgreSQL and run this command again on it; return the exit status.
 
-    None if there is nothing to start: DATABASE_URL is set, `make run` has set it, or the folder has no database.
+    None if there is nothing to start: DATABASE_URL is set, a service runs on the folder, or it has no database.
     Raises EmbeddedError.
     """
     if environment.is_set("DATABASE_URL") or not (data_dir / "postgres" / "PG_VERSION").exists():
