@@ -156,7 +156,7 @@ class MonitorSerializer(serializers.Serializer):
 
 
 def recipients_of(monitor: Monitor) -> list[str]:
-    """The addresses of those who are told and are members still."""
+    """Return the e-mail addresses of the recipients who are still members."""
     if not monitor.recipients:
         return []
     people = access.people_of(monitor.organization_id).filter(id__in=monitor.recipients)
