@@ -260,7 +260,7 @@ def _report(others: Others, before: dict[str, list[float]], runs: int, work_s: f
             f"   {usual[49]:.1f}, {usual[98]:.1f}"
         )
     print("statuses:", dict(sorted(Counter(status for _, status in others.answers.elements()).items())))
-    # A run begins each minute.
+    # The scheduler starts a run each minute.
     minutes = 2 + (runs - 1) + work_s % RUN_S / 60
     verdict = "met" if minutes <= GOAL_MINUTES else "MISSED"
     print(f"{work_s:.0f} s of work in {runs} runs: gone {minutes:.0f} minutes after it was closed, ", end="")

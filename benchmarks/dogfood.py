@@ -261,7 +261,7 @@ def _proxy(folder: Path, port: int, plain: int) -> Iterator[None]:
     paths = "".join(
         f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    own = "user root;\n" if os.geteuid() == 0 else ""  # or it could not read the folder
+    own = "user root;\n" if os.geteuid() == 0 else ""  # else nginx could not read the folder
     (folder / "nginx.conf").write_text(
         f"{own}daemon off;\npid {folder}/nginx.pid;\nworker_processes 1;\nevents {{}}\n"
         f"http {{\naccess_log off;\n{paths}{server}}}\n"

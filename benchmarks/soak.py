@@ -80,7 +80,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             SCAN_CA_BUNDLE=ca_file,
             # Enough for quick pages, too short for slow ones.
             SCAN_TIME_LIMIT="20",
-            SCAN_BROWSER="off",  # `benchmarks.faults` has one
+            SCAN_BROWSER="off",  # `benchmarks.faults` measures scans with a browser
         )
         with worker(folder, options.concurrency) as process:
             status = _soak(process, jobs, options.concurrency)

@@ -1,4 +1,4 @@
-"""The operations page of the admin, with the maintenance switch."""
+"""View of the admin's operations page, with the maintenance switch."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None
-    from scanner.browser.warm import WarmBrowser  # needs the extra
+    from scanner.browser.warm import WarmBrowser  # importable only with the extra `browser`
 
     found = WarmBrowser(program, memory_mib=settings.SCAN_BROWSER_MEMORY_MIB, sandbox=settings.SCAN_BROWSER_SANDBOX)
     atexit.register(found.close)

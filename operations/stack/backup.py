@@ -79,7 +79,7 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
 
 def write(file: IO[bytes], dump: IO[bytes], manifest: Manifest) -> Manifest:
     """Write the stream `dump` and its manifest to a new archive; return the manifest with size and checksum."""
-    file.write(bytes(tarfile.BLOCKSIZE))  # for the header, which needs the size
+    file.write(bytes(tarfile.BLOCKSIZE))  # placeholder of the header, which contains the size
     digest, size = hashlib.sha256(), 0
     while chunk := dump.read(CHUNK_BYTES):
         file.write(chunk)

@@ -17,7 +17,7 @@ from operations.stack.postgres import find_binaries
 from operations.stack.processes import EmbeddedError
 
 PROGRAMS = ("pg_dump", "pg_restore", "psql")
-DISTRIBUTIONS = Path("/usr/lib/postgresql")  # Debian's and its relatives', one folder for each version
+DISTRIBUTIONS = Path("/usr/lib/postgresql")  # of Debian and its derivatives, one folder for each version
 
 
 class NoClients(Exception):

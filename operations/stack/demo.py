@@ -1,4 +1,4 @@
-"""The demo organization's login and key, kept in the data folder so that every start can show them."""
+"""Login and API key of the demo organization, kept in the data folder so that every start can show them."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""PostgreSQL and Redis from wheels, on a data folder of their own, as children of this process.
+"""Embedded PostgreSQL and Redis from wheels, with their own data folder, as child processes of this one.
 
-Imports no Django. `stack()` is the entry; one process at a time may run it on a data folder.
+Imports no Django. `stack()` is the entry point; only one process at a time may run it on a data folder.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ SOCKET_FOLDER_PREFIX = "wss-"
 
 
 class AlreadyRunning(EmbeddedError):
-    """Another process runs its servers on this data folder."""
+    """Failure because another process runs its servers on this data folder."""
 
 
 class Stack:
@@ -41,7 +41,7 @@ class Stack:
         self._servers = servers
 
     def revive(self) -> list[str]:
-        """Start every server that has died again, without waiting for it; returns their names."""
+        """Restart every server that has died, without waiting until it is ready; return their names."""
         dead = [server for server in self._servers if server.has_died()]
         for server in dead:
             server.start()
@@ -52,7 +52,7 @@ class Stack:
 def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
     """Run the requested servers on `data_dir` (created if missing) until the block ends.
 
-    Yields when they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
+    Yields once they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
     database's safety in a crash of the machine for speed. Raises EmbeddedError or AlreadyRunning.
     Call it from the main thread: the servers are told to stop when their starting thread ends.
     """

@@ -49,7 +49,7 @@ _FAST_SETTINGS = {
 
 
 class Postgres(Server):
-    """One PostgreSQL server on `data_dir`/postgres, with its socket in `sockets`."""
+    """PostgreSQL server on `data_dir`/postgres, with its socket in `sockets`."""
 
     name = "PostgreSQL"
     variable = "DATABASE_URL"

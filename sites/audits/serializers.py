@@ -1,4 +1,4 @@
-"""Audits as the API shows them, and openapi.yaml describes them."""
+"""Serializers of audits, for the API and openapi.yaml."""
 
 from __future__ import annotations
 

@@ -11,7 +11,8 @@ from sites.monitors.schedule import PERIODS, Schedule, spread
 from sites.monitors.services import allowed
 
 AT_ONCE = 1_000
-# A run later than this was missed and starts with a random delay: else all missed runs would start at once.
+# A run later than this was missed. It starts after a delay that depends on the monitor's ID, because otherwise all
+# missed runs would start at once.
 LATE = timedelta(minutes=10)
 LONGEST_SPREAD = timedelta(hours=1)
 

@@ -29,7 +29,7 @@ CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "B
 WEEK = timedelta(days=7)
 # Maximum number in a digest: nobody reads more, and the page of monitors lists all.
 MOST_MONITORS = 50
-# Days before a certificate ends.
+# Days before a certificate's expiry on which a reminder is sent.
 LAST_CALLS = (3, 14)
 # The database counts, because the news of runs may be large.
 WEEK_OF_RUNS = """

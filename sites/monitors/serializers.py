@@ -1,4 +1,4 @@
-"""Monitors as the API shows them, and openapi.yaml describes them."""
+"""Serializers of monitors, for the API and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class NotifySerializer(serializers.Serializer):
 
 
 class MonitorFieldsSerializer(serializers.Serializer):
-    """What POST and PATCH have in common."""
+    """Fields that POST and PATCH /v1/monitors share."""
 
     page = serializers.CharField(required=False, help_text="One page.")
     pages = serializers.ListField(child=serializers.CharField(), max_length=MAX_LISTED, required=False)

@@ -1,4 +1,4 @@
-"""`manage.py backup`: the whole database in one file, while the service runs."""
+"""`manage.py backup`: write the whole database to one file; the service may run meanwhile."""
 
 from __future__ import annotations
 
