@@ -1,1 +1,1 @@
-"""Measurements: `make bench`. Figures of one run are comparable with each other, not with another run's."""
+"""Benchmarks: `make bench`. Figures of one run are comparable with each other, not with those of another run."""

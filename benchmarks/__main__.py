@@ -1,4 +1,4 @@
-"""`make bench`: all parts, or those that ARGS names, as in `ARGS=browser`."""
+"""`make bench`: run all benchmarks, or those that ARGS names, such as `ARGS=browser`."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PARTS = {
 
 chosen = sys.argv[1:] or list(PARTS)
 if len(chosen) > 1:
-    # Each sets up Django for itself.
+    # Each benchmark needs its own process, because it sets up Django with its own settings.
     ended = [subprocess.run([sys.executable, "-m", "benchmarks", name], check=False).returncode for name in chosen]
     sys.exit(int(any(ended)))
 sys.exit(PARTS[chosen[0]]())

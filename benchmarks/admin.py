@@ -1,6 +1,6 @@
-"""How fast the admin is on a service with a million scans: each list, its filters and searches, and single pages.
+"""Speed of the admin with a million scans: each list, its filters and searches, and single pages.
 
-Server time of the whole request, as Django's test client sees it: middleware, view and template.
+Measures the server time of the whole request with Django's test client: middleware, view and template.
 """
 
 from __future__ import annotations
@@ -15,10 +15,10 @@ from benchmarks.installation import install, servers
 
 ROUNDS = 5
 GOAL_MS, GOAL_QUERIES = 100.0, 15
-# A page that asks workers, too: the first time it waits for them.
+# The operations page pings the workers as well, and its first request waits for them.
 OPERATIONS_GOAL_MS = 1000.0
 
-# Rows without the work of triggers and foreign keys, which are not what is measured; `n` counts them.
+# Inserts rows without triggers and foreign keys, whose cost is not measured here; `n` numbers the rows.
 SEED = """
 SET session_replication_role = replica;
 
@@ -103,7 +103,7 @@ ANALYZE;
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(folder, stack)
@@ -163,7 +163,7 @@ def _is_met(path: str, goal_ms: float) -> bool:
     with CaptureQueriesContext(connection) as captured:
         first_ms = _request_ms(client, path)
         queries = len(captured)  # the next request forgets them
-    # The first has compiled templates, which happens once a process; the operations page asks workers then.
+    # The first request compiles templates, once per process; on the operations page it also pings the workers.
     times = [_request_ms(client, path) for _ in range(ROUNDS)]
     ms = first_ms if goal_ms > GOAL_MS else statistics.median(times)
     met = ms <= goal_ms and queries <= GOAL_QUERIES

@@ -1,4 +1,4 @@
-"""The API's speed, each request beside a bare Django view that returns the same bytes from the same server."""
+"""Speed of the API: each request compared with a bare Django view that returns the same bytes from the same server."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FEW, MANY = 1_000, 1_000_000
 
 @dataclass(frozen=True)
 class Measured:
-    """A request of the API; `goal` is the least ratio to its bare view, None when there is no goal."""
+    """Measured API request; `goal` is the minimum ratio to its bare view's requests per second, None without a goal."""
 
     name: str
     request: bytes
@@ -34,7 +34,7 @@ class Measured:
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         site = cleanup.enter_context(Site({"/": Answer("Hello")}))
@@ -97,7 +97,7 @@ def _report_growth(port: int, few: Measured, many: Measured) -> int:
 
 
 def _side_by_side(port: int, first: bytes, second: bytes) -> tuple[list[Load], list[Load]]:
-    """Both loads in turns, so that what else the machine does meets both."""
+    """Run both loads in turns, so that other work of the machine affects both equally."""
     load(port, first, 0.5)
     load(port, second, 0.5)
     ours, theirs = [], []
@@ -117,7 +117,7 @@ def request_of(method: str, path: str, key: str = "", body: bytes = b"") -> byte
 
 
 def _answer(port: int, request: bytes) -> bytes:
-    """The body of one answer."""
+    """Return the body of one response."""
     with socket.create_connection(("127.0.0.1", port)) as connection:
         connection.sendall(request)
         response = http.client.HTTPResponse(connection)
@@ -128,7 +128,7 @@ def _answer(port: int, request: bytes) -> bytes:
 
 @contextmanager
 def web(port: int, folder: Path) -> Iterator[None]:
-    """The web process exactly as `manage.py up` runs it, with the benchmark's URLs."""
+    """Run the web process exactly like `manage.py up`, with the benchmark's URLs."""
     from operations.stack.management.commands.up import programs
 
     web = next(each for each in programs(folder, port, dict(os.environ)) if each.name == "web")

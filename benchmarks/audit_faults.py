@@ -1,7 +1,7 @@
-"""Audits on the real processes: whose scans wait for whom, whether limits hold, and what is left when all of it dies.
+"""Audits with real processes: fairness of waiting times, concurrency limits, and recovery after kills.
 
 Web, worker and scheduler run as `manage.py up` runs them, without a browser. They, PostgreSQL and Redis are killed
-while a site is audited; then every page has to have been judged once for each type, and paid for once.
+during the audit of a site; then every page must have been judged once for each type, and charged once.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ LONG, SHORT, CROWD = 1_000, 100, 50
 PAGE_S = 0.2
 SINGLES, START_S = 5, 2.0
 PLACES = 4
-UNDER_WAY = 15  # pages that have been judged before anything is looked at
+UNDER_WAY = 15  # pages to be judged before the measurement begins
 DOWN_S = 3.0
 PATIENCE_S = 420.0
 TYPES = ["security", "seo"]
@@ -43,7 +43,7 @@ NAMES = ("web", "worker", "scheduler")
 
 
 class Stack:
-    """The servers and processes; each can be killed and started again."""
+    """Servers and processes of the service; each can be killed and restarted."""
 
     def __init__(self, folder: Path, stack: embedded.Stack, port: int) -> None:
         from operations.stack.management.commands.up import programs
@@ -74,7 +74,7 @@ class Stack:
         )
 
     def kill(self, name: str) -> None:
-        """With all that it has started; one that was started while PostgreSQL was away may have ended by itself."""
+        """Kill a process with its children. It may have ended already, if it was started while PostgreSQL was down."""
         with contextlib.suppress(psutil.NoSuchProcess):
             process = psutil.Process(self._processes[name].pid)
             for each in [process, *process.children(recursive=True)]:
@@ -87,13 +87,13 @@ class Stack:
         self.start(name)
 
     def kill_postgresql(self) -> None:
-        """As a crash does; some seconds later it is there again."""
+        """Stop PostgreSQL as in a crash, and restart it after DOWN_S."""
         os.kill(int((self._folder / "postgres" / "postmaster.pid").read_text().split()[0]), signal.SIGQUIT)
         time.sleep(DOWN_S)
         wait_until(lambda: bool(self._stack.revive()))
 
     def kill_redis(self) -> None:
-        """With all that it holds; some seconds later it is there again, empty."""
+        """Kill Redis with all its data, and restart it empty after DOWN_S."""
         for each in psutil.Process().children(recursive=True):
             if "valkey-server" in each.name():
                 each.kill()
@@ -105,7 +105,7 @@ class Stack:
 
 
 class Client:
-    """An organization that uses the API."""
+    """API client of an organization."""
 
     def __init__(self, base: str, name: str, places: int) -> None:
         from accounts.keys.services import create_api_key
@@ -136,7 +136,7 @@ class Client:
 
 
 def main() -> int:
-    """Print what was seen; 1 when something was not as promised."""
+    """Print the figures; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         port = free_port()
@@ -153,7 +153,7 @@ def main() -> int:
 
 
 def _fairness(running: Stack) -> bool:
-    """How long a single scan waits while its organization, or another, audits a long site."""
+    """Measure the wait of single scans while their organization, or another one, audits a large site."""
     with slow_site(LONG) as site:
         one, other = Client(running.base, "One", 20), Client(running.base, "Other", 2)
         audit_id = one.audit(site, LONG, TYPES)
@@ -181,7 +181,7 @@ def _wait_of_single(client: Client, site: Site) -> float:
 
 
 def _limits(running: Stack) -> bool:
-    """Audits and scans all at once against a limit of few."""
+    """Start many audits and scans at once with a low concurrency limit."""
     from accounts.models import MonthlyUsage
     from scans.models import Scan
     from sites.models import Audit
@@ -221,7 +221,7 @@ def _limits(running: Stack) -> bool:
 
 
 def _faults(running: Stack) -> bool:
-    """Everything dies while a site is audited."""
+    """Kill each process and server once during the audit of a site."""
     from accounts.models import MonthlyUsage
     from reports.models import Report
     from scans.models import Scan
@@ -267,7 +267,7 @@ def _faults(running: Stack) -> bool:
 
 @contextlib.contextmanager
 def slow_site(pages: int) -> Iterator[Site]:
-    """A shop whose pages take their time; what is beside them is quick to be absent."""
+    """Serve a shop whose pages are slow; requests for other paths get a quick 404."""
     site = shop_site(pages, with_sitemap=True)
     for path, route in list(site.routes.items()):
         assert isinstance(route, Answer)
@@ -278,7 +278,7 @@ def slow_site(pages: int) -> Iterator[Site]:
 
 
 def pages_done(audit_id: str) -> int:
-    """Pages that have been judged; 0 while nobody can be asked."""
+    """Return the number of judged pages of an audit."""
     from sites.models import Audit
 
     audit = Audit.objects.get(id=audit_id)
@@ -292,7 +292,7 @@ def unfinished(client: Client) -> int:
 
 
 def wait_until(condition: Callable[[], bool]) -> None:
-    """Asks twice a second; while PostgreSQL is away nothing is true."""
+    """Poll a condition twice a second until it is true; while PostgreSQL is down it counts as false."""
     from django.db import InterfaceError, OperationalError, connection
 
     deadline = time.monotonic() + PATIENCE_S
@@ -307,6 +307,6 @@ def wait_until(condition: Callable[[], bool]) -> None:
 
 
 def tell(what: str, value: float, goal: float) -> bool:
-    """Print a figure beside its goal; whether it is worse."""
+    """Print a figure beside its goal; return True if it misses the goal."""
     print(f"{what:44}{value:8.2f}  goal {goal:g}: {'met' if value <= goal else 'MISSED'}", flush=True)
     return value > goal

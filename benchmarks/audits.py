@@ -1,6 +1,6 @@
-"""What the audit of a whole site costs: requests at the site, memory of the worker, findings; by the real services.
+"""Cost of the audit of a whole site: requests to the site, memory of the worker, findings; with the real services.
 
-The site runs in a process of its own. The audit runs in this one, as in one process of a worker, without a browser.
+The site runs in a separate process. The audit runs in this process, as in one process of a worker, without a browser.
 """
 
 from __future__ import annotations
@@ -25,10 +25,11 @@ if TYPE_CHECKING:
 MIB = 1024 * 1024
 PAGES = 200
 SETTLED = 20  # pages, after which memory should not grow
-# A page by its own visit: read, timed twice, asked for by two foreign origins; and once by who links to it.
+# Requests for a page in its own visit: one to read it, two to time it, two from foreign origins; and one from a page
+# that links to it. OF_ORIGIN: requests of the probes of the origin.
 PER_PAGE, OF_ORIGIN = 6.2, 130
 GROWTH_MIB = 16
-# What is asked for, by the first that matches.
+# Kinds of requests by their paths; the first match applies.
 KINDS = (
     ("pages", r"/|/(product|article|guide)/\w+"),
     ("shared files", r"/(js|css|images)/\d+\.\w+"),
@@ -41,8 +42,8 @@ KINDS = (
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
-    use_one_heap()  # as workers do
+    """Print the table; return 1 if a goal was missed."""
+    use_one_heap()  # like workers
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(theirs,), daemon=True)

@@ -1,6 +1,6 @@
-"""What scans with and without a browser cost: processor time of all processes, memory, and how steady the score is.
+"""Cost of scans with and without a browser: processor time of all processes, memory, and variation of the score.
 
-The site runs in a process of its own, which does not count, and so does the one that watches the memory.
+The site and the process that watches the memory run separately and do not count.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ SPREAD = 2
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
-    use_one_heap()  # as workers do
+    """Print the table; return 1 if a goal was missed."""
+    use_one_heap()  # like workers
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     context = multiprocessing.get_context("spawn")
@@ -65,7 +65,7 @@ def main() -> int:
 
 
 def _static(url: str) -> bool:
-    _scan(url, ScanType.PERFORMANCE, None)  # what a process does once is not counted
+    _scan(url, ScanType.PERFORMANCE, None)  # work that a process does only once does not count
     give_back()
     before_mib = _memory_mib()
     with _watched() as peak:
@@ -124,7 +124,7 @@ def _visit(url: str, types: tuple[ScanType, ...], browser: Browser | None) -> tu
 
 
 def _median_cost(work: Callable[[], object]) -> tuple[float, float]:
-    """Processor seconds of this process and all below it, and seconds, of the median round."""
+    """Return the medians over the rounds of the processor seconds of this process and its children, and of seconds."""
     costs = []
     for _ in range(ROUNDS):
         began, before = time.monotonic(), cpu_s()
@@ -134,7 +134,7 @@ def _median_cost(work: Callable[[], object]) -> tuple[float, float]:
 
 
 def cpu_s() -> float:
-    """Of this process, those below it, and those of them that have ended; not of the site."""
+    """Return the processor seconds of this process and its running and ended children, without the site."""
     total = 0.0
     for each in _processes(psutil.Process()):
         with contextlib.suppress(psutil.Error):
@@ -148,7 +148,7 @@ def _memory_mib() -> float:
 
 
 def _held(root: psutil.Process) -> int:
-    """Bytes, what processes share counted once between them (proportional set size)."""
+    """Return the proportional set size (PSS) of the processes in bytes: shared memory counts once."""
     total = 0
     for each in _processes(root):
         with contextlib.suppress(psutil.Error):
@@ -166,7 +166,7 @@ def _processes(root: psutil.Process) -> Iterator[psutil.Process]:
 
 @contextlib.contextmanager
 def _watched() -> Iterator[Callable[[], float]]:
-    """Gives a function that tells the most MiB that were held until now."""
+    """Watch the memory; yield a function that returns the peak in MiB so far."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     watcher = context.Process(target=_watch, args=(os.getpid(), theirs), daemon=True)
@@ -206,7 +206,7 @@ def _serve(pipe: Connection) -> None:
 
 
 def _routes() -> dict[str, Answer]:
-    """A page with some 40 sub-resources and 500 kB, as shops have them."""
+    """Return the routes of a page like a shop's, with some 40 sub-resources and 500 kB."""
     dice = Random(1)
     keep = {"Cache-Control": "public, max-age=31536000, immutable"}
     words = ["bread", "rolls", "cake", "fresh", "from", "the", "oven", "every", "morning"]
@@ -240,7 +240,7 @@ def _routes() -> dict[str, Answer]:
 
 
 def _png(dice: Random, width: int, height: int) -> bytes:
-    """Noise, which does not get smaller."""
+    """Return a PNG image of noise, which does not compress."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
         return len(data).to_bytes(4, "big") + name + data + zlib.crc32(name + data).to_bytes(4, "big")

@@ -1,4 +1,4 @@
-"""What slow and greedy clients cost the others: dripping connections, and targets that swallow packets."""
+"""Effect of slow and greedy clients on others: dripping connections (slowloris), and targets that drop packets."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ATTACK_S = 60
 DRIP_S = 20
 GOAL_MS = 250
 FREE_ORGANIZATIONS = 5
-# Each asks again a second after its answer; the free plan lets 60 a minute of an organization through.
+# Each client sends its next request a second after the response; the free plan allows 60 per minute and organization.
 POSTS_AT_ONCE = 12
 PER_SECOND = 20
 
 
 def main() -> int:
-    """Print the table; 1 when somebody waited too long."""
+    """Print the table; return 1 if a response took too long."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         silent = cleanup.enter_context(_silent_port())
@@ -53,7 +53,7 @@ def main() -> int:
 async def _measure(port: int, silent: int, victim: str, greedy: list[str]) -> int:
     get, health = request_of("GET", "/v1/scans", victim), request_of("GET", "/healthz")
     missed = 0
-    await _asked(port, get, 3)  # each process loads what it needs with its first requests
+    await _asked(port, get, 3)  # warm-up: each process loads modules with its first requests
     print(f"{'':34}{'GET p50':>10}{'p99':>8}{'/healthz p99':>14}   ms, goal {GOAL_MS}")
     attacks = {
         "nobody else": _nobody(),
@@ -81,7 +81,7 @@ def _quantile(times: list[float], share: float) -> float:
 
 
 async def _asked(port: int, request: bytes, seconds: float) -> list[float]:
-    """Seconds that each answer took, on a new connection each; one that does not come within 10 s counts as that."""
+    """Return the seconds of each response, each on a new connection; a response that takes over 10 s counts as 10."""
     begin = time.monotonic()
     pending = []
     while time.monotonic() < begin + seconds:
@@ -110,7 +110,7 @@ async def _nobody() -> AsyncIterator[float]:
 
 @asynccontextmanager
 async def _dripping(port: int, number: int, begun: bytes) -> AsyncIterator[float]:
-    """So many connections that send a byte a second, made anew when the service ends them."""
+    """Hold `number` connections that send a byte a second, and reconnect when the service closes them."""
 
     async def drip() -> None:
         while True:
@@ -130,7 +130,7 @@ async def _dripping(port: int, number: int, begun: bytes) -> AsyncIterator[float
 
 @asynccontextmanager
 async def _posting(port: int, silent: int, keys: list[str]) -> AsyncIterator[float]:
-    """Free organizations that ask for scans of a host that answers no SYN."""
+    """Let organizations of the free plan request scans of a host that answers no SYN."""
 
     async def post(key: str) -> None:
         body = json.dumps({"url": f"http://127.0.0.1:{silent}/", "type": "seo"}).encode()
@@ -156,7 +156,7 @@ async def _running(work: list[object]) -> AsyncIterator[None]:
 
 @contextmanager
 def _silent_port() -> Iterator[int]:
-    """A port whose queue is full: the kernel drops every further SYN."""
+    """Listen on a port whose backlog is full: the kernel drops every further SYN."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server, ExitStack() as cleanup:
         for _ in range(2):
             waiting = cleanup.enter_context(socket.socket())

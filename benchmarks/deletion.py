@@ -1,8 +1,7 @@
-"""An organization with 100,000 scans is deleted while others work: what they notice, how long it takes, what is left.
+"""Deletion of an organization with 100,000 scans under load: effect on others, duration, and rows left behind.
 
-It has a report, an event with a delivery and its attempt, and an entry of the activity log for each scan, and 1,000
-audits with 10 pages each. Beside it another one has as many scans and goes on reading, scanning and looking at its
-pages.
+For each scan it has a report, an event with a delivery and its attempt, and an entry of the activity log; and 1,000
+audits with 10 pages each. Another organization has as many scans, and continues to read, scan and open its pages.
 """
 
 from __future__ import annotations
@@ -32,7 +31,7 @@ SCANS = int(os.environ.get("BENCHMARK_SCANS", "100000"))
 AUDITS, PAGES = 1_000, 10
 NAME = "Leaving Bakery"
 WARM, BASELINE_S = 20, 30
-# A run of the task each minute, as the scheduler has it.
+# Time limit of a run of the task; the scheduler starts one each minute.
 RUN_S = 45
 GOAL_MINUTES = 15
 
@@ -71,7 +70,7 @@ LOG = """
 
 @dataclass
 class Others:
-    """What the other organization sees: by address the answers, and how long they took in milliseconds."""
+    """Load of the other organization: responses by request and status, and their times in milliseconds by request."""
 
     port: int
     key: str
@@ -100,7 +99,7 @@ class Others:
             each.start()
 
     def warm_up(self) -> None:
-        """Until everything has been answered some times; these answers' times are no baseline."""
+        """Wait until every request was answered WARM times; these times do not count for the baseline."""
         while any(len(times) < WARM for times in self.times.values()):
             assert all(each.is_alive() for each in self._threads), "a request was not answered at all"
             time.sleep(0.1)
@@ -125,7 +124,7 @@ class Others:
 
 
 def main() -> int:
-    """Print the tables; 1 when others noticed, something is left, or it took too long."""
+    """Print the tables; return 1 if others got errors, data is left behind, or it took too long."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         site = cleanup.enter_context(Site({"/": Answer("Hello")}))
@@ -230,7 +229,7 @@ def _audits(organization_id: int, name: str) -> None:
 
 
 def _delete(leaving: Organization) -> tuple[int, float]:
-    """As an owner and the task do it, but for the minutes in which nothing is done."""
+    """Close and delete the organization like an owner and the periodic task, without the idle time between runs."""
     from django.utils import timezone
 
     from accounts.closing.deletion import GRACE, delete_closed
@@ -261,7 +260,7 @@ def _report(others: Others, before: dict[str, list[float]], runs: int, work_s: f
             f"   {usual[49]:.1f}, {usual[98]:.1f}"
         )
     print("statuses:", dict(sorted(Counter(status for _, status in others.answers.elements()).items())))
-    # A run begins each minute.
+    # The scheduler starts a run each minute.
     minutes = 2 + (runs - 1) + work_s % RUN_S / 60
     verdict = "met" if minutes <= GOAL_MINUTES else "MISSED"
     print(f"{work_s:.0f} s of work in {runs} runs: gone {minutes:.0f} minutes after it was closed, ", end="")

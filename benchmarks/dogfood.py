@@ -1,8 +1,8 @@
-"""`make dogfood`: the real service scans its own pages, and prints how they did; then the command gates them.
+"""`make dogfood`: the real service scans its own pages and prints their scores; then `website-scan` gates them.
 
-Web behind nginx (Debian's package `nginx-light`), workers and a browser on the embedded stack, nothing else; scans are
-ordered over the API like anybody's.
-A scan cannot log in, so that a second address, 127.0.0.2, takes every visitor for the owner of the organization.
+Runs only web behind nginx (Debian's package `nginx-light`), workers and a browser on the embedded stack; requests the
+scans through the API like any client. A scan cannot log in, so a second address, 127.0.0.2, treats every visitor as the
+owner of the organization.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ PAGES = {
         "activity log": "/o/dogfood/activity/",
     },
 }
-# Only the landing page is for search engines; the others forbid themselves to them.
+# Only the landing page is for search engines; the others are noindex.
 INDEXED = frozenset({"landing"})
 GOALS = {"security": 97, "accessibility": 97, "seo": 97, "performance": 95}
 START_S, SCAN_S = 60.0, 120.0
@@ -57,9 +57,9 @@ CLOSED = re.compile(rb"<details(?![^>]*\sopen)")
 
 
 class SignedInMiddleware:
-    """Takes whoever asks the owner's address for the owner. In no product's.
+    """Log in every request to the owner's address as the owner. Only for this benchmark, never in production.
 
-    A page that is asked for with `?open` has all its disclosures open, which a scan does not click on.
+    `?open` opens all disclosures (`<details>`) of a page, because a scan does not click on them.
     """
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
@@ -77,7 +77,7 @@ class SignedInMiddleware:
 
 
 def main() -> int:
-    """Print the table; 1 when a page missed a goal, else the gate's exit status."""
+    """Print the table; return 1 if a page missed a goal, else the gate's exit status."""
     if shutil.which("nginx") is None:
         print("nginx is missing. Install it (apt install nginx-light) and try again.", file=sys.stderr)
         return 2
@@ -126,7 +126,7 @@ def _scan_pages(api: _Api, port: int) -> int:
 
 
 def _gate(port: int, ca_file: Path) -> int:
-    """The exit status of `website-scan` for the pages that need no shared report."""
+    """Return the exit status of `website-scan` for the pages that need no shared report."""
     urls = [f"https://{STRANGER}:{port}{path}" for path in PAGES[STRANGER].values() if "{" not in path]
     options = [
         "--config",
@@ -157,7 +157,7 @@ def _explain(api: _Api, ended: dict[str, Any]) -> None:
 
 
 class _Api:
-    """A consumer."""
+    """API client."""
 
     def __init__(self, base_url: str, key: str, context: ssl.SSLContext) -> None:
         self._base_url = base_url
@@ -182,7 +182,7 @@ class _Api:
                 return
 
     def scan(self, url: str, scan_type: str) -> dict[str, Any]:
-        """The scan's final state."""
+        """Create a scan and return its final state."""
         id = self.get("/v1/scan", {"url": url, "type": scan_type})["id"]
         deadline = time.monotonic() + SCAN_S
         while time.monotonic() < deadline:
@@ -194,7 +194,7 @@ class _Api:
 
 
 def _organization() -> str:
-    """An organization that may scan a lot, with an owner; its API key."""
+    """Create an organization with a large quota and an owner; return its API key."""
     from accounts.keys.services import create_api_key
     from accounts.models import Membership, User
     from accounts.services import ensure_organization
@@ -216,7 +216,7 @@ def _share(scan_id: str) -> None:
 
 @contextmanager
 def _service(folder: Path, port: int) -> Iterator[None]:
-    """The programs of `manage.py up`, and nginx in front of web."""
+    """Run the programs of `manage.py up`, with nginx in front of web."""
     from operations.stack.management.commands.up import programs
 
     plain = free_port(STRANGER)
@@ -245,7 +245,7 @@ def _service(folder: Path, port: int) -> Iterator[None]:
 
 @contextmanager
 def _proxy(folder: Path, port: int, plain: int) -> Iterator[None]:
-    """nginx on both addresses, with the configuration that we give to operators."""
+    """Run nginx on both addresses, with the configuration that the project provides for operators."""
     server = (BASE_DIR / "deploy" / "nginx" / "website-scan.conf").read_text()
     server = re.sub(r"server \{\s+listen 80;.*?\n\}\n", "", server, flags=re.DOTALL)  # there is no plain HTTP here
     for theirs, ours in (
@@ -261,7 +261,7 @@ def _proxy(folder: Path, port: int, plain: int) -> Iterator[None]:
     paths = "".join(
         f"{name}_temp_path {folder}/{name};\n" for name in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi")
     )
-    own = "user root;\n" if os.geteuid() == 0 else ""  # or it could not read the folder
+    own = "user root;\n" if os.geteuid() == 0 else ""  # else nginx could not read the folder
     (folder / "nginx.conf").write_text(
         f"{own}daemon off;\npid {folder}/nginx.pid;\nworker_processes 1;\nevents {{}}\n"
         f"http {{\naccess_log off;\n{paths}{server}}}\n"
@@ -276,7 +276,7 @@ def _proxy(folder: Path, port: int, plain: int) -> Iterator[None]:
 
 
 def _certificate(folder: Path) -> Path:
-    """For both addresses; the root that it leads to."""
+    """Create a certificate for both addresses; return the path of its root certificate."""
     root = Identity.root()
     authority = root.issue_authority()
     leaf = authority.issue(STRANGER, OWNER)

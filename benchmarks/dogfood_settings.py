@@ -1,4 +1,4 @@
-"""The service's own settings, and a host at whose address everybody is somebody: for pages behind the login."""
+"""The service's settings, with a host on which every visitor is logged in, for pages behind the login."""
 
 from config.settings import *  # noqa: F403
 from config.settings import MIDDLEWARE

@@ -1,7 +1,7 @@
-"""Nobody's backlog delays another, a killed worker's scans end in time, a claim costs the same among a million rows.
+"""Fairness of the queue: start beside backlogs of others, recovery after a killed worker, cost of a claim.
 
-Real workers on the embedded stack, one of six processes unless a part says otherwise; sites that take their time to
-answer stand for slow scans, so that the measure is the queue's and not the processor's.
+Runs real workers on the embedded stack, one of six processes unless noted otherwise. Sites with slow responses stand in
+for slow scans, so that the figures depend on the queue and not on the processor.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ PAGE = '<!doctype html><html lang="en"><title>A page</title><h1>Hello</h1>'
 
 
 def main() -> int:
-    """Print the figures with their goals; 1 when one is missed."""
+    """Print the figures with their goals; return 1 if one was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(
@@ -55,14 +55,14 @@ def main() -> int:
 
 
 def _slow_site(seconds: float) -> Site:
-    """Its page takes so long; whatever else is asked for is not there, at once."""
+    """Return a site whose page takes `seconds`; other paths get an immediate 404."""
     return Site({"/": Answer(PAGE, delay_s=seconds)})
 
 
 def _turns(folder: Path, sites: list[Site]) -> bool:
     from scans.models import Scan
 
-    for number in range(SINGLES):  # they are there before: who is alone has all places
+    for number in range(SINGLES):  # create the organizations first: a single organization may use all slots
         _order(f"Single {number}", "", 0)
     with worker(folder, PLACES) as process:
         _wait_until_ready(process)
@@ -99,8 +99,9 @@ def _claims() -> bool:
 
 
 def _claim_ms() -> dict[str, float]:
-    """Medians: of a claim among 200 waiting of each of 20 organizations, half of them for one site that is full; and of
-    what is asked before a scan is accepted.
+    """Return the median times of a claim, and of the queries before a scan is accepted.
+
+    20 organizations have 200 waiting scans each, half of them for one domain that is at its limit of visits.
     """
     from django.db import connection
 
@@ -127,7 +128,7 @@ def _claim_ms() -> dict[str, float]:
             began = time.perf_counter()
             call()
             times[name].append((time.perf_counter() - began) * 1000)
-        # It ends at once, so that only the queue changes; the gap stays.
+        # End the claimed scan at once, so that only the queue changes; the domain's gap stays.
         Scan.objects.filter(status="scanning").update(status="failed", lease_expires_at=None)
         _full("example.com")
     Scan.objects.filter(id__in=ids).delete()
@@ -136,7 +137,7 @@ def _claim_ms() -> dict[str, float]:
 
 
 def _full(domain: str) -> None:
-    """As after the beginning of a visit there."""
+    """Make the domain rest, as after the start of a visit, and no other."""
     from datetime import timedelta
 
     from django.utils import timezone
@@ -156,7 +157,7 @@ def _fill() -> None:
 
 
 def _killed(folder: Path, sites: list[Site]) -> bool:
-    """Two workers; one is killed with all its processes, the other goes on with the backlog."""
+    """Run two workers; kill one with all its processes while the other continues with the backlog."""
     from config.celery import app
     from scans.models import Scan
 
@@ -167,7 +168,7 @@ def _killed(folder: Path, sites: list[Site]) -> bool:
         for number, site in enumerate(sites):
             _order(f"Queued {number}", f"{site.url}/", QUEUED // len(sites))
         of_first = Scan.objects.filter(status="scanning", worker__startswith="worker@first")
-        _wait_for(lambda: of_first.count() >= PLACES - 2)  # the others are kept
+        _wait_for(lambda: of_first.count() >= PLACES - 2)  # the other slots are reserved
         for each in (first, *first.children(recursive=True)):
             each.kill()
         began = time.monotonic()
@@ -176,7 +177,7 @@ def _killed(folder: Path, sites: list[Site]) -> bool:
         next_sweep = began + SWEEP_EVERY_S
         ended = Scan.objects.filter(id__in=left, status__in=Scan.FINAL)
         while ended.count() < len(left) and time.monotonic() < began + 2 * bound_s:
-            if time.monotonic() >= next_sweep:  # as the scheduler does
+            if time.monotonic() >= next_sweep:  # like the scheduler
                 app.send_task("scans.tasks.sweep")
                 next_sweep += SWEEP_EVERY_S
             time.sleep(POLL_S)

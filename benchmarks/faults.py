@@ -1,7 +1,7 @@
-"""`make faults`: scans with a browser whose processes die, hang and are cut off. What is left behind afterwards?
+"""`make faults`: scans with a browser whose processes die or hang; searches for processes and files left behind.
 
-A real Celery worker on the embedded stack takes the scans from the queue `browser`. The pages of the site under scan
-end the renderer, the browser or its driver in the middle of a load, or never let go of their thread.
+A real Celery worker on the embedded stack takes the scans from the queue `browser`. The pages of the scanned site kill
+the renderer, the browser or its driver in the middle of a load, or block their thread forever.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ PAGE = (
     '<!doctype html><html lang="en"><head><title>A page</title>{}</head>'
     "<body><main><h1>Hello</h1><p>Some text to look at.</p></main></body></html>"
 )
-# What dies, by a part of its command line.
+# Processes to kill, by a part of their command line.
 SIGNS = {"renderer": "--type=renderer", "browser": "--remote-debugging-pipe", "driver": "run-driver"}
 LOOP = "<script>while (true);</script>"
 FAULT_SHARE = 0.4
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print what is left; 1 when anything is, or a scan did not end."""
+    """Print what is left behind; return 1 if anything is, or if a scan did not end."""
     parser = argparse.ArgumentParser(prog="make faults", description="Scans with a browser that keeps dying.")
     parser.add_argument("--scans", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
@@ -89,7 +89,7 @@ def _run(process: psutil.Process, site: Site, jobs: list[Job]) -> bool:
     from accounts.services import ensure_organization
 
     def kill(request: Request) -> Answer:
-        """One of the processes of that kind, whichever scan's it is."""
+        """Kill one process of the requested kind, of any scan."""
         sign = SIGNS[request.path.rpartition("/")[2]]
         for each in process.children(recursive=True):
             if _shows(each, sign):
@@ -103,7 +103,7 @@ def _run(process: psutil.Process, site: Site, jobs: list[Job]) -> bool:
 
 
 def _left_behind(temporary: Path) -> list[str]:
-    """Processes that were started with this folder for their files, and what lies in it."""
+    """Return the processes with this folder as TMPDIR and the files in it that are still there after END_S."""
     deadline = time.monotonic() + END_S
     while True:
         processes = [each for each in psutil.process_iter() if _uses(each, temporary)]

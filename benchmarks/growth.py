@@ -1,9 +1,9 @@
-"""What one PostgreSQL carries: what a scan costs it, how much it keeps, and what partitions by month would change.
+"""Capacity of one PostgreSQL server: cost and disk space of a scan, and the effect of partitions by month.
 
-Scans go their whole way through the rows (asked for, claimed, six times renewed, ended with a report, delivered to one
-receiver, asked after and read), only nobody looks at a site: their results are those of one real scan of each type.
-From that come the figures for more scans than this machine could do. Then rows of some months are kept once as they
-are and once in partitions, and a month is thrown away.
+Scans pass through all states in the database (created, claimed, renewed six times, finished with a report, delivered
+to one receiver, polled and read), but without requests to a site: their results come from one real scan of each type.
+The figures are extrapolated to more scans than this machine could run. Then rows of some months are stored once without
+and once with partitions, and one month is deleted.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ RENEWALS = 6
 POLLS = 4
 MONTHS, A_MONTH = 6, 30_000
 LOOKUPS = 2_000
-# What a server may be kept busy with, so that it has something left for the worst hour and for VACUUM.
+# Permitted load of a server, which leaves a reserve for VACUUM and other work.
 LOADED = 0.5
 PEAK = 4.0  # the worst hour beside the mean of a month
 MONTH_S = 30 * 86_400
@@ -49,15 +49,15 @@ TABLES = {
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one scan at PostgreSQL: seconds of processor, bytes of write-ahead log, bytes that stay by kind of row."""
+    """PostgreSQL's cost of one scan: processor seconds, bytes of write-ahead log, bytes on disk by kind of row."""
 
     cpu_s: float
     wal: float
-    kept: dict[str, tuple[float, float]]  # rows with what is beside them, and their indexes
+    kept: dict[str, tuple[float, float]]  # tables including TOAST, and their indexes
 
 
 def main() -> int:
-    """Print the tables; there is no goal, only what an operator has to reckon with."""
+    """Print the tables; there is no goal: the figures help operators to plan capacity."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         site = cleanup.enter_context(sample_site())
@@ -76,7 +76,7 @@ def _cost(site: Site, postmaster: psutil.Process) -> Cost:
     caller = _caller(site)
     results = _results(site)
     url = site.url_as("localhost") + "/"
-    _run(caller, url, results, 100)  # everybody has connected, and knows the statements
+    _run(caller, url, results, 100)  # warm-up: connections are open and statements prepared
     before = _sizes(), _wal(), _cpu_s(postmaster)
     began = time.monotonic()
     _run(caller, url, results, SCANS)
@@ -144,7 +144,7 @@ def _run(caller: Caller, url: str, results: list[ScanResult], number: int) -> No
 
 
 def _one(caller: Caller, url: str, result: ScanResult) -> None:
-    """A scan from being asked for to being read."""
+    """Run one scan from its creation until its report is read."""
     from dataclasses import replace
 
     from reports.models import Report
@@ -156,7 +156,7 @@ def _one(caller: Caller, url: str, result: ScanResult) -> None:
 
     created = create_scan(caller=caller, url=url, type=str(result.type), idempotency_key=None)
     claim = claims.claim_next(str(created.response["id"]), Worker("bench", CLIENTS))
-    if claim is None:  # another has taken it
+    if claim is None:  # another client has claimed it
         return
     for percent in range(RENEWALS):
         claims.renew_claim(claim, Progress(percent * 15, "checking", {}))
@@ -188,7 +188,7 @@ def _wal() -> int:
 
 
 def _cpu_s(postmaster: psutil.Process) -> float:
-    """Of the server and of what it has started; of processes that have ended, too."""
+    """Return the processor seconds of the server and its running and ended child processes."""
     used = 0.0
     for each in [postmaster, *postmaster.children(recursive=True)]:
         times = each.cpu_times()
@@ -227,7 +227,7 @@ def _bytes(number: float) -> str:
 
 
 def _partitions() -> None:
-    """Scans and reports of some months: as they are, and in partitions of a month each."""
+    """Compare scans and reports of some months in the present tables and in monthly partitions."""
     print(f"\n{MONTHS} months of {A_MONTH:,} scans with reports{'':8}{'as they are':>14}{'by month':>12}")
     plain, parts = _Kept(partitioned=False), _Kept(partitioned=True)
     figures: dict[str, Callable[[_Kept], str]] = {
@@ -244,7 +244,7 @@ def _partitions() -> None:
 
 
 class _Kept:
-    """Copies of the two tables in a schema of their own."""
+    """Copies of the two tables in a separate schema."""
 
     def __init__(self, *, partitioned: bool) -> None:
         self._schema = "by_month" if partitioned else "as_they_are"
@@ -263,7 +263,7 @@ class _Kept:
             for (statement,) in _fetch(
                 f"SELECT indexdef FROM pg_indexes WHERE schemaname = 'public' AND tablename = '{table}'"
             ):
-                # A unique index of a partitioned table has to hold what it is partitioned by.
+                # A unique index of a partitioned table must contain the partition key.
                 made = statement.replace("CREATE UNIQUE INDEX", "CREATE INDEX").replace(f"public.{table}", copy)
                 _fetch(made)
 
@@ -288,7 +288,7 @@ class _Kept:
                 ) AS numbered
                 """
             )
-            # Reports of a fifth of the size of real ones, as many as scans: the ratio is what is asked for.
+            # As many reports as scans, a fifth of the size of real ones: only the ratio of both layouts matters.
             _fetch(
                 f"""
                 INSERT INTO {self._schema}.reports_report
@@ -325,7 +325,7 @@ class _Kept:
         )
 
     def forget(self) -> float:
-        """Seconds; as the nightly task does it, or by dropping what holds the month."""
+        """Delete the oldest month in batches like the nightly task, or drop its partition; return the seconds."""
         size, wal, began = self._bytes(), _wal(), time.monotonic()
         for table in ("reports_report", "scans_scan"):
             copy = f"{self._schema}.{table}"
@@ -368,7 +368,7 @@ def _month(number: int) -> str:
 
 
 def _fetch(statement: str) -> list[tuple[int, ...]]:
-    """By a connection that has no transaction: VACUUM knows none."""
+    """Execute a statement outside a transaction, because VACUUM cannot run in one; return its rows."""
     from django.db import connection
 
     with connection.cursor() as cursor:

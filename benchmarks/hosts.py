@@ -1,8 +1,8 @@
-"""The service on three hosts: whether more hosts scan more, and what is left when one is cut off from the others.
+"""The service on three hosts: scaling with the number of hosts, and recovery after a network partition.
 
-Each host has web, a worker, webhooks; two have a scheduler. They share one PostgreSQL and one Redis. The sites let
-themselves be waited for, so that the cores of this machine are not what is measured. Then the clocks of the hosts go
-apart, and one loses its network while it scans: every scan has to end, once, and to be told and paid for once.
+Each host has web, a worker, webhooks; two have a scheduler. They share one PostgreSQL and one Redis. The sites respond
+slowly, so that the figures do not depend on the cores of this machine. Then the clocks of the hosts differ, and one
+host loses its network while it scans: every scan must end, be reported and be charged exactly once.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ SITES = [f"10.83.1.{number}" for number in range(1, 101)]
 ANSWER_S = 0.35
 PLACES = 4
 TYPES = ("security", "seo")
-PER_HOST = 60  # scans that each host has to do while its rate is measured
+PER_HOST = 60  # scans per host in the measurement of the rate
 GOAL = 2.4
 SCANS, CUT_AFTER, CUT_S = 150, 20, 45.0
 APART_S = 30
@@ -46,7 +46,7 @@ TIME_LIMIT_S, LEASE_S, GRACE_S = 30, 20, 60
 
 
 def main() -> int:
-    """Print what was seen; 1 when something was not as promised."""
+    """Print the figures; return 1 if a goal was missed."""
     status = namespaces.enter("hosts")
     return _inside() if status is None else status
 
@@ -80,7 +80,7 @@ def _inside() -> int:
 
 
 def _scaling(running: _Processes, hosts: list[Host]) -> bool:
-    """Scans a minute with one worker's host, with two and with three."""
+    """Measure the scans per minute with workers on one, two and three hosts."""
     for number, host in enumerate(hosts):
         running.start(host, "web", "webhooks", *(["scheduler"] if number < 2 else []))
     for host in hosts:
@@ -89,7 +89,7 @@ def _scaling(running: _Processes, hosts: list[Host]) -> bool:
     rates: list[float] = []
     for number, host in enumerate(hosts, start=1):
         running.start(host, "worker")
-        _ask(clients, PER_HOST // 4 * number)  # until each process of the new worker has imported what it needs
+        _ask(clients, PER_HOST // 4 * number)  # warm-up: each process of the new worker imports its modules
         psutil.cpu_times_percent()
         scans = _ask(clients, PER_HOST * number)
         cpu = psutil.cpu_times_percent()
@@ -103,7 +103,7 @@ def _scaling(running: _Processes, hosts: list[Host]) -> bool:
 
 
 def _ask(clients: list[Client], number: int) -> list[str]:
-    """Let so many pages be scanned, asked for at all hosts; their IDs when all have ended."""
+    """Request `number` scans from all hosts in turn; return their IDs when all have ended."""
     from scans.models import Scan
 
     def ask(each: int) -> str:
@@ -119,7 +119,7 @@ def _ask(clients: list[Client], number: int) -> list[str]:
 
 
 def _rate(ids: list[str]) -> float:
-    """Scans a minute in the middle of the time: all places were taken then."""
+    """Return the scans per minute in the middle of the period, when all slots were in use."""
     from scans.models import Scan
 
     ends = sorted(each.timestamp() for each in Scan.objects.filter(id__in=ids).values_list("completed_at", flat=True))
@@ -128,7 +128,7 @@ def _rate(ids: list[str]) -> float:
 
 
 def _cut_off(running: _Processes, hosts: list[Host], sites: _Sites, folder: Path) -> bool:
-    """The hosts' clocks are apart, and one host loses its network while it scans."""
+    """Give the hosts different clocks, and cut one host off from the network while it scans."""
     from accounts.models import MonthlyUsage
     from reports.models import Report
     from scans.models import Scan
@@ -169,7 +169,7 @@ def _cut_off(running: _Processes, hosts: list[Host], sites: _Sites, folder: Path
     late = max((each.timestamp() - cut_at for each in ends), default=0)
     by_host = Counter(name.partition("@")[2] for name in mine.values_list("worker", flat=True))
     print(f"  ended by: {dict(by_host)}; attempts: {dict(Counter(mine.values_list('attempts', flat=True)))}")
-    # It works again, without a restart.
+    # The host must work again without a restart.
     wait_until(lambda: _status(cut, "/readyz") == 200)
     again = _ask([Client(f"http://{cut.address}:{WEB_PORT}", "Again", 10_000)], PER_HOST)
     of_cut = Scan.objects.filter(id__in=again, worker__contains=cut.name).count()
@@ -194,7 +194,7 @@ def _status(host: Host, path: str) -> int:
 
 
 class _Processes:
-    """What runs on the hosts, as `manage.py up` would run it."""
+    """Processes on the hosts, started as by `manage.py up`."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -229,7 +229,7 @@ class _Processes:
             self._running.setdefault(host.name, []).append(started)
 
     def stop(self, host: Host) -> None:
-        """As an operator does; what they have begun they end."""
+        """Stop the host's processes gracefully: they finish the work that they have begun."""
         self._end(host.name)
 
     def await_web(self, host: Host) -> None:
@@ -253,7 +253,7 @@ class _Processes:
 
 
 class _Sites:
-    """All sites in a process of their own, which also receives webhooks."""
+    """All sites in one separate process, which also receives webhooks."""
 
     def __init__(self) -> None:
         self._process: subprocess.Popen[str] | None = None
@@ -274,7 +274,7 @@ class _Sites:
         self._process.wait()
 
     def events(self) -> set[str]:
-        """The IDs of the events that were received."""
+        """Return the IDs of the received events."""
         return set(self._events)
 
     def _read(self) -> None:
@@ -313,7 +313,7 @@ async def _answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) ->
 
 
 class _Listening(Postgres):
-    """The embedded server, for the hosts around."""
+    """Embedded server that also listens on the hosts' network."""
 
     def __init__(self, data_dir: Path, sockets: Path) -> None:
         super().__init__(data_dir, sockets, durable=True)
@@ -327,7 +327,7 @@ class _Listening(Postgres):
 
 @contextlib.contextmanager
 def _servers(folder: Path) -> Iterator[None]:
-    """PostgreSQL and Redis on an address that the hosts reach, and nobody else."""
+    """Run PostgreSQL and Redis on an address that only the hosts can reach."""
     sockets = folder / "sockets"
     sockets.mkdir(mode=0o700)
     postgresql = _Listening(folder, sockets)

@@ -1,4 +1,4 @@
-"""The service as `make bench`, `soak`, `faults` and `dogfood` measure it: on servers and in a folder of its own."""
+"""Installation of the service for `make bench`, `soak`, `faults` and `dogfood`, with its own servers and folder."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ BASE_DIR = Path(__file__).resolve().parent.parent
 
 @contextmanager
 def servers(*, durable: bool = True) -> Iterator[tuple[Path, embedded.Stack]]:
-    """PostgreSQL and Redis in a folder that is gone afterwards."""
+    """Run PostgreSQL and Redis in a temporary folder."""
     with tempfile.TemporaryDirectory(prefix="wss-bench-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -33,7 +33,7 @@ def install(folder: Path, stack: embedded.Stack | None, **variables: str) -> Non
         "DATA_DIR": str(folder),
         "SECRET_KEY": "benchmark-" * 5,
         "DJANGO_SETTINGS_MODULE": "config.settings",
-        # Its lines would stand between the tables'.
+        # Off, because its lines would appear between those of the tables.
         "ACCESS_LOG": "0",
     }
     os.environ |= (stack.env if stack else {}) | defaults | variables

@@ -1,4 +1,4 @@
-"""How long the API's lists of scans and audits take in the server, and how often they ask the database.
+"""Server time and number of database queries of the API's lists of scans and audits.
 
 The organization has 100,000 scans and 1,000 audits, one of them of 10,000 pages with 20,000 findings.
 """
@@ -52,7 +52,7 @@ OF_AUDIT = """
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(folder, stack, ALLOWED_HOSTS="testserver")
@@ -68,7 +68,7 @@ def _lists() -> list[tuple[str, Client, str]]:
     seeded = organization_with("Lists", SCANS, HOSTS)
     audit_id = _audits(seeded.organization_id)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # as autovacuum would have done by then
+        cursor.execute("VACUUM ANALYZE")  # as autovacuum would do
     client = Client(headers={"Authorization": f"Bearer {seeded.key}"})
     audit = f"/v1/audits/{audit_id}"
     paths = {
@@ -91,7 +91,7 @@ def _lists() -> list[tuple[str, Client, str]]:
 
 
 def _audits(organization_id: int) -> str:
-    """The ID of the one with many pages; it is the newest."""
+    """Create the audits; return the ID of the one with many pages, which is the newest."""
     from datetime import timedelta
 
     from django.db import connection

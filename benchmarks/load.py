@@ -1,4 +1,4 @@
-"""A closed-loop load on loopback: some connections, each sending its next request when the last was answered."""
+"""Closed-loop load generator on loopback: each connection sends its next request after the response to the last."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ CONNECTIONS = 8
 
 @dataclass(frozen=True)
 class Load:
-    """What came of a load: requests a second, and the time of the 50th and 99th of a hundred in milliseconds."""
+    """Result of a load: requests per second, and the 50th and 99th percentile of the times in milliseconds."""
 
     per_second: float
     p50_ms: float
@@ -21,7 +21,7 @@ class Load:
 
 
 def load(port: int, request: bytes, seconds: float) -> Load:
-    """Send `request` for so many seconds, bounded; runs in this process."""
+    """Send `request` repeatedly on CONNECTIONS connections for `seconds`; runs in this process."""
     return asyncio.run(_load(port, request, seconds))
 
 

@@ -1,8 +1,8 @@
-"""What `/metrics` says of a service under load beside what rows and clients say, and what Prometheus makes of it.
+"""Correctness of `/metrics` under load, compared with the counts of rows and clients, and with Prometheus.
 
 Web, workers and scheduler run as `manage.py up` runs them. Meanwhile a worker is killed with all its processes, and
-web is restarted: no counter may go back. When all is quiet, everything that rows or clients can count has to be equal.
-Where Prometheus is installed it scrapes all the time, and is asked for every panel and every alert.
+web is restarted: no counter may decrease. When the service is idle, every sample that rows or clients can count must be
+equal. If Prometheus is installed, it scrapes all the time, and every panel and every alert is queried.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ from tests.e2e.service import free_port
 TOKEN = "a-token-for-metrics-of-32-characters"
 LOAD_S = 240.0
 KILL_AFTER_S, RESTART_AFTER_S = 80.0, 160.0
-OWN_SCRAPE_EVERY_S = 6.0  # an answer is 5 s old at most
+OWN_SCRAPE_EVERY_S = 6.0  # /metrics caches its samples for 5 s
 HANDED_OVER_S = 12.0
 TIME_LIMIT_S = 10
 Samples = Mapping[str, float]
 GROWING = ("_total", "_bucket", "_count", "_sum")
-# Panels without a number after some minutes: browsers end after fifty loads, and what the guard refuses to connect to
-# takes a name that leads to a private address.
+# Panels that may have no data after some minutes: a browser ends after fifty loads, and the guard refuses a connection
+# only for a name that resolves to a private address.
 RARE = frozenset({"Browsers started and ended an hour", "Connections refused by the guard, an hour"})
 
 
 def main() -> int:
-    """Print what was seen; 1 when something was not as promised."""
+    """Print the figures; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers(durable=False))
         port = free_port()
@@ -109,7 +109,7 @@ def _ask(prometheus: Prometheus) -> bool:
 
 
 class _Scraper:
-    """Scrapes every few seconds, and notes each counter that goes back."""
+    """Scraper that runs every few seconds and records each counter that decreases."""
 
     def __init__(self, port: int) -> None:
         self._url = f"http://127.0.0.1:{port}/metrics"
@@ -127,7 +127,7 @@ class _Scraper:
         self._thread.join()
 
     def scrape(self) -> Samples:
-        from tests.operations.scraping import samples  # needs settings
+        from tests.operations.scraping import samples  # needs Django's settings
 
         response = requests.get(self._url, headers={"Authorization": f"Bearer {TOKEN}"}, timeout=30)
         response.raise_for_status()
@@ -150,7 +150,7 @@ def _back(before: Samples, now: Samples) -> Iterator[str]:
 
 
 class _Service:
-    """The processes of `manage.py up`, without its supervisor."""
+    """Processes of `manage.py up`, without its supervisor."""
 
     def __init__(self, folder: Path, port: int) -> None:
         from operations.stack.management.commands.up import programs
@@ -177,7 +177,7 @@ class _Service:
             )
 
     def kill_worker(self) -> None:
-        """As the kernel does, when memory is short: without a word, and with all its processes."""
+        """Kill the worker with all its processes, as the kernel does when memory is short, and restart it."""
         process = psutil.Process(self._running["worker"].pid)
         for each in (process, *process.children(recursive=True)):
             each.kill()

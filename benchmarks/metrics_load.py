@@ -1,4 +1,4 @@
-"""People who scan, ask and are refused for some minutes, and remember how they were answered."""
+"""Load for the benchmark of metrics: clients that scan, read and are refused, and count their responses."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from tests.targets.server import Answer, Site
 
 PAGE = '<!doctype html><html lang="en"><title>A page</title><h1>Hello</h1><p><a href="/next">Next</a>'
 TYPES = ("security", "performance", "accessibility", "seo")
-# Longer than a scan may take.
+# Longer than a scan's time limit.
 SLOW_S = 30.0
 PATHS = ("/", "/", "/", "/missing", "/away", "/slow")
 SCAN_EVERY_S, ASK_EVERY_S, AUDIT_EVERY_S, OVER_LIMIT_EVERY_S = 1.5, 0.1, 30.0, 0.4
@@ -23,7 +23,7 @@ EVENTS = ["scan.completed", "scan.partial", "scan.failed"]
 
 
 class Load:
-    """Threads that ask until `end`. What they got is counted by route, method and status, and refusals by code."""
+    """Threads that send requests until `end`. Counts responses by route, method and status, and refusals by code."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -51,7 +51,7 @@ class Load:
             "/broken": Answer("no", status=500),
         }
         site = self._sites.enter_context(Site(routes))
-        # Nobody runs out of scans in a few minutes; the plan's other limits are what is to be met.
+        # The quota must not run out; the refusals come from the plan's other limits.
         Tier.objects.update(scans_per_month=1_000_000)
         busy = Client(self._base, "Busy", 1_000)
         for path in ("/hook", "/broken"):
@@ -88,7 +88,7 @@ class Load:
             thread.join()
 
     def is_quiet(self) -> bool:
-        """Whether nothing waits or runs any more that was asked for, but for deliveries that are to be tried again."""
+        """Return True if no scan, audit or due delivery is left; deliveries that await a retry do not count."""
         from django.utils import timezone
 
         from scans.models import Scan
@@ -100,7 +100,7 @@ class Load:
         return not (unfinished.exists() or Audit.objects.unfinished().exists() or due.exists())
 
     def expected(self) -> dict[str, float]:
-        """What web should have counted of these requests."""
+        """Return the samples that web should have counted for these requests."""
         with self._lock:
             routes = {"/nowhere": "unknown"}
             found: dict[str, float] = {

@@ -1,4 +1,4 @@
-"""What `/metrics` should say, counted again from the rows of scans, audits and deliveries; when all is quiet."""
+"""Expected samples of `/metrics`, counted from the rows of scans, audits and deliveries while the service is idle."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Iterable, Sequence
 
 
 def counted() -> dict[str, float]:
-    """By `name{label="value",…}`, as `tests.operations.scraping.samples` names them."""
+    """Return expected values by `name{label="value",…}`, the format of `tests.operations.scraping.samples`."""
     return {**_scans(), **_unfinished(), **_deliveries()}
 
 
 def histogram(name: str, label: str, bounds: Sequence[float], values_ms: Iterable[tuple[str, int]]) -> dict[str, float]:
-    """The samples of a histogram of these values in milliseconds, each with the label's value."""
+    """Return the samples of a histogram from pairs of a label's value and milliseconds."""
     found: Counter[str] = Counter()
     for value, ms in values_ms:
         labels = f'{label}="{value}"'

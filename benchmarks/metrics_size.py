@@ -1,6 +1,6 @@
-"""How long `/metrics` takes to be collected with 1,000,000 scans and 1,000,000 deliveries, in milliseconds.
+"""Time to collect `/metrics` with 1,000,000 scans and 1,000,000 deliveries, in milliseconds.
 
-Some of them wait, as on a service that is behind: 2,000 visits of 100 organizations, 5,000 deliveries and 100 mails.
+There is a backlog: 2,000 waiting visits of 100 organizations, 5,000 pending deliveries and 100 unsent mails.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ DELIVERIES = """
 
 
 def main() -> int:
-    """Print the figures; 1 when the goal is missed."""
+    """Print the figures; return 1 if the goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers(durable=False))
         install(folder, stack)
@@ -62,7 +62,7 @@ def _fill() -> None:
         encrypted_secret=b"",
     )
     with connection.cursor() as cursor:
-        cursor.execute("SET session_replication_role = replica")  # what refers to what is right as it is
+        cursor.execute("SET session_replication_role = replica")  # skip triggers and foreign keys, which hold anyway
         cursor.execute(EVENTS)
         cursor.execute(DELIVERIES, {"webhook": webhook.id, "pending": PENDING})
         cursor.execute("RESET session_replication_role")
@@ -82,7 +82,7 @@ def _fill() -> None:
     person = User.objects.create_user("bench@people.test")
     Mail.objects.bulk_create(Mail(user=person, key=str(number)) for number in range(MAILS))
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # as autovacuum would have done by then
+        cursor.execute("VACUUM ANALYZE")  # as autovacuum would do
 
 
 def _measure() -> bool:

@@ -1,7 +1,7 @@
-"""Monitors on the real processes while all of them are killed: each change is announced once, and none is lost.
+"""Monitors with real processes under kills: each change must be reported exactly once.
 
 Web, worker and scheduler run as `manage.py up` runs them, without a browser. In every round the pages of a site get one
-more fault, and all monitors look. Meanwhile workers are killed at random, and PostgreSQL, Redis and the scheduler once.
+more fault, and all monitors run. Meanwhile workers are killed at random, and PostgreSQL, Redis and the scheduler once.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ if TYPE_CHECKING:
     from sites.models import Monitor
 
 MONITORS, PLACES, SEED = 25, 20, 15
-# A round each; what a page loses, and the check that tells so.
+# One fault per round: the part that pages lose, and the check that finds it.
 FAULTS = {
     "title": "title",
     "robots": "is-indexable",
     "description": "meta-description",
     "heading": "h1",
 }
-# A worker takes seconds to start; killed more often, it never gets anything done.
+# A worker takes seconds to start; with more frequent kills it would finish nothing.
 FIRST_KILL_S, LAST_KILL_S, KILLING_S, FAULT_AFTER_S = 2.0, 12.0, 40.0, 15.0
 
 
 class ChangingSite:
-    """Pages that all have the first `faults` of FAULTS."""
+    """Site whose pages all have the first `faults` of FAULTS."""
 
     def __init__(self) -> None:
         self.faults = 0
@@ -55,7 +55,7 @@ class ChangingSite:
 
 
 def main() -> int:
-    """Print what was seen; 1 when something was not as promised."""
+    """Print the figures; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         port = free_port()
@@ -78,7 +78,7 @@ def _monitors(client: Client, site: Site) -> list[Monitor]:
     from sites.monitors.requests import USUAL_ALERT
     from webhooks.models import Webhook
 
-    # Nobody is there: what counts is what was recorded.
+    # The webhook is disabled: only recorded events and deliveries count.
     events = ["monitor.changed", "monitor.failed", "monitor.recovered"]
     Webhook.objects.create(
         organization=client.organization, url=f"{site.url}/hook", events=events, encrypted_secret=b"", enabled=False
@@ -104,7 +104,7 @@ def _rounds(running: Stack, changing: ChangingSite, monitors: list[Monitor]) -> 
         ("the scheduler", lambda: running.kill_and_start("scheduler")),
     ]
     kills = Counter[str]()
-    # The last one is a quiet one: what a run that failed could not tell is told then.
+    # The last round is without kills: it reports the changes that failed runs could not.
     for number in range(len(FAULTS) + 2):
         changing.faults = min(number, len(FAULTS))
         began = time.monotonic()
@@ -125,7 +125,7 @@ def _rounds(running: Stack, changing: ChangingSite, monitors: list[Monitor]) -> 
             fault()
             kills[name] += 1
         end = (number + 1) * MONITORS
-        # Workers that are killed every few seconds get nothing long done.
+        # Workers that are killed every few seconds cannot finish long tasks.
         wait_until(lambda end=end, began=began: _ended() >= end or time.monotonic() - began > KILLING_S)  # type: ignore[misc]
         is_over.set()
         if killer.ident:

@@ -1,8 +1,8 @@
-"""A year of 1,000 monitors, on a clock that jumps: is every due run made once; and how long a tick of 100,000 takes.
+"""Simulation of a year of 1,000 monitors: is every due run created exactly once? And the time of a tick for 100,000.
 
-Monitors look every hour to every month, by the clocks of twelve places. Schedulers look four times an hour, sometimes
-two at once; now and then one dies before it commits. For a day, and for three hours of the night in which clocks go,
-there is none. What should have been due is worked out from every minute of the year, not by the code that plans.
+The monitors have all intervals from hourly to monthly, in twelve time zones. Schedulers tick four times an hour,
+sometimes two at once; some die before they commit. None runs during one day, and during three hours of the night in
+which clocks change. The expected runs are computed from every minute of the year, without the code of the schedule.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 MONITORS, MANY = 1_000, 100_000
 BEGIN, END = datetime(2026, 1, 1, tzinfo=UTC), datetime(2027, 1, 1, tzinfo=UTC)
 STEP = timedelta(minutes=15)
-# The second one is over the change of clocks in Europe.
+# The second outage spans the change of clocks in Europe.
 OUTAGES = (
     (datetime(2026, 7, 14, 9, tzinfo=UTC), datetime(2026, 7, 15, 9, tzinfo=UTC)),
     (datetime(2026, 10, 24, 23, tzinfo=UTC), datetime(2026, 10, 25, 2, tzinfo=UTC)),
@@ -53,7 +53,7 @@ SEED_MANY = """
 
 
 def main() -> int:
-    """Print what came of it; 1 when a goal was missed."""
+    """Print the figures; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(folder, stack)
@@ -101,9 +101,9 @@ def _monitors(chance: random.Random) -> list[Monitor]:
     for number, every in enumerate(kinds):
         has_time = number % 2 == 0
         most = {"week": 7, "month": 31}.get(every)
-        # Often in the hours in which clocks change.
+        # Prefer the hours in which clocks change.
         hour = chance.choice((0, 1, 2, 3, chance.randrange(24)))
-        # On Lord Howe Island clocks change by half an hour: hours are not counted there.
+        # Clocks on Lord Howe Island change by half an hour, which `_due` does not compute for hourly schedules.
         zones = [each for each in ZONES if every != "hour" or each != "Australia/Lord_Howe"]
         monitor = Monitor(
             organization=organization,
@@ -125,7 +125,7 @@ def _monitors(chance: random.Random) -> list[Monitor]:
 
 
 def _simulate(chance: random.Random) -> tuple[int, int, int]:
-    """The ticks of the year; how many schedulers died, and the most queries that a tick took."""
+    """Simulate a year; return the number of ticks, the number of dead schedulers, and the most queries of a tick."""
     from unittest.mock import patch
 
     from django.db import connection
@@ -144,11 +144,11 @@ def _simulate(chance: random.Random) -> tuple[int, int, int]:
             ticks += 1
             luck = chance.random()
             if luck < KILLED:
-                # After the runs are written and before they are committed.
+                # Fail after the runs are written and before they are committed.
                 with patch("sites.monitors.beats.PLAN", PLAN.replace("sites_monitor SET", "no_such_table SET")):
                     try:
                         beat(now)
-                    except Exception:  # noqa: BLE001  # as death, it takes whatever comes
+                    except Exception:  # noqa: BLE001  # any error counts as a death
                         killed += 1
             elif luck < KILLED + TWO_AT_ONCE:
                 list(others.map(_beat_and_leave, (now, now)))
@@ -174,7 +174,7 @@ def _beat_and_leave(now: datetime) -> None:
 
 
 def _first_minutes(zone: ZoneInfo) -> dict[datetime, datetime]:
-    """By what clocks show, the first moment of the year at which they do; of every minute."""
+    """Map every local time, in minutes, to the first moment of the year with that time."""
     first: dict[datetime, datetime] = {}
     moment = BEGIN - timedelta(days=2)
     while moment < END + timedelta(days=2):
@@ -184,13 +184,13 @@ def _first_minutes(zone: ZoneInfo) -> dict[datetime, datetime]:
 
 
 def _due(monitor: Monitor, clocks: Mapping[datetime, datetime]) -> list[datetime]:
-    """When it should have run, in order."""
+    """Return the times at which the monitor should have run, in order."""
     if monitor.at is None:
         return _evenly(monitor)
     found = []
     for shown in _shown(monitor, monitor.at):
         while shown not in clocks:
-            shown += timedelta(minutes=1)  # into the first minute after the gap
+            shown += timedelta(minutes=1)  # move on to the first minute after the gap
         found.append(clocks[shown])
     if monitor.every == "hour":
         minute = clocks[datetime.combine(BEGIN.date(), monitor.at)].minute
@@ -199,7 +199,7 @@ def _due(monitor: Monitor, clocks: Mapping[datetime, datetime]) -> list[datetime
 
 
 def _shown(monitor: Monitor, at: time) -> Iterator[datetime]:
-    """What clocks should show; hours are counted elsewhere."""
+    """Yield the local times of the runs; `_due` handles hourly monitors."""
     for number in range(-1, 366):
         day = BEGIN.date() + timedelta(days=number)
         if monitor.every == "week" and day.isoweekday() != monitor.day:
@@ -217,11 +217,11 @@ def _is_day_of_month(day: date, wanted: int) -> bool:
 
 
 def _evenly(monitor: Monitor) -> list[datetime]:
-    """From its first run on in equal steps, for months on the same day."""
+    """Return runs in equal steps from the first run on; for months, on the same day of each."""
     assert monitor.next_run_at is not None
     first = monitor.next_run_at
     if monitor.every == "month":
-        # The first of the schedule may be in the month before.
+        # The schedule's first run may be in the month before.
         return [each for month in range(1, 13) if BEGIN < (each := first.replace(month=month)) <= END]
     step = {"hour": timedelta(hours=1), "6h": timedelta(hours=6), "day": timedelta(days=1), "week": timedelta(weeks=1)}
     count = (END - first) // step[monitor.every]
@@ -229,9 +229,9 @@ def _evenly(monitor: Monitor) -> list[datetime]:
 
 
 def _missed(due: list[datetime]) -> set[datetime]:
-    """Those for which another run stands: the first one that came due while no scheduler looked.
+    """Return the due times that the first run of the same outage replaces.
 
-    Between two looks nothing is due twice, as the shortest interval is longer.
+    Between two ticks no monitor is due twice, because the shortest interval is longer.
     """
     stood_for: set[datetime] = set()
     for begin, end in OUTAGES:

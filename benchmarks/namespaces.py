@@ -1,8 +1,8 @@
-"""Hosts on one machine: network namespaces with addresses and names of their own, on a bridge that leads nowhere else.
+"""Virtual hosts on one machine: network namespaces with their own addresses and names, on an isolated bridge.
 
-`enter` starts the program again where it may make them: in namespaces of its own for network, mounts and processes.
-All that is made there, processes too, is gone with it. Needs Linux, iproute2 and util-linux; root, or a system that
-lets its users have namespaces.
+`enter` restarts the program in its own namespaces for network, mounts and processes, where it may create hosts. All
+hosts and processes disappear with it. Needs Linux, iproute2 and util-linux; root, or a system that permits user
+namespaces.
 """
 
 from __future__ import annotations
@@ -19,9 +19,9 @@ from typing import IO
 INSIDE = "WSS_BENCH_INSIDE"
 BRIDGE = "hosts"
 NETWORK = "10.83.0.0/16"
-SERVERS = "10.83.0.1"  # this process' own: PostgreSQL and Redis
-# What is loaded before libc: only the time of day is moved, what waits, waits as long. (libfaketime moves more, and
-# under it Python's `time.sleep` fails.)
+SERVERS = "10.83.0.1"  # address of this process, for PostgreSQL and Redis
+# Source of a library for LD_PRELOAD that shifts only the time of day; waiting times do not change. (libfaketime shifts
+# more clocks, which breaks Python's `time.sleep`.)
 CLOCK = """
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -55,7 +55,7 @@ time_t time(time_t *at) {
 
 
 def enter(name: str) -> int | None:
-    """None in the namespaces; else the exit status of `python -m benchmarks name` that ran there."""
+    """Run `python -m benchmarks name` in new namespaces and return its exit status; return None inside of them."""
     if os.environ.get(INSIDE):
         _make_bridge()
         return None
@@ -70,13 +70,13 @@ def enter(name: str) -> int | None:
 
 
 def add_addresses(addresses: Sequence[str]) -> None:
-    """Give this process' namespace further addresses."""
+    """Add addresses to this process' namespace."""
     for address in addresses:
         _ip("address", "add", f"{address}/16", "dev", BRIDGE)
 
 
 def clock_library(folder: Path) -> Path | None:
-    """What gives a process another time of day; None where there is no C compiler."""
+    """Compile the library that shifts a process' time of day; return its path, None without a C compiler."""
     compiler = shutil.which("cc")
     if compiler is None:
         return None
@@ -88,7 +88,7 @@ def clock_library(folder: Path) -> Path | None:
 
 @dataclass(frozen=True)
 class Host:
-    """A namespace with one address; its clock is `clock_s` ahead, by `clock_library`."""
+    """Virtual host: a namespace with one address, whose clock `clock_library` shifts by `clock_s`."""
 
     number: int
     clock_s: int = 0
@@ -111,7 +111,7 @@ class Host:
             _ip("-n", self.name, "link", "set", each, "up")
 
     def cut_off(self) -> None:
-        """As a cable is pulled: nobody is told."""
+        """Disconnect the host without notice, as if its cable was pulled."""
         _ip("link", "set", self._port, "down")
 
     def reconnect(self) -> None:
@@ -120,7 +120,7 @@ class Host:
     def start(
         self, command: Sequence[str], env: Mapping[str, str], cwd: Path, log: IO[bytes]
     ) -> subprocess.Popen[bytes]:
-        """A process on this host, which has the host's name and clock."""
+        """Start a process on this host, with the host's name and clock."""
         environment = dict(env)
         if self.clock_library:
             environment |= {"LD_PRELOAD": str(self.clock_library), "CLOCK_AHEAD_S": str(self.clock_s)}
@@ -135,7 +135,7 @@ class Host:
 
 
 def _make_bridge() -> None:
-    # `ip netns` keeps its namespaces here; nobody else's are to be seen or touched.
+    # `ip netns` keeps its namespaces here; the mount hides and protects those of others.
     Path("/run/netns").mkdir(exist_ok=True)
     subprocess.run(["mount", "-t", "tmpfs", "none", "/run/netns"], check=True)
     _ip("link", "set", "lo", "up")

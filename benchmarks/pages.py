@@ -1,7 +1,7 @@
-"""How long the server takes for a page, how often it asks the database, and how much is sent.
+"""Server time, number of database queries and size of each page.
 
-The organization has 100,000 scans, and its webhook as many deliveries. The time of the processor tells more than the
-clock's where others use the machine, too.
+The organization has 100,000 scans, and its webhook as many deliveries. On a shared machine, processor time is a better
+measure than elapsed time.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from benchmarks.installation import install, servers
 if TYPE_CHECKING:
     from django.test import Client
 
-# A number of hosts that shares no factor with the four types, so that each host has all of them.
+# The number of hosts is coprime to the four types, so that each host has scans of all types.
 SCANS, HOSTS = 100_000, 997
 WARM_UP, ROUNDS = 3, 40
 GOAL_MS, GOAL_QUERIES = 30, 12
@@ -25,7 +25,7 @@ GOAL_KB = 60  # compressed
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(folder, stack, ALLOWED_HOSTS="testserver")
@@ -33,7 +33,7 @@ def main() -> int:
 
 
 def _pages() -> list[tuple[str, Client, str]]:
-    """Each page's name, who asks for it, and its address."""
+    """Return name, client and path of each page."""
     from django.db import connection
     from django.test import Client
 
@@ -44,10 +44,10 @@ def _pages() -> list[tuple[str, Client, str]]:
 
     seeded = organization_with("Pages", SCANS, HOSTS)
     organization = Organization.objects.get(id=seeded.organization_id)
-    _, long = (finished_long_scan(organization, seed) for seed in (1, 2))  # the second is compared with the first
+    _, long = (finished_long_scan(organization, seed) for seed in (1, 2))  # the second has a comparison
     webhook_id = _webhook(seeded.organization_id, seeded.scan_id)
     with connection.cursor() as cursor:
-        cursor.execute("VACUUM ANALYZE")  # as autovacuum would have done by then
+        cursor.execute("VACUUM ANALYZE")  # as autovacuum would do
     person = User.objects.create_user("bench@people.test")
     Membership.objects.create(organization_id=seeded.organization_id, user=person, role="owner")
     member, stranger = Client(), Client()
@@ -77,7 +77,7 @@ def _pages() -> list[tuple[str, Client, str]]:
 
 
 def _webhook(organization_id: int, scan_id: str) -> str:
-    """A receiver with its log: one delivery in a thousand has failed, each after two attempts."""
+    """Create a webhook with its log: two attempts per delivery, and one delivery in a thousand has failed."""
     from django.db import connection
     from django.utils import timezone
 
@@ -115,7 +115,7 @@ def _webhook(organization_id: int, scan_id: str) -> str:
 
 
 def report(pages: list[tuple[str, Client, str]], goal_ms: float, goal_queries: int) -> int:
-    """Print name, times, size and queries of each (name, client, path); 1 when a goal was missed."""
+    """Print name, times, size and queries of each (name, client, path); return 1 if a goal was missed."""
     from tests.queries import counted  # needs Django set up
 
     missed = 0
@@ -140,7 +140,7 @@ def report(pages: list[tuple[str, Client, str]], goal_ms: float, goal_queries: i
 
 
 def _timed(client: Client, path: str) -> tuple[float, float]:
-    """Milliseconds from the request to the whole page, middleware included: by the clock, and of the processor."""
+    """Return the elapsed and processor milliseconds of a whole request, including middleware."""
     began, cpu_began = time.perf_counter(), time.thread_time()
     client.get(path)
     return (time.perf_counter() - began) * 1000, (time.thread_time() - cpu_began) * 1000

@@ -1,4 +1,4 @@
-"""Prometheus itself, where it is installed (Debian's package `prometheus`), and what our rules and panels ask of it."""
+"""Prometheus server, if installed (Debian's package `prometheus`), and the queries of the alert rules and panels."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ from tests.e2e.service import free_port
 RULES = BASE_DIR / "deploy" / "prometheus" / "alerts.yaml"
 DASHBOARD = BASE_DIR / "deploy" / "grafana" / "dashboard.json"
 SCRAPE_EVERY_S = 10
-# As Grafana fills it in: four times the interval, or more.
+# Grafana sets $__rate_interval to at least four times the scrape interval.
 RATE_INTERVAL = "1m"
 START_S = 60.0
 
 
 class Prometheus:
-    """A running server, by its HTTP API."""
+    """HTTP API of a running Prometheus server."""
 
     def __init__(self, base: str) -> None:
         self._base = base
@@ -40,13 +40,13 @@ class Prometheus:
             return False
 
     def has_data(self, expression: str) -> bool:
-        """Whether the expression had a number at some moment since the start; raises ValueError where it is refused."""
+        """Return True if the expression had a value at any time since the start. Raises ValueError if it is invalid."""
         span = {"query": expression, "start": self._began, "end": time.time(), "step": SCRAPE_EVERY_S}
         series = self._ask("query_range", span)["result"]
         return any(not math.isnan(float(value)) for each in series for _, value in each["values"])
 
     def unhealthy_rules(self) -> list[str]:
-        """Rules that it could not evaluate."""
+        """Return the names of rules that Prometheus could not evaluate."""
         groups = self._ask("rules", {})["groups"]
         return [rule["name"] for group in groups for rule in group["rules"] if rule["health"] != "ok"]
 
@@ -60,7 +60,7 @@ class Prometheus:
 
 @contextmanager
 def scraping(folder: Path, target: str, token: str) -> Iterator[Prometheus | None]:
-    """A server that scrapes the target and evaluates our rules; None where it is not installed."""
+    """Run a server that scrapes the target and evaluates the alert rules; yields None if it is not installed."""
     program = shutil.which("prometheus")
     if program is None:
         yield None
@@ -95,13 +95,13 @@ def scraping(folder: Path, target: str, token: str) -> Iterator[Prometheus | Non
 
 
 def panels() -> Iterator[tuple[str, str]]:
-    """Each panel's title with an expression of it, its variables filled in."""
+    """Yield each panel's title with each of its expressions, with variables filled in."""
     for panel in json.loads(DASHBOARD.read_text(encoding="utf-8"))["panels"]:
         for target in panel.get("targets", ()):
             yield panel["title"], target["expr"].replace("$__rate_interval", RATE_INTERVAL)
 
 
 def alerts() -> Iterator[tuple[str, str]]:
-    """Each alert's name with its expression."""
+    """Yield each alert's name with its expression."""
     for group in yaml.safe_load(RULES.read_text(encoding="utf-8"))["groups"]:
         yield from ((rule["alert"], rule["expr"]) for rule in group["rules"])

@@ -1,4 +1,4 @@
-"""How long scans take, beside an expert's floor: the chain that no scanner can shorten."""
+"""Duration of scans, compared with a lower bound: the chain of requests that no scanner can shorten."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ MIB = 1024 * 1024
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     missed = False
     print(f"{'each answer after 100 ms':28}{'seconds':>9}{'floor':>9}{'ratio':>8}{'requests':>10}")
     with _slow_site() as site:
@@ -46,7 +46,7 @@ def main() -> int:
                 f"  goal {goal_s}: {verdict}"
             )
     for scan_type in GOALS_S:
-        # What the page's size adds: requests and answers are the same, and nobody waits.
+        # Measure the cost of the page's size: the requests are the same, and responses have no delay.
         small_s, large_s = (statistics.median(_scans(site, scan_type, ROUNDS)[0]) for site in _by_size())
         seconds = large_s - small_s
         missed |= seconds > ENGINE_GOAL_S
@@ -60,14 +60,14 @@ def main() -> int:
 
 
 def _by_size() -> Iterator[Site]:
-    """The same site with a small page and with a large one, each while it is asked for."""
+    """Yield the same site with a small page, then with a large one; each runs until the next is requested."""
     for page in (PAGE, _large_page()):
         with _site(page, lambda request: None) as site:
             yield site
 
 
 def _large_page() -> str:
-    """A megabyte of paragraphs, a link in every fifth: far more than a usual page has of either."""
+    """Return a page with a megabyte of paragraphs and a link in every fifth: far more than usual pages have."""
     plain = "<p class=text id=a{0}>Some text of a page that goes on for a while, as texts on pages do.</p>\n"
     linked = "<p class=text id=a{0}><a href=/link/{1}>Some text of a page</a> that goes on for a while.</p>\n"
     count = 1024 * 1024 // len(plain)
@@ -91,7 +91,7 @@ def _site(page: str, wait: Callable[[Request], None]) -> Site:
 
 
 def _scans(site: Site, scan_type: ScanType, rounds: int) -> tuple[list[float], int]:
-    """The seconds that each took, and how many requests the last one sent."""
+    """Return the seconds of each scan, and the number of requests of the last one."""
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     times = []
     before = 0
@@ -106,7 +106,7 @@ def _scans(site: Site, scan_type: ScanType, rounds: int) -> tuple[list[float], i
 
 
 def _floor(site: Site) -> float:
-    """Connect, TLS, the page; then one round of probes side by side over connections that are open already."""
+    """Measure the lower bound in seconds: connection, TLS and page; then eight parallel probes on new connections."""
     assert site.ca_file is not None
     begin = time.perf_counter()
     first = _connection(site, site.ca_file)

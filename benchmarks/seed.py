@@ -1,4 +1,4 @@
-"""What the measured requests need: organizations with 1,000 and 1,000,000 scans, and a real report."""
+"""Test data for benchmarks: organizations with many scans and one real report."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.targets.sample import sample_site
 
-# Above anything that a run asks for.
+# A limit that no benchmark reaches.
 PLENTY = 100_000_000
 
 
 @dataclass(frozen=True)
 class Seeded:
-    """A key of an organization, and its scan with a report."""
+    """Created organization, its API key, and its scan with a report."""
 
     organization_id: int
     key: str
@@ -36,7 +36,7 @@ class Seeded:
 
 
 def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
-    """An organization with so many scans, over twelve months, types and hosts; and one real report."""
+    """Create an organization with `scans` scans spread over twelve months, types and hosts, and one real report."""
     Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, requests_per_minute=PLENTY, webhooks=PLENTY)
     organization = ensure_organization(name=name)
     with connection.cursor() as cursor:

@@ -1,4 +1,4 @@
-"""The service's settings, with bare views beside its own."""
+"""The service's settings, with URLs that add bare views for comparison."""
 
 from config.settings import *  # noqa: F403
 

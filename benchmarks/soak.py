@@ -1,8 +1,8 @@
-"""`make soak`: hundreds of scans of the zoo and of good pages through one worker, whose resources are watched.
+"""`make soak`: hundreds of scans of the zoo and of good pages through one worker, to find resource leaks.
 
-A real Celery worker on the embedded stack takes the scans from the queue. Every second threads, descriptors,
-child processes and resident memory of its whole process tree are read from /proc. They are compared at rest:
-after the warm-up, when every process of the pool has had its share of scans, and at the end.
+A real Celery worker on the embedded stack takes the scans from the queue. Every second, threads, descriptors,
+child processes and resident memory of its whole process tree are read from /proc. The idle values are compared:
+after the warm-up, when every process of the pool has run some scans, and at the end.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ from tests.targets.zoo import ZOO
 
 MIB = 1024 * 1024
 SAMPLE_EVERY_S = 1.0
-REST_S = 3.0  # what a finished scan leaves running has this long to end
+REST_S = 3.0  # time for the remaining threads and processes of finished scans to end
 PATIENCE_S = 15 * 60.0
 START_S = 60.0
 SWEEP_EVERY_S = 15.0
 LOG_CHARACTERS = 6_000
 WARM_UP_SCANS = 6  # for each process of the pool
-# Heavy animals are few among many, as in life.
+# Heavy pages are a minority, as on the web.
 HEAVY_SHARE = 0.15
 GOOD_SHARE = 0.3
 MEMORY_FACTOR, MEMORY_EXTRA_BYTES = 1.1, 20 * MIB
@@ -41,7 +41,7 @@ MEMORY_FACTOR, MEMORY_EXTRA_BYTES = 1.1, 20 * MIB
 
 @dataclass(frozen=True)
 class Sample:
-    """What a tree of processes holds at one moment."""
+    """Resources of a process tree at one moment."""
 
     processes: int
     threads: int
@@ -57,14 +57,14 @@ class Sample:
 
 @dataclass(frozen=True)
 class Job:
-    """A scan to order."""
+    """Scan to create."""
 
     url: str
     type: str
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Print the figures; 1 when something grew or a scan did not end."""
+    """Print the figures; return 1 if a resource grew or a scan did not end."""
     parser = argparse.ArgumentParser(prog="make soak", description="Scans the zoo and watches the worker.")
     parser.add_argument("--scans", type=int, default=500)
     parser.add_argument("--concurrency", type=int, default=8)
@@ -78,9 +78,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             stack,
             SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
             SCAN_CA_BUNDLE=ca_file,
-            # Above what the quick need, below what the slow would like.
+            # Enough for quick pages, too short for slow ones.
             SCAN_TIME_LIMIT="20",
-            SCAN_BROWSER="off",  # `benchmarks.faults` has one
+            SCAN_BROWSER="off",  # `benchmarks.faults` measures scans with a browser
         )
         with worker(folder, options.concurrency) as process:
             status = _soak(process, jobs, options.concurrency)
@@ -90,7 +90,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job], str]:
-    """So many scans in random order, and the root that their sites' certificates lead to."""
+    """Return `count` scans in random order, and the root certificate of their sites."""
     good_site = cleanup.enter_context(sample_site())
     good = [Job(f"{good_site.url}/", str(scan_type)) for scan_type in ScanType]
     quick: list[Job] = []
@@ -110,7 +110,7 @@ def _jobs(cleanup: ExitStack, count: int, dice: random.Random) -> tuple[list[Job
 
 @contextmanager
 def worker(folder: Path, concurrency: int, name: str = "worker", host: str = "") -> Iterator[psutil.Process]:
-    """One of the workers as `manage.py up` runs them, with its log in the folder; as if on a host of that name."""
+    """Run a worker as `manage.py up` does, with its log in the folder; `host` is its simulated host name."""
     from operations.stack.management.commands.up import programs
 
     program = next(each for each in programs(folder, 0, dict(os.environ)) if each.name == name)
@@ -118,7 +118,7 @@ def worker(folder: Path, concurrency: int, name: str = "worker", host: str = "")
     command[command.index("--concurrency") + 1] = str(concurrency)
     command += ["--hostname", f"{name}@{host}"] if host else []
     env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
-    env["PYTHONFAULTHANDLER"] = "1"  # a crash says in the log where it was
+    env["PYTHONFAULTHANDLER"] = "1"  # a crash writes its traceback to the log
     with (folder / f"worker{host}.log").open("wb") as log:
         process = subprocess.Popen(command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
     try:
@@ -160,7 +160,7 @@ def _soak(worker: psutil.Process, jobs: list[Job], concurrency: int) -> int:
 
 def _growth(before: Sample, after: Sample) -> list[str]:
     allowed_bytes = before.memory_bytes * MEMORY_FACTOR + MEMORY_EXTRA_BYTES * after.processes
-    # A process that puts something into the queue for the first time keeps its connection.
+    # A process keeps the connection of its first message to the queue open.
     extra = {"descriptors": after.processes}
     faults = [
         f"{field.name} grew from {was} to {now}"
@@ -173,7 +173,7 @@ def _growth(before: Sample, after: Sample) -> list[str]:
 
 
 def _wait_for_children(worker: psutil.Process) -> None:
-    """Until the pool is complete: no more children come."""
+    """Wait until the pool is complete, that is, until its number of children stays the same."""
     deadline = time.monotonic() + START_S
     before = -1
     while (children := len(worker.children())) == 0 or children != before:
@@ -185,7 +185,7 @@ def _wait_for_children(worker: psutil.Process) -> None:
 def scan_all(
     organization_id: int, jobs: list[Job], worker: psutil.Process, samples: list[Sample], ends_at: float
 ) -> bool:
-    """Order the scans and watch until all have ended; False when time or the worker ended before them."""
+    """Create the scans and sample until all have ended; return False if time was up or the worker ended first."""
     from django.db.models import Q
     from django.utils import timezone
 
@@ -205,7 +205,7 @@ def scan_all(
     waiting = Scan.objects.filter(Q(status=Scan.Status.QUEUED) | Q(status=Scan.Status.SCANNING))
     next_sweep = time.monotonic() + SWEEP_EVERY_S
     while waiting.exists():
-        if time.monotonic() >= next_sweep:  # as the scheduler does
+        if time.monotonic() >= next_sweep:  # like the scheduler
             app.send_task("scans.tasks.sweep")
             next_sweep += SWEEP_EVERY_S
         if time.monotonic() > ends_at or not worker.is_running() or worker.status() == psutil.STATUS_ZOMBIE:
@@ -218,7 +218,7 @@ def scan_all(
 
 
 def _rest(worker: psutil.Process, samples: list[Sample]) -> Sample:
-    """What is held when nothing runs."""
+    """Sample the worker's resources when nothing runs."""
     time.sleep(REST_S)
     samples.append(_sample(worker))
     return samples[-1]

@@ -1,4 +1,4 @@
-"""`make bench ARGS=upgrade`: from the previous release to this one and back, under load for minutes."""
+"""`make bench ARGS=upgrade`: upgrade from the previous release and roll back, under load for minutes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ROUNDS = 10
 
 
 def main() -> int:
-    """Print what was asked and what was refused; 1 when anything was."""
+    """Print the requests and failures; return 1 if any failed."""
     begin = time.monotonic()
     rehearsal = rehearse(rounds=ROUNDS)
     print(f"{rehearsal.pages} pages, {time.monotonic() - begin:.0f} s")

@@ -1,4 +1,4 @@
-"""The service's addresses, and for each measured one a bare view that returns the same bytes."""
+"""URLs of the service, and for each measured request a bare view that returns the same bytes."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ BODIES = {each.name: each.read_bytes() for each in FOLDER.iterdir()}
 
 @csrf_exempt
 def bare(request: HttpRequest, name: str) -> HttpResponse:
-    """What Django alone needs to send these bytes from this server."""
+    """Return the recorded bytes without other work, as the baseline of Django on this server."""
     return HttpResponse(BODIES[name], content_type="application/json")
 
 

@@ -1,6 +1,6 @@
-"""What one visit for all types costs beside separate scans: processor time, and requests at the site.
+"""Cost of one visit for all types, compared with separate scans: processor time and requests to the site.
 
-The site runs in a process of its own, which does not count.
+The site runs in a separate process, which does not count.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ OF_DEAREST, OF_SEPARATE, OF_DISTINCT, OF_WIDEST_LATER = 1.35, 0.5, 1.05, 1.2
 
 @dataclass(frozen=True)
 class Cost:
-    """Of one visit: processor seconds, seconds, and what the site was asked for."""
+    """Cost of one visit: processor seconds, seconds, and the requests that the site received."""
 
     cpu_s: float
     seconds: float
@@ -49,7 +49,7 @@ class Cost:
 
 
 class Evidence:
-    """Evidence of the origin, as `scans.visits.origin_evidence` keeps it in Redis."""
+    """In-memory substitute for `scans.visits.origin_evidence`, which keeps evidence of the origin in Redis."""
 
     def __init__(self) -> None:
         self._kept: dict[tuple[str, str], Kept] = {}
@@ -62,7 +62,7 @@ class Evidence:
 
 
 class Bench:
-    """The site in its process, and how it is visited."""
+    """Site in its process, and visits of it."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
@@ -70,11 +70,11 @@ class Bench:
         self.policy: Policy = replace(POLICY, ca_bundle=Path(ca_file))
 
     def cost(self, types: tuple[ScanType, ...], browser: Browser | None) -> Cost:
-        """The least of some visits, after one that counts for nothing: what else the machine does only adds to it."""
+        """Return the minimum cost of some visits after a warm-up: other work of the machine can only add to it."""
         return self._least([self._visit(types, browser) for _ in range(ROUNDS + 1)])
 
     def cost_in_audit(self, browser: Browser | None) -> Cost:
-        """The same for pages of an audit, after its first, by one process."""
+        """Return the minimum cost for pages of an audit, after its first, in one process."""
         answers, shared = Answers(), Evidence()
         paths = page_paths(PAGES)[7 : 8 + ROUNDS]
         return self._least([self._visit(ALL, browser, path, answers, shared) for path in paths])
@@ -107,8 +107,8 @@ class Bench:
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
-    use_one_heap()  # as workers do
+    """Print the table; return 1 if a goal was missed."""
+    use_one_heap()  # like workers
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     context = multiprocessing.get_context("spawn")

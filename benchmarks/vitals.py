@@ -1,6 +1,6 @@
-"""Our simulated vitals beside loads that are throttled for real, on ten pages that wait for something else each.
+"""Accuracy of the simulated vitals, compared with really throttled loads, on ten pages with different bottlenecks.
 
-Both take the same addresses; the relay between browser and site is slow for the one kind and quick for the other.
+Both use the same URLs; the relay between browser and site is slow for the throttled loads and fast for the others.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TBT_SHARE, TBT_S = 0.3, 0.05
 
 
 def main() -> int:
-    """Print the table; 1 when a figure is further off than the goal."""
+    """Print the table; return 1 if a figure's error is larger than the goal."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     context = multiprocessing.get_context("spawn")

@@ -1,7 +1,7 @@
-"""How fast webhooks are delivered, and what receivers that hang cost the others.
+"""Throughput of webhook deliveries, and the effect of hanging receivers on the others.
 
-10,000 pending deliveries to 50 receivers on loopback, once with all of them well, once with 5 that take the
-connection and never answer. The worker is the one of `manage.py up`, on the embedded PostgreSQL and Redis.
+10,000 pending deliveries to 50 receivers on loopback: once all of them respond, once 5 accept the
+connection and never respond. The worker is the one of `manage.py up`, on the embedded PostgreSQL and Redis.
 """
 
 from __future__ import annotations
@@ -32,12 +32,12 @@ ANSWER = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\nConnection: close\r\n\r\nok"
 
 
 def main() -> int:
-    """Print the table; 1 when a goal was missed."""
+    """Print the table; return 1 if a goal was missed."""
     with ExitStack() as cleanup:
         folder, stack = cleanup.enter_context(servers())
         install(folder, stack, SCAN_ALLOWED_NETWORKS="127.0.0.0/8")
         print(f"{f'{DELIVERIES:,} deliveries, {RECEIVERS} receivers':40}{'seconds':>9}{'a second':>10}{'twice':>7}")
-        # In turns, so that what else the machine does meets both.
+        # In turns, so that other work of the machine affects both equally.
         pairs = [(_round(0, folder), _round(HANGING, folder)) for _ in range(ROUNDS)]
     per_second = statistics.median(hung for _, hung in pairs)
     cost = 1 - statistics.median(hung / well for well, hung in pairs)
@@ -52,7 +52,7 @@ def _verdict(met: bool) -> str:
 
 
 def _round(hanging: int, folder: Path) -> float:
-    """Deliveries a second to the receivers that answer, from the worker's first to the last of theirs."""
+    """Return the deliveries per second to responding receivers, from the first request to their last delivery."""
     from webhooks.models import Delivery, Event, Webhook
 
     with _receivers(hanging) as (ports, counts):
@@ -121,22 +121,22 @@ def _worker(folder: Path) -> Iterator[None]:
         enqueue("webhooks.tasks.deliver", "bench")
         yield
     finally:
-        process.kill()  # without waiting for those that hang
+        process.kill()  # do not wait for hanging receivers
         process.wait()
 
 
 class Counts:
-    """What the receivers have seen, asked over a pipe."""
+    """Counts of the receivers' requests, queried over a pipe."""
 
     def __init__(self, pipe: Connection) -> None:
         self._pipe = pipe
 
     def started(self) -> float:
-        """The Unix time of the first request, 0 before."""
+        """Return the Unix time of the first request, or 0 before it."""
         return self._ask()[0]
 
     def requests(self) -> int:
-        """How many requests those that answer have got."""
+        """Return the number of requests to responding receivers."""
         return int(self._ask()[1])
 
     def _ask(self) -> tuple[float, int]:
@@ -147,7 +147,7 @@ class Counts:
 
 @contextmanager
 def _receivers(hanging: int) -> Iterator[tuple[list[int], Counts]]:
-    """A process with all receivers; the first ports are those that hang."""
+    """Run a process with all receivers; those of the first ports hang."""
     context = multiprocessing.get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_serve, args=(hanging, theirs), daemon=True)
@@ -176,7 +176,7 @@ async def _serve_all(hanging: int, pipe: Connection) -> None:
         writer.close()
 
     async def hang(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        await reader.read()  # until the other side gives up
+        await reader.read()  # wait until the client gives up
         writer.close()
 
     servers = [

@@ -1,1 +1,1 @@
-"""The pages of an organization: overview, scans, sites, monitors, audits."""
+"""Pages of an organization: overview, scans, sites, monitors, audits."""

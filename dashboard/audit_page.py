@@ -1,4 +1,4 @@
-"""What the page of an audit shows. Every list is bounded and served by an index."""
+"""View models of an audit's page: gauges, findings and pages. Every list is bounded and served by an index."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ NOT_RUN = "Could not run"
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A type's score, and the way to what is said of it; without a score, `note` says why."""
+    """Score of a scan type, and the query string that shows the type; without a score, `note` gives the reason."""
 
     type: str
     label: str
@@ -48,7 +48,7 @@ class Gauge:
 
 @dataclass(frozen=True, slots=True)
 class TypeReport:
-    """A type of an audit of one page: the scan, and what its report says in short, once there is one."""
+    """Scan of one type in an audit of one page; `page` is its report's view model, None without a report."""
 
     scan: Scan
     url: str
@@ -59,7 +59,7 @@ class TypeReport:
 
 @dataclass(frozen=True, slots=True)
 class Sample:
-    """A page on which a finding was made; `url` is the finding in its report."""
+    """Page with a finding; `url` leads to the finding in the page's report."""
 
     path: str
     url: str
@@ -67,9 +67,9 @@ class Sample:
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """The same finding on pages of an audit; `points` are what the type's score wins with all of them mended.
+    """Finding that several pages of an audit share; `points` is the type's gain in score if all pages are fixed.
 
-    `place` is what it names on the first of them, empty where it names nothing.
+    `place` is the place on the first sample page, empty if the finding names no place.
     """
 
     type: str
@@ -85,7 +85,7 @@ class Finding:
     samples: tuple[Sample, ...]
     muted_on: MutedOn
     check_id: str
-    scan_id: str  # of the first of its pages
+    scan_id: str  # the scan of the first sample page
 
     @property
     def fix_parts(self) -> tuple[Part, ...]:
@@ -93,13 +93,13 @@ class Finding:
 
     @property
     def more(self) -> int:
-        """How many pages beside the samples."""
+        """Number of affected pages that are not among the samples."""
         return self.pages - len(self.samples)
 
 
 @dataclass(frozen=True, slots=True)
 class PageGrade:
-    """A type's cell in the row of a page: a score, or in words what there is in its place."""
+    """Cell of a type in a page's row: a score, or a note in place of it."""
 
     label: str
     score: int | None
@@ -120,7 +120,7 @@ class PageRow:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A part of a list and the query strings of those beside it; None where there is nothing more."""
+    """Part of a paginated list, and the query strings of the neighbouring parts; None at the list's end."""
 
     rows: Sequence[Any]
     newer: str | None
@@ -144,19 +144,19 @@ PAGE_STATUSES = {
 
 
 def scans_of_page(audit: Audit) -> dict[str, Scan]:
-    """The scans of an audit of one page by type, in the order of the audit's types; one query."""
+    """Return the scans of an audit of one page by type, in the order of the audit's types; one query."""
     found = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit)
     by_type = {scan.type: scan for scan in found}
     return {type: by_type[type] for type in audit.types if type in by_type}
 
 
 def progress(audit: Audit, scans: Mapping[str, Scan]) -> Progress:
-    """`scans` are those of an audit of one page."""
+    """Return the audit's progress. `scans` holds the scans of an audit of one page, and is empty for other audits."""
     return progress_of(audit, next((scan for scan in scans.values() if scan.lead_id is None), None))
 
 
 def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
-    """One for each type of the audit; `shown` is the type that the page is about."""
+    """Return one gauge for each type of the audit; `shown` is the type that the reader has selected."""
     scores = audit.scores
     return [
         Gauge(
@@ -188,7 +188,7 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
 
 
 def type_report(scan: Scan, now: datetime, membership: Membership | None) -> TypeReport:
-    """What the page of an audit of one page says of a type."""
+    """Return a scan with the view model of its report, for the page of an audit of one page."""
     url = reverse("report-page", args=[scan.id])
     if scan.status not in Scan.REPORTED:
         return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
@@ -206,7 +206,7 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
 
 
 def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMutes) -> Listed:
-    """Those of a type, or of all: first what wins most where it is mended on all pages. Without what is muted."""
+    """Return the findings of a type, or of all types if empty, without muted ones, largest gain in score first."""
     rows = _findings_of(audit, type)
     rows = rows.exclude(id__in=mutes.muted(rows))
     filters = {"type": type} if type else {}
@@ -221,14 +221,14 @@ def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMute
 
 @dataclass(frozen=True, slots=True)
 class MutedFindings:
-    """How many findings are muted on all of their pages, and the first of them."""
+    """Number of findings that are muted on all of their pages, and the first MUTED_SHOWN of them."""
 
     count: int
     rows: Sequence[Finding]
 
 
 def muted_findings(audit: Audit, type: str, mutes: AuditMutes) -> MutedFindings:
-    """Those of a type, or of all, in the order of `findings`."""
+    """Return the muted findings of a type, or of all types if empty, in the order of `findings`."""
     ids = mutes.muted(_findings_of(audit, type))
     first = AuditFinding.objects.filter(id__in=ids).order_by(F("points").desc(), "id")[:MUTED_SHOWN] if ids else ()
     return MutedFindings(len(ids), [_finding(audit, each, mutes) for each in first])
@@ -263,7 +263,7 @@ def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
 
 
 def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
-    """Pages by `status` and a text in the address (`q`), as they were found or, with `order=worst`, lowest first."""
+    """Filter pages by `status` and text in the URL (`q`). Sort by discovery, or lowest score first (`order=worst`)."""
     rows = AuditPage.objects.filter(audit=audit)
     filters = {"show": "pages"} | page_filters(query)
     if filters.get("status"):
@@ -278,7 +278,7 @@ def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
 
 
 def page_filters(query: Mapping[str, str]) -> dict[str, str]:
-    """What the pages are filtered and ordered by, without what makes no sense."""
+    """Parse the filters and the order of the list of pages; invalid values are ignored."""
     known = {"status": STATUSES, "order": ("worst",)}
     filters = {name: value for name, values in known.items() if (value := query.get(name, "")) in values}
     text = query.get("q", "").replace("\0", "").strip()[:200]
@@ -316,7 +316,7 @@ def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
 def _listed(
     ordered: QuerySet[Any], query: Mapping[str, str], size: int, filters: Mapping[str, str], shown: Any
 ) -> Listed:
-    """Part `part` of the rows, from 1."""
+    """Return the part of the rows that the query's `part` selects, counted from 1."""
     raw = query.get("part", "")
     part = min(int(raw), MAX_PAGE) if raw.isascii() and raw.isdecimal() and len(raw) < 6 else 1
     part = max(part, 1)
@@ -327,7 +327,7 @@ def _listed(
 
 
 def left_out(audit: Audit) -> int:
-    """How many pages were found and not looked at, because the audit ended before."""
+    """Return the number of pages that the audit found but did not scan because it ended first."""
     return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT).count()
 
 

@@ -1,4 +1,4 @@
-"""The page of an audit and what belongs to it: for members, and for anybody with the link while it is shared."""
+"""Views of an audit: page, progress, exports, sharing. For members, and for anybody with the link while shared."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ _for_who_may_see = for_who_may_see(look=seen_by, id_name="audit_id", page="audit
 @require_safe
 @_for_who_may_see
 def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """A page with its types, or a site with what is to be fixed and its pages; how far it is, while it runs."""
+    """Show an audit: one page's reports by type, or a site's findings and pages; while the audit runs, its progress."""
     context = _context(request, seen)
     if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context, status=404)
@@ -66,7 +66,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """What the page of a running audit asks for every few seconds; at another status, that page is to load anew."""
+    """Fragment that the page of a running audit polls every few seconds; once the status changes, the page reloads."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect("audit-page", seen.audit.id)
     if seen.audit.status != request.GET.get("status"):
@@ -77,7 +77,7 @@ def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 @require_safe
 @_for_who_may_see
 def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
-    """An audit that has ended as a file, as the API exports it."""
+    """Export a finished audit as a file, in the format of the API's exports."""
     found = seen.audit
     if export_format not in FORMATS or not found.is_final or not found.is_kept:
         return _not_found(request)
@@ -91,7 +91,7 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
 @require_POST
 @_for_who_may_see
 def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
-    """The switch: `shared` is `on` or `off`. Back to the page afterwards."""
+    """Switch sharing on or off (`shared`), then redirect to the audit's page."""
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))
     if is_shared is None:
         raise BadRequest
@@ -100,7 +100,7 @@ def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         private = "Only members can read this page now. Reports that were shared separately stay shared."
         messages.success(request, shared if is_shared else private)
     page = reverse("audit-page", args=[seen.audit.id])
-    # Once, the link and how it looks elsewhere stand open.
+    # Directly after sharing, the page opens the section with the link and its preview.
     return redirect(f"{page}?shared=now" if is_shared else page)
 
 

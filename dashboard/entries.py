@@ -1,4 +1,4 @@
-"""Rows of lists: what was asked for at once is one row, whatever its number of types and pages."""
+"""Rows of lists of scans: each request is one row, regardless of its number of types and pages."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ CANCELLED = "Cancelled"
 
 @dataclass(frozen=True, slots=True)
 class Grade:
-    """What is known of one type: the score and its grade, None without; `url` is where the report is, if it is kept."""
+    """Score and grade of one type, None without a score; `url` is the report's address while the report is kept."""
 
     label: str
     score: int | None = None
@@ -39,10 +39,9 @@ class Grade:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """An audit, or a scan that none stands for. `grades` are in the order of the types, None for what was not asked.
+    """Row for an audit, or for a scan without an audit. `grades`: in the order of the types, None if not requested.
 
-    `page_url` leads to the report or the audit, None when it is not kept any more. `scope` says what more than one
-    page it is about.
+    `page_url` leads to the report or the audit, None once expired. `scope` describes an audit of several pages.
     """
 
     id: str
@@ -62,7 +61,7 @@ class Entry:
 
     @property
     def is_done(self) -> bool:
-        """Whether it ended as it should."""
+        """Return True if the scan or audit is completed, rather than partial, failed or cancelled."""
         return self.status == Scan.Status.COMPLETED.label
 
     @property
@@ -75,13 +74,13 @@ class Entry:
 
     @property
     def types(self) -> str:
-        """Those that were asked for, in words."""
+        """Return the labels of the requested types, separated by commas."""
         labels = [each.label for each in self.known_grades]
         return "all four" if len(labels) == len(Scan.Type) else ", ".join(labels)
 
 
 def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
-    """The rows of a list, in its order; one query."""
+    """Return an entry for each row, in the same order; one query."""
     belonging = _belonging(organization_id, rows)
     return [
         audit_entry(row, belonging.get(row.id, []))
@@ -92,7 +91,7 @@ def entries(organization_id: int, rows: Sequence[Audit | Scan]) -> list[Entry]:
 
 
 def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
-    """`scans` are those of an audit of one page."""
+    """Return the entry of an audit. `scans` holds the scans of an audit of one page, and is empty for other audits."""
     scores = audit.scores
     reports = {scan.type: reverse("report-page", args=[scan.id]) for scan in scans if scan.status in Scan.REPORTED}
     kept = audit.is_kept
@@ -112,7 +111,7 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
         problem=audit.error_message,
         created_at=audit.created_at,
         is_final=audit.is_final,
-        # Of several pages: on the audit's page, which says what becomes of them.
+        # An audit of several pages is cancelled on its own page, which explains what happens to its pages.
         can_cancel=audit.kind == Audit.Kind.PAGE
         and not audit.is_final
         and (lead is None or lead.status == Scan.Status.QUEUED),
@@ -158,7 +157,7 @@ def _scope(audit: Audit) -> str:
 
 
 def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:
-    """By ID: the scans of audits of one page, and those that a scan leads whose audit is not kept any more."""
+    """Map the ID of a row to its scans: those of an audit of one page, or those that a scan without an audit leads."""
     audits = [row.id for row in rows if isinstance(row, Audit) and row.kind == Audit.Kind.PAGE]
     leads = [row.id for row in rows if isinstance(row, Scan)]
     scans = access.rows(Scan, organization_id).defer("skipped_checks", "error_message")

@@ -1,4 +1,4 @@
-"""What forms ask of a target, and the form for new scans: of a page, or of a whole site."""
+"""Form fields that describe the target of a scan, and the form for new scans of a page or a whole site."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ NONE_CHOSEN = "Choose at least one."
 
 
 class PatternsField(forms.CharField):
-    """Patterns for addresses, one a line."""
+    """Text area for URL patterns, one per line."""
 
     def __init__(self, label: str, example: str) -> None:
         attrs = {"rows": 2, "placeholder": example, "autocapitalize": "none", "spellcheck": "false"}
@@ -35,7 +35,7 @@ class PatternsField(forms.CharField):
         )
 
     def clean(self, value: Any) -> Any:
-        """The patterns as a list."""
+        """Return the patterns as a list."""
         patterns = list(dict.fromkeys(filter(None, map(str.strip, super().clean(value).splitlines()))))
         if len(patterns) > MAX_PATTERNS:
             raise forms.ValidationError(f"Enter at most {MAX_PATTERNS} patterns.")
@@ -46,12 +46,12 @@ class PatternsField(forms.CharField):
 
 
 KEY_FIELDS = ("headers", "cookies", "username", "password")
-# Neither browsers nor we keep what is entered there.
+# Neither the browser nor the service saves these inputs.
 UNKEPT = {"autocomplete": "off", "autocapitalize": "none", "spellcheck": "false"}
 
 
 class _Unshown:
-    """A widget that never shows what was entered."""
+    """Mixin for widgets that never render the entered value."""
 
     def get_context(self, name: str, value: Any, attrs: dict[str, Any] | None) -> dict[str, Any]:
         context: dict[str, Any] = super().get_context(name, None, attrs)  # type: ignore[misc]  # the widget's
@@ -75,7 +75,10 @@ class SecretLines(SecretField):
 
 
 class TargetForm(JudgedForm):
-    """What is looked at, and how. `pages_per_audit` is what the organization's plan allows."""
+    """Form for the target of a scan: address, types, credentials, discovery of pages.
+
+    `pages_per_audit` is the limit of the organization's plan.
+    """
 
     about: ClassVar[Mapping[str, str]] = {
         "INVALID_URL": "url",
@@ -121,12 +124,12 @@ class TargetForm(JudgedForm):
 
     @property
     def is_site(self) -> bool:
-        """Whether the part about a site's pages matters."""
+        """Return True if the form asks for a whole site, so that the fields of OF_A_SITE apply."""
         return bool(self["scope"].value() == Audit.Kind.SITE)
 
     @property
     def shows_site(self) -> bool:
-        """Whether that part is open: something is wrong there, or was entered."""
+        """Return True if the section on a site's pages is expanded: it has an error or an entered pattern."""
         return any(name in self.errors for name in self.OF_A_SITE) or any(
             self[name].value() for name in ("include", "exclude")
         )
@@ -144,7 +147,7 @@ class TargetForm(JudgedForm):
         return self._chosen("discover") if self.is_site else []
 
     def body(self, url: str) -> dict[str, Any]:
-        """What was entered, as POST /v1/audits takes it, with this address. Raises `InvalidRequestField`."""
+        """Return the request body for POST /v1/audits, with `url` as the address. Raises `InvalidRequestField`."""
         given = self.cleaned_data
         body: dict[str, Any] = {given["scope"] or Audit.Kind.PAGE: url, "types": given["type"]}
         if self.is_site:
@@ -161,7 +164,10 @@ class TargetForm(JudgedForm):
 
     @property
     def request(self) -> dict[str, Any]:
-        """What the page is shown, as the API takes it. Raises `InvalidRequestField` where a line is none."""
+        """Return the headers, cookies and password to send, in the API's format.
+
+        Raises `InvalidRequestField` if a line has no name and value.
+        """
         given = self.cleaned_data
         request: dict[str, Any] = {"headers": _pairs(given["headers"], ":"), "cookies": _pairs(given["cookies"], "=")}
         if given["username"] or given["password"]:
@@ -170,12 +176,12 @@ class TargetForm(JudgedForm):
 
     @property
     def key_fields(self) -> list[forms.BoundField]:
-        """Those of the part about the key."""
+        """Return the fields for credentials."""
         return [self[each] for each in KEY_FIELDS]
 
     @property
     def asks_for_key(self) -> bool:
-        """Whether the part about the key is open: something was entered there, or is wrong with it."""
+        """Return True if the section for credentials is expanded: it has an entered value or an error."""
         return self.is_bound and any(self.cleaned_data.get(each) or each in self.errors for each in KEY_FIELDS)
 
 
@@ -193,7 +199,10 @@ class ScanForm(TargetForm):
 
 
 def _pairs(text: str, separator: str) -> dict[str, str]:
-    """Raises `InvalidRequestField`, which says nothing of a line that is none: it may be a value alone."""
+    """Parse lines of names and values.
+
+    Raises `InvalidRequestField`. The error does not quote the invalid line, which may be a bare secret.
+    """
     pairs: dict[str, str] = {}
     for line in filter(str.strip, text.splitlines()):
         name, found, value = (part.strip() for part in line.partition(separator))

@@ -1,4 +1,4 @@
-"""The form for a monitor: what to watch, when, and what is worth telling whom."""
+"""Form for a monitor: target, schedule, alert thresholds and recipients."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ SCOPES = (
     (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
     (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages again for each run")),
 )
-# What the API calls the fields of this form, where it has other names for them.
+# The API's names of fields that this form names differently.
 NAMES = {
     "notify.emails": "emails",
     "alert.new_findings": "new_findings",
@@ -51,7 +51,7 @@ ONCE_BYTES = 16
 
 
 def points(label: str, **kwargs: Any) -> forms.IntegerField:
-    """A number that may be left empty."""
+    """Return a field for a whole number from 1 that may be left empty."""
     wrong = {
         "invalid": "Enter a whole number, or leave this empty.",
         "min_value": "Enter at least 1.",
@@ -61,7 +61,10 @@ def points(label: str, **kwargs: Any) -> forms.IntegerField:
 
 
 class MonitorForm(TargetForm):
-    """`people` are the addresses of members. With a `monitor`, what is kept of its credentials may be dropped."""
+    """Form for a new monitor, or for the changes of `monitor`, whose saved credentials it can delete.
+
+    `people` are the e-mail addresses of members.
+    """
 
     name = forms.CharField(
         label="Name",
@@ -114,7 +117,7 @@ class MonitorForm(TargetForm):
         choices=[("", "any day of the month"), *((n, f"day {n}") for n in range(1, 29))]
         + [(n, f"day {n}, or the last day of shorter months") for n in (29, 30, 31)],
     )
-    # Its choices are 600: the template writes them, and the service judges what is sent.
+    # There are 600 time zones: the template renders the choices, and the service validates the value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
     new_findings = forms.ChoiceField(
@@ -162,7 +165,7 @@ class MonitorForm(TargetForm):
 
     @property
     def intervals(self) -> list[tuple[BoundWidget, bool]]:
-        """The choices of how often, and whether the plan allows them."""
+        """Return the choices of the interval, each with True if the plan allows it."""
         return [(box, not is_shorter(str(box.data["value"]), self.shortest)) for box in self["every"]]
 
     @property
@@ -171,7 +174,7 @@ class MonitorForm(TargetForm):
 
     @property
     def below(self) -> list[forms.BoundField]:
-        """A field for each type's score."""
+        """Return the fields for the score threshold of each type."""
         return [self[f"below_{type}"] for type in Scan.Type.values]
 
     def clean(self) -> dict[str, Any]:
@@ -186,7 +189,7 @@ class MonitorForm(TargetForm):
         return given
 
     def add_refusal(self, refusal: Refusal) -> None:
-        """Beside the field that it is about, which the API's refusals of values name first."""
+        """Show a refusal beside its field. The message of INVALID_PARAMS begins with the API's name of the field."""
         listed = self.cleaned_data.get("scope") == Audit.Kind.PAGES
         name = self.about.get(refusal.code)
         if refusal.code == "INVALID_PARAMS":
@@ -199,7 +202,7 @@ class MonitorForm(TargetForm):
         self.add_error(name, str(refusal))
 
     def monitor_body(self, url: str) -> dict[str, Any]:
-        """What was entered, as POST /v1/monitors takes it, with this address. Raises `InvalidRequestField`."""
+        """Return the request body for POST /v1/monitors, with `url` as the address. Raises `InvalidRequestField`."""
         given = self.cleaned_data
         body = self.body(url)
         if given["scope"] == Audit.Kind.PAGES:
@@ -210,7 +213,7 @@ class MonitorForm(TargetForm):
             body["name"] = given["name"]
         every = given["every"]
         body |= {"every": every, "timezone": given["timezone"] or "UTC"}
-        # A schedule without a time has no day, and what was entered for another one is not meant.
+        # Without a time there is no day, and the day of another interval does not apply.
         body["at"] = given["at"].strftime("%H:%M") if given["at"] else None
         body["day"] = self._day(given)
         alert = {name: given[name] for name in ("score_drop", "certificate_days", "unreachable", "recovered", "fixed")}
@@ -221,7 +224,7 @@ class MonitorForm(TargetForm):
 
     @property
     def listed(self) -> list[str]:
-        """The pages of a list."""
+        """Return the URLs of the list of pages, with https:// where no scheme was entered."""
         entered: Sequence[str] = self.cleaned_data["pages"].split()
         return [each if has_scheme(each) else f"https://{each}" for each in entered]
 
@@ -232,7 +235,7 @@ class MonitorForm(TargetForm):
 
 
 def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
-    """What the form shows of a monitor that there is; of credentials nothing."""
+    """Return the form's initial values for an existing monitor, without its credentials."""
     is_list = monitor.kind == Audit.Kind.PAGES
     entered: dict[str, Any] = {
         "name": monitor.name,

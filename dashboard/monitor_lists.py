@@ -1,4 +1,4 @@
-"""What lists show of monitors: how each stands, its last run and the next, its scores, what changed last."""
+"""Lists of monitors: state, last and next run, scores and latest changes of each."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ ON_OVERVIEW = 5
 RECENTLY = timedelta(days=14)
 LABELS = dict(Scan.Type.choices)
 
-# Of each monitor the last run, the last one that found something changed, and the scores of the last ones.
+# For each monitor: the last run, the last run with changes, and the scores of the last runs.
 RUNS = """
     SELECT monitor.id, run.kind, run.due_at, run.status, run.document
     FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
@@ -42,7 +42,7 @@ RUNS = """
             LIMIT %(most)s)
     ) AS run
 """
-# Those that fail, with how many there are, and what changed in the last days: for each monitor one look into the index.
+# Failing monitors with their total number, and the changes of the last days: one index lookup for each monitor.
 WATCH = """
     (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
         WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
@@ -57,7 +57,7 @@ WATCH = """
         WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s
         ORDER BY run.due_at DESC LIMIT %(most)s)
 """
-# What a list of changes is called, and how good that is.
+# Label and tone of each kind of change.
 CHANGES: Mapping[str, tuple[str, str]] = {
     "new": ("new", "bad"),
     "worse": ("worse", "warn"),
@@ -74,7 +74,7 @@ STATES: Mapping[str, tuple[str, Q]] = {
 
 @dataclass(frozen=True, slots=True)
 class RunScore:
-    """A type's score of a run, as charts take it. Scores of two catalogues are not on one line."""
+    """Score of a type in a run, as a point of a chart. A chart does not connect scores of different catalogues."""
 
     score: int
     grade: str
@@ -84,7 +84,7 @@ class RunScore:
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """How a monitor stands: `name` and what it means in a sentence; `tone` is its colour."""
+    """State of a monitor: its `name`, a `reason` in a sentence, and the `tone` for its colour."""
 
     value: str
     name: str
@@ -94,7 +94,7 @@ class State:
 
 @dataclass(frozen=True, slots=True)
 class TypeLine:
-    """A type's last confirmed score, None where there is none, and the drawing of those before."""
+    """Last confirmed score of a type, None without one, and a sparkline of the last scores."""
 
     type: str
     label: str
@@ -105,7 +105,7 @@ class TypeLine:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """How many of what: "2 new"."""
+    """Number of changes of one kind, such as "2 new"."""
 
     number: int
     word: str
@@ -127,7 +127,7 @@ class MonitorRow:
 
 @dataclass(frozen=True, slots=True)
 class MonitorPage:
-    """A page of monitors, and what it was filtered by."""
+    """Page of the list of monitors, and its filters."""
 
     rows: list[MonitorRow]
     page: keyset.RowPage[Monitor]
@@ -144,13 +144,13 @@ class MonitorPage:
 
     @property
     def is_full(self) -> bool:
-        """Whether the plan allows no more."""
+        """Return True if the plan allows no more monitors."""
         return self.used >= self.most
 
 
 @dataclass(frozen=True, slots=True)
 class News:
-    """What a monitor found last, for the overview; of one that fails, since when."""
+    """Latest changes that a monitor found, for the overview; a failing monitor's `at` is the start of the failure."""
 
     id: str
     name: str
@@ -160,7 +160,10 @@ class News:
 
 @dataclass(frozen=True, slots=True)
 class Watch:
-    """How an organization's monitors stand: the first of those that fail, how many there are, and the latest news."""
+    """Overview of an organization's monitors: the failing ones, their number, and the latest changes.
+
+    `failing` and `news` hold at most ON_OVERVIEW each.
+    """
 
     failing: list[News]
     failing_count: int
@@ -168,7 +171,7 @@ class Watch:
 
 
 def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
-    """A page of monitors, newest first, filtered by `state` and a text in name or address (`q`)."""
+    """Return a page of monitors, newest first, filtered by `state` and text in name or address (`q`)."""
     text, state = search_text(query), query.get("state", "")
     state = state if state in STATES else ""
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
@@ -182,7 +185,7 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
 
 
 def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
-    """With what their runs say; one query."""
+    """Return a row for each monitor with data from its runs; one query."""
     runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {each.id: {} for each in monitors}
     if runs:
         found = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=SPARK_RUNS)
@@ -192,7 +195,7 @@ def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[Moni
 
 
 def watch(organization_id: int, now: datetime) -> Watch:
-    """What the overview says of monitors; one query."""
+    """Return the overview's failing monitors and latest changes; one query."""
     found = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
     failing = [News(id, name, at, ()) for id, name, at, news, _ in found if news is None]
     news = [News(id, name, at, changes_of(json.loads(each))) for id, name, at, each, _ in found if each is not None]
@@ -200,7 +203,7 @@ def watch(organization_id: int, now: datetime) -> Watch:
 
 
 def state_of(monitor: Monitor) -> State:
-    """How it stands, and why."""
+    """Return the monitor's state and the reason for it."""
     if monitor.pause_reason == Monitor.Pause.QUOTA:
         reason = "This month's scans are used up. It resumes automatically next month."
         return State("paused", "Paused", "warn", reason)
@@ -217,7 +220,7 @@ def state_of(monitor: Monitor) -> State:
 
 
 def schedule_words(monitor: Monitor) -> str:
-    """When it looks: "every week on Monday at 06:00, Europe/Berlin"."""
+    """Describe the monitor's schedule: "every week on Monday at 06:00, Europe/Berlin"."""
     every = Interval(monitor.every)
     if monitor.at is None:
         return every.label
@@ -234,7 +237,7 @@ def schedule_words(monitor: Monitor) -> str:
 
 
 def target_words(monitor: Monitor) -> str:
-    """What beside the address it watches."""
+    """Describe the pages that a monitor watches beside its address; empty for a monitor of one page."""
     if monitor.kind == Audit.Kind.SITE:
         return f"Whole site, up to {monitor.max_pages:,} page{'' if monitor.max_pages == 1 else 's'}"
     if monitor.kind == Audit.Kind.PAGES:
@@ -243,7 +246,7 @@ def target_words(monitor: Monitor) -> str:
 
 
 def changes_of(news: Mapping[str, Any]) -> tuple[Change, ...]:
-    """How many of each kind a run's news have; groups that a list leaves out are counted."""
+    """Count the changes of each kind in a run's news, including the groups that the news only count (`more`)."""
     more = news.get("more") or {}
     counts = {name: len(news.get(name) or ()) + int(more.get(name, 0)) for name in CHANGES}
     found = [Change(number, *CHANGES[name]) for name, number in counts.items() if number]
@@ -254,9 +257,9 @@ def changes_of(news: Mapping[str, Any]) -> tuple[Change, ...]:
 
 
 def type_scores(runs: Iterable[tuple[datetime, Mapping[str, Any]]], type: str) -> list[RunScore]:
-    """A type's scores, newest first as the runs are.
+    """Return the scores of a type, newest first like the runs.
 
-    A run without a score before it could not compare: other rules judged it. There a new line begins.
+    A run without a previous score was judged by other rules, so it could not compare: a new line of the chart begins.
     """
     found: list[RunScore] = []
     rules = 0

@@ -1,4 +1,4 @@
-"""What the page of one monitor shows: its grades over time, and its runs with what each of them changed."""
+"""View models of a monitor's page: grades over time, and runs with the changes that each found."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sites.models import Audit, AuditPage, Monitor, MonitorRun
 
 RUNS_SIZE = 20
 TREND_RUNS = 90
-# Of each kind of change, so many problems show with so many of their pages.
+# Maximum number of findings shown for each kind of change, and of pages for each finding.
 SHOWN_GROUPS = 10
 SHOWN_PAGES = 5
 HEADINGS: Mapping[str, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
@@ -29,7 +29,7 @@ SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
 
 @dataclass(frozen=True, slots=True)
 class TypeTrend:
-    """A type's last confirmed score, None where there is none, and how it got there."""
+    """Last confirmed score of a type, None without one, and its history."""
 
     type: str
     label: str
@@ -41,7 +41,10 @@ class TypeTrend:
 
 @dataclass(frozen=True, slots=True)
 class RunGrade:
-    """A type's score of a run; `before` where it was another one. `url` is its report, `compare_url` what changed."""
+    """Score of a type in a run; `before` is the previous score, None if unchanged or unknown.
+
+    `url` leads to the report, `compare_url` to its comparison with an earlier one.
+    """
 
     label: str
     score: int
@@ -57,7 +60,7 @@ class RunGrade:
 
 @dataclass(frozen=True, slots=True)
 class ChangedPage:
-    """A page on which something changed: both its reports, and what lies between them; empty where there is none."""
+    """Page with a change: the addresses of both reports and of their comparison; empty if there is none."""
 
     path: str
     url: str
@@ -78,7 +81,7 @@ class ChangedFinding:
 
 @dataclass(frozen=True, slots=True)
 class ChangeList:
-    """The findings of one kind of change; `more` are not shown."""
+    """Findings of one kind of change; `more` is the number of findings that are not shown."""
 
     heading: str
     tone: str
@@ -88,7 +91,7 @@ class ChangeList:
 
 @dataclass(frozen=True, slots=True)
 class RunRow:
-    """A run as the timeline has it. `text` is how it ended, or how far it is; `url` leads to all it looked at."""
+    """Run in the timeline. `text` tells its progress, or the reason of its end; `url` leads to its audit."""
 
     id: int
     due_at: datetime
@@ -119,7 +122,7 @@ class Timeline:
 
 
 def trends(monitor: Monitor) -> list[TypeTrend]:
-    """How each type did in the last runs; one query."""
+    """Return the scores of each type in the last runs; one query."""
     done = monitor.runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
     runs = list(done.values_list("due_at", "scores")[:TREND_RUNS])
     found = []
@@ -132,7 +135,7 @@ def trends(monitor: Monitor) -> list[TypeTrend]:
 
 
 def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
-    """A page of its runs, newest first; at most three queries."""
+    """Return a page of the monitor's runs, newest first; at most three queries."""
     rows = monitor.runs.select_related("audit")
     found = keyset.page_by_time(rows, query, column="due_at", size=RUNS_SIZE, filters={})
     reports = _reports_of(monitor, found.rows)
@@ -140,17 +143,17 @@ def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
 
 
 def running_of(monitor: Monitor) -> MonitorRun | None:
-    """The run that has not ended, if there is one; there is never a second."""
+    """Return the unfinished run, or None. A monitor has at most one."""
     return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
 
 
 def monitor_of(audit: Audit) -> Monitor | None:
-    """The monitor that an audit is a run of; None where it is none, or the monitor is gone."""
+    """Return the monitor that an audit is a run of; None if there is none, or the monitor was deleted."""
     return access.rows(Monitor, audit.organization_id).filter(runs__audit=audit).only("name").first()
 
 
 def progress_words(run: MonitorRun) -> str:
-    """How far a run is that has not ended."""
+    """Describe the progress of an unfinished run."""
     if run.status == MonitorRun.Status.DUE:
         return "It could not be reached. The monitor will try once more." if run.attempts else "Waiting in the queue"
     audit = run.audit
@@ -167,7 +170,7 @@ def _types_of(monitor: Monitor) -> list[str]:
 
 
 def _reports_of(monitor: Monitor, runs: Iterable[MonitorRun]) -> dict[str, dict[str, str]]:
-    """By audit and type the scans of runs that look at one page; of several pages each has its own."""
+    """Map audit and type to scan IDs for runs of a one-page monitor; empty otherwise: each page has its own scans."""
     if monitor.kind != Audit.Kind.PAGE:
         return {}
     audits = [run.audit_id for run in runs if run.audit is not None and run.audit.is_kept]
@@ -208,7 +211,7 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
 
 
 def _end_of(run: MonitorRun) -> tuple[str, str, str]:
-    """The name of its status, its colour, and the reason where it did not go as it should."""
+    """Return the name of the run's status, its tone, and its progress or the reason of its end."""
     if run.status in MonitorRun.UNFINISHED:
         return "Running", "accent", progress_words(run)
     if run.status == MonitorRun.Status.FAILED:
@@ -261,11 +264,11 @@ def _page(page: Mapping[str, Any]) -> ChangedPage:
 
 
 def _scan_of(report_url: object) -> str:
-    """The scan whose report has that address; empty for none."""
+    """Return the scan ID at the end of a report's address; empty if there is none."""
     found = str(report_url or "").rpartition("/")[2]
     return found if is_id("scan", found) else ""
 
 
 def _addresses(pages: Iterable[Any] | None) -> tuple[str, ...]:
-    """Of pages as the news name them."""
+    """Return the addresses of pages in a run's news, which are strings or mappings."""
     return tuple(each if isinstance(each, str) else each["url"] for each in pages or ())

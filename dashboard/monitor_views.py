@@ -1,4 +1,4 @@
-"""The dashboard's pages about monitors: everybody in the organization may look, members change."""
+"""Views of monitors: viewers of the organization may read, members may change."""
 
 from __future__ import annotations
 
@@ -39,14 +39,14 @@ from sites.monitors.services import MonitorBusy, MonitorNotFound
 from webhooks.models import EventKind, Webhook
 
 Role = Membership.Role
-# More than anybody ticks; who gets e-mails already is always among them.
+# Maximum number of addresses to tick, beside the user's own and those of present recipients.
 MOST_PEOPLE = 2 * MOST_EMAILS
 EVENTS = (EventKind.MONITOR_CHANGED, EventKind.MONITOR_FAILED, EventKind.MONITOR_RECOVERED)
 ONCE = re.compile(r"[0-9a-f]{32}")
 
 
 def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """A decorator: monitors that the organization does not have are a 404."""
+    """Decorate a view to respond with 404 if the organization does not have the monitor."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
@@ -61,7 +61,7 @@ def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
 @require_safe
 @requires(Role.VIEWER)
 def monitors(request: MemberRequest) -> HttpResponse:
-    """All monitors, each with how it stands."""
+    """List all monitors with their states."""
     member = request.membership
     found = monitor_lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
     return render(request, "dashboard/monitors/list.html", {"section": "monitors", "list": found})
@@ -70,7 +70,7 @@ def monitors(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 def monitor_new(request: MemberRequest) -> HttpResponse:
-    """The form, filled in for an audit (`of`) or an address; sent, it makes one monitor, however often it is sent."""
+    """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
     if request.method != "POST":
         return _form_page(request, _form(request, initial=_suggested(request)), 200)
     form = _form(request, request.POST)
@@ -87,7 +87,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
         messages.success(request, "The monitor is being created.")
         return redirect(page_of(request.membership, "monitors"))
     except IdempotencyMismatch:
-        # They came back to the form and changed it: another monitor is what they want.
+        # The user went back to the form and changed it: the next submission creates another monitor.
         entered = request.POST.copy()
         entered["once"] = form["once"].initial
         form.data = entered
@@ -105,7 +105,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
 @requires(Role.VIEWER)
 @_known
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """One monitor: how it stands, its grades over time, its runs and what each of them changed."""
+    """Show a monitor: its state, grades over time, and runs with the changes that each found."""
     found = _monitor(request, monitor_id)
     running = one.running_of(found)
     context = {
@@ -127,7 +127,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.VIEWER)
 @_known
 def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """What the page asks for every few seconds while a run (`run`) is under way; when it has ended, it loads anew."""
+    """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
         return redirect(page_of(request.membership, "monitor", monitor_id))
     found = _monitor(request, monitor_id)
@@ -142,7 +142,7 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.MEMBER)
 @_known
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """The form with what is set now; sent, it changes what is different."""
+    """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
     emails = recipients_of(found)
     if request.method != "POST":
@@ -168,7 +168,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.MEMBER)
 @_known
 def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """The switch: `paused` is `on` or `off`."""
+    """Pause or resume a monitor: `paused` is `on` or `off`."""
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
     if paused is None:
         raise BadRequest
@@ -182,7 +182,7 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.MEMBER)
 @_known
 def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """A run beside the schedule."""
+    """Start a run outside the schedule."""
     caller = member_caller(request.membership)
     try:
         refuse_over_rate(request, caller)
@@ -201,7 +201,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.MEMBER)
 @_known
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """Asked for before."""
+    """Delete a monitor, after a page that asks for confirmation."""
     found = _monitor(request, monitor_id)
     if request.method != "POST":
         return render(request, "dashboard/monitors/delete.html", {"section": "monitors", "monitor": found})
@@ -214,7 +214,7 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @requires(Role.MEMBER)
 @_known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
-    """The switch of its badge: `badge` is `on` or `off`."""
+    """Switch the monitor's badge: `badge` is `on` or `off`."""
     found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
     caller = member_caller(request.membership)
     badge = badge_of_monitor(found)
@@ -248,7 +248,7 @@ def _form(
 ) -> MonitorForm:
     member = request.membership
     people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
-    # First who asks, who may not be among the first of many.
+    # The user comes first: the query's limit may cut the user's own address off.
     shown = dict.fromkeys([member.user.email, *recipients, *people[:MOST_PEOPLE]])
     return MonitorForm(data, tier=member.organization.tier, people=shown, initial=initial, monitor=monitor)
 
@@ -266,7 +266,7 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
 
 
 def _suggested(request: MemberRequest) -> dict[str, Any]:
-    """What the form begins with: an audit of theirs, or what the address says."""
+    """Return the form's initial values: from an audit of the organization (`of`), or from the query string."""
     suggested: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
     if "type" in request.GET:
         suggested["type"] = request.GET.getlist("type")
@@ -282,7 +282,7 @@ def _suggested(request: MemberRequest) -> dict[str, Any]:
 
 
 def _of_audit(audit: Audit) -> dict[str, Any]:
-    """What it looked at. Its credentials are not shown: they have to be entered again."""
+    """Return the target of an audit as initial values, without its credentials: the user must enter them again."""
     suggested: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
     if audit.kind == Audit.Kind.PAGES:
         pages = audit.pages.order_by("position").values_list("url", flat=True)
@@ -295,7 +295,7 @@ def _of_audit(audit: Audit) -> dict[str, Any]:
 
 
 def _body(request: MemberRequest, form: MonitorForm) -> dict[str, Any]:
-    """What was entered, as the API takes it. Raises what is wrong with the address."""
+    """Return the form's values as the API's request body. Raises the refusal of an invalid or unreachable address."""
     entered = form.cleaned_data["url"].strip()
     if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(entered):
         entered = with_scheme(entered, scan_policy(), request.membership.organization_id)
@@ -303,7 +303,7 @@ def _body(request: MemberRequest, form: MonitorForm) -> dict[str, Any]:
 
 
 def _changes(monitor: Monitor, body: dict[str, Any]) -> dict[str, Any]:
-    """Without an interval that the plan allowed once and is kept as it is."""
+    """Remove an unchanged interval from the body: the plan may no longer allow it, but the monitor may keep it."""
     if body["every"] == monitor.every:
         del body["every"]
     return body

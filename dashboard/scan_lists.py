@@ -1,4 +1,4 @@
-"""What the dashboard's pages show of an organization's scans. Every list is bounded and served by an index."""
+"""Lists of an organization's scans for the dashboard. Every list is bounded and served by an index."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ PAGE_SIZE = 25
 MAX_RUNNING = 10
 LATEST = 8
 RECENT_SITES = 6
-# So many of what was asked for last say which sites are shown.
+# Number of latest audits and scans from which `recent_sites` picks its sites.
 RECENT = 200
 SPARK_SCANS = 20
 
 
 @dataclass(frozen=True, slots=True)
 class Month:
-    """The quota as the gauge shows it: `percent` of it is used; `reset_at` is when the next month begins."""
+    """Monthly quota as the gauge shows it; `reset_at` is the start of the next month."""
 
     quota: Quota
     reset_at: datetime
@@ -36,7 +36,7 @@ class Month:
 
     @property
     def percent(self) -> int:
-        """0 to 100, rounded down; a plan without scans is used up."""
+        """Return the used share of the quota, 0 to 100, rounded down; 100 for a plan without scans."""
         return min(100, 100 * self.quota.used // self.quota.limit) if self.quota.limit else 100
 
     @property
@@ -46,7 +46,7 @@ class Month:
 
 @dataclass(frozen=True, slots=True)
 class Recent:
-    """What runs now, the first first, and what has ended last. `has_more_running`: more than are listed."""
+    """Running entries, oldest first, and the latest finished ones. `has_more_running`: more run than are listed."""
 
     running: list[Entry]
     has_more_running: bool
@@ -55,7 +55,7 @@ class Recent:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One type's scores of a page: the drawing of the last ones, and the last; None for both without any."""
+    """Scores of one type on a page: a sparkline of the last ones, and the last one; both None without any."""
 
     label: str
     spark: charts.Spark | None
@@ -64,7 +64,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """A status as the filter has it: which of audits, which of scans, and what it is called."""
+    """Option of the status filter: its label, and the statuses of audits and of scans that it selects."""
 
     label: str
     audits: Sequence[str]
@@ -80,7 +80,7 @@ FILTERS: Mapping[str, Filter] = {
 
 
 def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
-    """The current month's usage, one query."""
+    """Return the current month's usage; one query."""
     start = usage.next_month(usage.month_of(now))
     reset_at = datetime(start.year, start.month, start.day, tzinfo=UTC)
     return Month(
@@ -89,7 +89,7 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
 
 
 def recent(organization_id: int) -> Recent:
-    """At most four queries; this is asked again and again while something runs."""
+    """Return running and latest entries with at most four queries: the page polls this while a scan runs."""
     audits = _running_and_latest(_audits(organization_id).filter(of_monitor=False), UNFINISHED)
     scans = _running_and_latest(_single_scans(organization_id), FILTERS["running"].scans)
     running = sorted((each for each in (*audits, *scans) if not each.is_final), key=_age)
@@ -100,7 +100,7 @@ def recent(organization_id: int) -> Recent:
 
 
 def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
-    """The sites scanned last that have a result, with a line for each type: of the page that was asked for most."""
+    """Return the sites scanned last that have a result: host, path of the page scanned most, a line for each type."""
     pages = main_pages(_recent_pages(organization_id), RECENT_SITES)
     results = page_results(organization_id, list(pages.values()), limit=SPARK_SCANS)
     lines = {host: _lines(results[url]) for host, url in pages.items()}
@@ -108,9 +108,9 @@ def recent_sites(organization_id: int) -> list[tuple[str, str, list[Line]]]:
 
 
 def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
-    """A page of entries, filtered by `type`, `status` and a text in the URL (`q`); unknown values filter nothing.
+    """Return a page of entries, filtered by `type`, `status` and text in the URL (`q`); unknown values are ignored.
 
-    Runs of monitors, which would be most of it, are in it where `monitors` asks for them.
+    Runs of monitors would be most of the list; `monitors=yes` includes them.
     """
     type, status = query.get("type", ""), query.get("status", "")
     type, status = type if type in Scan.Type.values else "", status if status in FILTERS else ""
@@ -134,7 +134,7 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
 
 @dataclass(frozen=True, slots=True)
 class EntryPage:
-    """A page of entries and what it was filtered by; empty strings for no filter."""
+    """Page of entries and its filters; an empty string means no filter."""
 
     page: keyset.RowPage[Any]
     entries: list[Entry]
@@ -145,7 +145,7 @@ class EntryPage:
 
     @property
     def is_filtered(self) -> bool:
-        """Whether something was asked for."""
+        """Return True if any filter is set."""
         return bool(self.type or self.status or self.text or self.has_monitors)
 
     types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
@@ -153,7 +153,7 @@ class EntryPage:
 
 
 def search_text(query: Mapping[str, str]) -> str:
-    """What is searched for, without what no URL holds."""
+    """Return the search text (`q`), without NUL characters and surrounding spaces, cut to 200 characters."""
     return query.get("q", "").replace("\0", "").strip()[:200]
 
 
@@ -167,7 +167,7 @@ def _single_scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:
-    """The first of those that run, one more than shows, and the last that ended with a report. One query."""
+    """Return the oldest unfinished rows, one more than is shown, and the latest rows with a report. One query."""
     running = rows.filter(status__in=unfinished).order_by("created_at", "id")[: MAX_RUNNING + 1]
     latest = rows.filter(status__in=sorted(Scan.REPORTED)).order_by("-created_at", "-id")[:LATEST]
     return list(running.union(latest, all=True))
@@ -178,7 +178,7 @@ def _age(row: Audit | Scan) -> tuple[datetime, str]:
 
 
 def _recent_pages(organization_id: int) -> list[str]:
-    """The URLs of what was asked for last, newest first, with repetitions."""
+    """Return the URLs of the latest audits and scans, newest first, with repetitions."""
     audits, scans = (
         rows.order_by("-created_at", "-id").values_list("created_at", "url")[:RECENT]
         for rows in (access.rows(Audit, organization_id), _single_scans(organization_id))

@@ -1,4 +1,4 @@
-"""Sites and their pages: the hosts and addresses of an organization's scans, and how they did, read through indexes."""
+"""Sites and their pages: hosts and URLs of an organization's scans with their results, read through indexes."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from accounts import access
 from scans.models import INDEXED_URL, Scan, path_of
 
 PAGE_SIZE = 25
-# How many hosts, or pages, one page looks at for a text.
+# Maximum number of hosts, or pages, that one search reads.
 WINDOW = 1_000
 
-# From one host or page to the next, a look into the index each: they are never counted and their scans never read.
-# Pages are told apart by as much of their address as the index has (`scans.models.INDEXED_URL`).
+# One index lookup leads from each host or page to the next (a loose index scan): no count, no read of all scans.
+# Pages are distinguished by the indexed prefix of their URL (`scans.models.INDEXED_URL`).
 NEXT = """
     WITH RECURSIVE names AS (
         (SELECT {name} AS name FROM scans_scan WHERE organization_id = %(organization)s AND lead_id IS NULL{within}
@@ -32,7 +32,7 @@ NEXT = """
     )
     SELECT name FROM names WHERE name IS NOT NULL LIMIT %(limit)s
 """
-# The last results of pages, by type. By digest, as the index has them.
+# The last results of pages, by type, looked up by the URL's MD5 digest, like the index.
 RESULTS = """
     SELECT wanted.url, kind.type, result.id, result.score, result.grade, result.created_at, result.catalogue_version,
         result.kept_days
@@ -45,7 +45,7 @@ RESULTS = """
         ORDER BY scan.created_at DESC LIMIT %(limit)s
     ) AS result
 """
-# The page that stands for a host: where it begins, over https if that was scanned, else its first by address.
+# The main page of a host: its https start page if that has a result, else the page with the first URL.
 MAIN = """
     SELECT wanted.host, coalesce(
         (SELECT url FROM scans_scan WHERE organization_id = %(organization)s
@@ -59,7 +59,7 @@ MAIN = """
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A scan of a page with a score."""
+    """Score and grade of a scan of a page."""
 
     scan_id: str
     score: int
@@ -77,13 +77,13 @@ class Result:
         return self.created_at + timedelta(days=self.kept_days) > timezone.now()
 
 
-# By type, in the order of the types, newest first; types without any are empty.
+# Results by type, in the order of the types, newest first; empty for types without results.
 Results: TypeAlias = Mapping[str, Sequence[Result]]
 
 
 @dataclass(frozen=True, slots=True)
 class PageRow:
-    """A page of a site with its last grade of each type. `host` is the site's."""
+    """Row of a page with its results of each type; `host` is the site's host."""
 
     host: str
     url: str
@@ -95,7 +95,7 @@ class PageRow:
 
     @property
     def query(self) -> str:
-        """Of the site's page that shows this one over time."""
+        """Return the query string for the site's page that shows this page's scores over time."""
         return urlencode({"page": self.url})
 
     @property
@@ -113,7 +113,10 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NamePage(Generic[T]):
-    """Rows by name, and the query strings of the pages beside it. `searched_to`: where a search has stopped."""
+    """Page of rows sorted by name, and the query strings of its neighbours.
+
+    `searched_to`: the last name that a search read before it stopped at WINDOW.
+    """
 
     rows: list[T]
     previous: str | None
@@ -122,7 +125,7 @@ class NamePage(Generic[T]):
 
 
 def site_page(organization_id: int, *, text: str = "", after: str = "", before: str = "") -> NamePage[PageRow]:
-    """The sites whose host contains `text`, by host, each as its main page: those after `after`, or before `before`."""
+    """Return the main pages of the sites whose host contains `text`, by host, after `after` or before `before`."""
     found = _name_page(_Names(organization_id), text, after, before)
     pages = _main_pages(organization_id, found.rows)
     return _with_results(organization_id, found, [(host, pages[host]) for host in found.rows])
@@ -131,13 +134,13 @@ def site_page(organization_id: int, *, text: str = "", after: str = "", before: 
 def page_page(
     organization_id: int, host: str, *, text: str = "", after: str = "", before: str = ""
 ) -> NamePage[PageRow]:
-    """The pages of a site whose address contains `text`, by address; as `site_page`."""
+    """Return the pages of a site whose URL contains `text`, sorted by URL, paginated like `site_page`."""
     found = _name_page(_Names(organization_id, host), text, after, before)
     return _with_results(organization_id, found, [(host, url) for url in found.rows])
 
 
 def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> dict[str, Results]:
-    """Up to `limit` results of each type, by URL. One query."""
+    """Return up to `limit` results of each type, by URL. One query."""
     results: dict[str, dict[str, list[Result]]] = {url: {type: [] for type in Scan.Type.values} for url in urls}
     if urls:
         found = access.fetch_rows(
@@ -149,7 +152,7 @@ def page_results(organization_id: int, urls: Sequence[str], *, limit: int) -> di
 
 
 def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
-    """By host, in the order of the URLs: the one that is named most, of several such the shortest."""
+    """Map each host, in the order of the URLs, to its most frequent URL; of equally frequent ones the shortest."""
     counts: dict[str, Counter[str]] = {}
     for url in urls:
         counts.setdefault(urlsplit(url).netloc, Counter())[url] += 1
@@ -158,7 +161,7 @@ def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
 
 
 def main_page(organization_id: int, host: str) -> str:
-    """The page that stands for a site."""
+    """Return the URL of the site's main page."""
     return _main_pages(organization_id, [host])[host]
 
 
@@ -174,7 +177,7 @@ def _with_results(organization_id: int, found: NamePage[str], pages: Sequence[tu
 
 @dataclass(frozen=True, slots=True)
 class _Names:
-    """The hosts of an organization, or the pages of one of its hosts."""
+    """Query for the hosts of an organization, or for the pages of one of its hosts."""
 
     organization_id: int
     host: str | None = None
@@ -207,7 +210,7 @@ def _name_page(names: _Names, text: str, after: str, before: str) -> NamePage[st
 
 
 def _names(names: _Names, text: str, place: str, *, backward: bool) -> tuple[list[str], str | None]:
-    """A page of names from `place` on, and after which there may be more."""
+    """Return a page of names from `place` on, and the name after which there may be more, or None."""
     seen = names.next(place, WINDOW if text else PAGE_SIZE + 1, backward=backward)
     found = [name for name in seen if text in name.lower()]
     if len(found) > PAGE_SIZE:

@@ -1,4 +1,4 @@
-"""Audits that members start, on the pages."""
+"""Start of audits from the dashboard's pages."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from sites.models import Audit, AuditPage
 
 @dataclass(frozen=True, slots=True)
 class Started:
-    """The audit's ID; `note` says which scheme was taken where none was entered."""
+    """ID of a started audit; `note` names the scheme that was chosen if the user entered none."""
 
     audit_id: str
     note: str = ""
 
 
 def start(request: MemberRequest, form: ScanForm) -> Started:
-    """What a valid form asks for. Raises the refusals of the API."""
+    """Create the audit that a valid form describes. Raises the API's refusals."""
     caller = member_caller(request.membership)
     refuse_over_rate(request, caller)
     refuse_in_maintenance()
@@ -41,7 +41,7 @@ def start(request: MemberRequest, form: ScanForm) -> Started:
 
 
 def start_again(request: MemberRequest, audit: Audit) -> Started:
-    """The same audit once more. Raises the refusals of the API."""
+    """Create an audit with the target, types and credentials of an earlier one. Raises the API's refusals."""
     caller = member_caller(request.membership)
     refuse_over_rate(request, caller)
     refuse_in_maintenance()
@@ -52,7 +52,7 @@ def start_again(request: MemberRequest, audit: Audit) -> Started:
     else:
         body[audit.kind] = audit.url
     if audit.kind == Audit.Kind.SITE:
-        # The plan may have become smaller meanwhile.
+        # The plan's limit may be lower than at the earlier audit.
         body["max_pages"] = min(audit.max_pages, caller.limits.pages_per_audit)
         body |= {name: getattr(audit, name) for name in ("discover", "include", "exclude")}
     if (given := audit.credentials) is not None:

@@ -1,4 +1,4 @@
-"""The dashboard's pages about scans and sites."""
+"""Views of the dashboard about scans and sites."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ LABELS = [label for _, label in Scan.Type.choices]
 
 @require_safe
 def scan_start(request: HttpRequest) -> HttpResponse:
-    """Where the field of the start page leads: to the form for a new scan, with the address, by way of an account."""
+    """Redirect from the start page's field to the form for a new scan, by way of sign-up or login if necessary."""
     if not request.user.is_authenticated:
         way_in = "account_signup" if settings.SIGN_UP_OPEN else "account_login"
         return redirect_to_login(request.get_full_path(), reverse(way_in))
@@ -58,7 +58,7 @@ def scan_start(request: HttpRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def overview(request: MemberRequest) -> HttpResponse:
-    """Where the organization stands: the month, what runs, what came of it."""
+    """Show the overview: the month's quota, running and latest scans, recent sites and monitors."""
     member = request.membership
     limits = member_caller(member).limits
     context = {
@@ -77,7 +77,7 @@ def overview(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def recent(request: MemberRequest) -> HttpResponse:
-    """The part of the overview that asks for itself again while a scan runs."""
+    """Fragment of the overview that polls itself while a scan runs."""
     found = scan_lists.recent(request.membership.organization_id)
     return render(request, "dashboard/_recent.html", {"recent": found, "labels": LABELS})
 
@@ -92,7 +92,7 @@ def scans(request: MemberRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.MEMBER)
 def scan_new(request: MemberRequest) -> HttpResponse:
-    """The form; sent, it starts one audit for all types that are ticked."""
+    """Show the form for a new scan, and start one audit for all ticked types."""
     if request.method != "POST":
         entered = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
         types = {"type": request.GET.getlist("type")} if "type" in request.GET else {}
@@ -113,7 +113,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """A new scan of the same page, of the same type, with the same credentials."""
+    """Start a new scan with the page, type and credentials of an earlier scan."""
     scan = _scan(request, scan_id)
     caller = member_caller(request.membership)
     try:
@@ -136,7 +136,7 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """The same pages, or the same site, for the same types once more."""
+    """Start a new audit with the pages, or the site, and the types of an earlier audit."""
     try:
         started = start_again(request, find_audit(request.membership.organization_id, audit_id))
     except AuditNotFound as error:
@@ -150,7 +150,7 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
-    """What has not begun does not begin."""
+    """Cancel an audit: its scans that have not started do not run."""
     try:
         before = find_audit(request.membership.organization_id, audit_id)
         cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
@@ -166,7 +166,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
-    """A scan that still waits does not run."""
+    """Cancel a queued scan; a scan that has started is not cancelled."""
     try:
         cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
     except services.ScanNotFound as error:
@@ -181,7 +181,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def sites(request: MemberRequest) -> HttpResponse:
-    """All hosts, each with the last grades of the page that stands for it."""
+    """List all hosts, each with the last grades of its main page."""
     text = scan_lists.search_text(request.GET).lower()
     found = site_page(request.membership.organization_id, text=text, **_place(request))
     context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
@@ -191,13 +191,13 @@ def sites(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Membership.Role.VIEWER)
 def site(request: MemberRequest, host: str) -> HttpResponse:
-    """The pages of a host with their last grades, and how one of them did over time, type by type."""
+    """List the pages of a host with their last grades, and show the scores of one page over time for each type."""
     organization_id = request.membership.organization_id
     rows = access.rows(Scan, organization_id).filter(host=host)
     if "\0" in host or not rows.exists():
         raise Http404
     asked = request.GET.get("page", "")
-    # As the index has it; the address itself settles what shares it.
+    # The index holds only a prefix of the URL; the comparison of the whole URL decides.
     known = rows.alias(key=Left("url", INDEXED_URL)).filter(lead=None, key=asked[:INDEXED_URL], url=asked)
     shown = asked if "\0" not in asked and known.exists() else main_page(organization_id, host)
     results = page_results(organization_id, [shown], limit=TREND_SCANS)[shown]
@@ -224,7 +224,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
 
 
 def _place(request: MemberRequest) -> dict[str, str]:
-    """Where a list by name goes on."""
+    """Return the pagination parameters of a list sorted by name."""
     return {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
 
 
@@ -234,7 +234,7 @@ def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[s
 
 @functools.lru_cache(maxsize=50)
 def _empty_fields(pages_per_audit: int) -> SafeString:
-    """Of the form for new scans; writing them takes a quarter of the overview's time, and they are always the same."""
+    """Render the empty scan form. Cached because rendering takes a quarter of the overview's time and never varies."""
     form = ScanForm(None, pages_per_audit=pages_per_audit)
     return render_to_string("dashboard/_new_scan_fields.html", {"form": form})
 
@@ -252,7 +252,7 @@ def _scan(request: MemberRequest, scan_id: str) -> Scan:
 
 
 def _back(request: MemberRequest) -> HttpResponse:
-    """To the page with the button, if that is one of ours."""
+    """Redirect to the page with the button (`next`) if it is on this host, else to the list of scans."""
     address = request.POST.get("next", "")
     if not url_has_allowed_host_and_scheme(address, {request.get_host()}, require_https=request.is_secure()):
         address = page_of(request.membership, "scans")

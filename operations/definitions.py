@@ -1,7 +1,7 @@
-"""What is counted from rows, and asked of Redis and the workers; what processes count stands in
-`infrastructure.telemetry.definitions`.
+"""Definitions of the metrics that come from rows, Redis and the workers.
 
-docs/metrics.md lists all of it, by `make docs`.
+The metrics that processes count are in `infrastructure.telemetry.definitions`. `make docs` lists all metrics in
+docs/metrics.md.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from scans.visits import tallies
 
 @dataclass(frozen=True, slots=True)
 class Gauge:
-    """A number as it is at the moment."""
+    """Prometheus gauge: its name, help text and labels."""
 
     name: str
     help: str

@@ -1,4 +1,4 @@
-"""What frameworks say of every request, task and try while something of ours does not answer is told once."""
+"""Log filter that drops the frameworks' repeated lines about an outage of PostgreSQL or Redis."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from django.db import InterfaceError, OperationalError
 from infrastructure import cache
 from infrastructure.postgresql.silence import log_failure
 
-# What Celery says with every try, and every task that ends, while it is not connected to the queue.
+# Celery's messages at each attempt to connect, and at each task that ends, while it has no connection to the broker.
 BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Couldn't ack")
 
 
 class KnownStates(logging.Filter):
-    """Keeps those lines back; an `Outage` tells of PostgreSQL's, and of the queue's."""
+    """Drop these lines; an `Outage` logs an outage of PostgreSQL or of the queue once instead."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", None) == 503:
@@ -24,7 +24,7 @@ class KnownStates(logging.Filter):
         if isinstance(error, OperationalError | InterfaceError):
             log_failure(error)
             return False
-        if record.name == "celery.worker.consumer.connection":  # which says nothing else
+        if record.name == "celery.worker.consumer.connection":  # this logger only reports a new connection
             cache.outage.end()
             return False
         if record.name.startswith("celery.") and BROKER.search(record.getMessage()):

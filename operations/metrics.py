@@ -1,4 +1,4 @@
-"""/metrics, for Prometheus: of all processes on all hosts, whichever web process answers."""
+"""/metrics for Prometheus: the metrics of all processes on all hosts. Any web process can answer."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ from infrastructure.telemetry.definitions import COUNTERS, HISTOGRAMS
 from infrastructure.telemetry.middleware import METRICS_PATH
 from operations.rows import collected, histogram
 
-# However often somebody asks, PostgreSQL, Redis and the workers are asked no more often.
+# Lifetime of collected metrics: PostgreSQL, Redis and the workers are not queried more often.
 KEPT_S = 5.0
-# For whoever comes while it is being asked.
+# Maximum wait of a request while another one collects.
 PATIENCE_S = 10.0
 
 
 class MetricsMiddleware:
-    """Answers before anything judges the Host header, as for probes: Prometheus asks by address."""
+    """Answer /metrics before Django validates the Host header, like health probes: Prometheus uses IP addresses."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -39,7 +39,7 @@ class MetricsMiddleware:
 
 
 def metrics(request: HttpRequest) -> HttpResponse:
-    """For whoever has `METRICS_TOKEN`, as a bearer."""
+    """Return the metrics for a request with `METRICS_TOKEN` as its bearer token."""
     if request.method not in ("GET", "HEAD"):
         return HttpResponseNotAllowed(["GET", "HEAD"])
     scheme, _, token = request.headers.get("Authorization", "").partition(" ")
@@ -65,10 +65,10 @@ class _Kept(Collector):
 
 
 class _Latest:
-    """What was collected last. One thread collects, and who comes meanwhile waits for it.
+    """Cache of the metrics. One thread collects; requests that arrive meanwhile wait for its result.
 
-    What was there before may be old: who has asked another process since would see counters go back, and take that for
-    a restart.
+    They do not get the previous result: a client that has asked another process since would see counters decrease and
+    take that for a restart.
     """
 
     def __init__(self, collect: Callable[[], Iterator[Metric]]) -> None:
@@ -78,7 +78,7 @@ class _Latest:
         self._until = self._ended_at = 0.0
 
     def get(self) -> list[Metric] | None:
-        """At most `KEPT_S` older than the question; None where another is at it for longer than `PATIENCE_S`."""
+        """Return metrics at most `KEPT_S` old; None if another thread collects for longer than `PATIENCE_S`."""
         asked_at = time.monotonic()
         if asked_at < self._until:
             return self._families
@@ -94,7 +94,7 @@ class _Latest:
             self._lock.release()
 
     def forget(self) -> None:
-        """For tests: the next one is asked anew."""
+        """Clear the cache, for tests."""
         self._families = None
         self._until = self._ended_at = 0.0
 

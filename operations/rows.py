@@ -1,4 +1,4 @@
-"""What is counted from rows, and asked of Redis and the workers: the same whichever web process answers."""
+"""Metrics from rows, Redis and the workers: the same from every web process."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ logger = logging.getLogger(__name__)
 CLASSES = ("interactive", "background")
 MS = 1000
 
-# Each is served by an index of what is unfinished.
+# A partial index of unfinished rows serves each of these queries.
 VISITS = f"""
     SELECT type, is_background, status, count(*),
         count(*) FILTER (WHERE status = 'scanning' AND NOT {SCAN_LEASE.sql()}),
@@ -68,7 +68,7 @@ MAILS = """
 
 
 def collected() -> Iterator[Metric]:
-    """All of it. Where PostgreSQL or Redis does not answer, what the other one knows, and that it does not."""
+    """Collect all metrics. If PostgreSQL or Redis does not answer, its metrics are missing and `up` says so."""
     yield gauge(of.INFO, {(__version__,): 1})
     messages = messages_in_queues()
     if messages is not None:
@@ -152,7 +152,7 @@ def _of_tallies(found: Mapping[str, Mapping[tuple[str, ...], int]]) -> Iterator[
 
 
 def gauge(definition: Gauge, values: Mapping[Any, float]) -> Metric:
-    """A gauge from its values by the values of its labels."""
+    """Build a Prometheus gauge from values by their label values."""
     family = GaugeMetricFamily(definition.name, definition.help, labels=definition.labels)
     for each, value in values.items():
         family.add_metric(each, value)
@@ -164,7 +164,7 @@ def histogram(
     buckets: Mapping[tuple[str, ...], Mapping[str, int]],
     sums: Mapping[tuple[str, ...], float],
 ) -> Metric:
-    """A histogram from how many are in each bucket, and nowhere else; buckets that are no longer ours are left out."""
+    """Build a Prometheus histogram from the counts of each single bucket; unknown, retired buckets are left out."""
     family = HistogramMetricFamily(definition.name, definition.help, labels=definition.labels)
     for each, counts in buckets.items():
         total = 0

@@ -1,4 +1,4 @@
-"""Celery's scheduler on a clock that may be put back, in an outage of Redis that is one line."""
+"""Celery beat scheduler that copes with a clock set back, and logs an outage of Redis in one line."""
 
 from __future__ import annotations
 
@@ -15,22 +15,25 @@ logger = logging.getLogger(__name__)
 
 
 class SteadyScheduler(PersistentScheduler):
-    """The schedule of `config.celery`."""
+    """Scheduler for the schedule of `config.celery`."""
 
     def tick(self, *args: Any, **kwargs: Any) -> float:
-        """Seconds until the next tick. A task that ran in the future ran now: its clock was put back since."""
+        """Send due tasks; return the seconds until the next tick.
+
+        A last run in the future is set to now, because the clock was set back since.
+        """
         now = self.app.now()
         ahead = [entry for entry in self.schedule.values() if entry.last_run_at and entry.last_run_at > now]
         if ahead:
             logger.warning("the clock was put back; the schedule begins anew")
             for entry in ahead:
                 entry.last_run_at = now
-            self._heap = None  # is in the order of the old clock
+            self._heap = None  # its order follows the old clock
         seconds: float = super().tick(*args, **kwargs)
         return seconds
 
     def apply_entry(self, entry: Any, producer: Any = None) -> None:
-        """Send a task that is due. One that Redis does not take comes up again with the next."""
+        """Send a due task. If Redis does not accept it, it is sent at its next time."""
         try:
             self.apply_async(entry, producer=producer, advance=False)
         except SchedulingError as error:

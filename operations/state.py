@@ -1,4 +1,4 @@
-"""What operators want to know of the running service, gathered quickly even where something does not answer."""
+"""State of the running service for operators; gathered quickly even if Redis or the workers do not answer."""
 
 from __future__ import annotations
 
@@ -28,24 +28,24 @@ from webhooks.models import Delivery, Webhook
 
 logger = logging.getLogger(__name__)
 
-# Queues in the order of a scan's way, and what is said of those that nobody serves.
+# Queues in the order in which a scan passes them, and the work that stops if no worker serves one.
 QUEUES: Mapping[str, str] = {
     "scans": "scans without a browser",
     "browser": "scans with a browser",
     "webhooks": "deliveries",
     "maintenance": "the scheduler's tasks",
 }
-# Workers answer within this time, or count as gone; asking takes all of it.
+# Workers that do not answer within this time count as gone; each ping takes the whole time.
 PING_S = 0.4
-# How long an answer is shown again, so that a page that is reloaded does not ask each time.
+# Cache lifetime of an answer, so that reloads of the page do not ping the workers each time.
 PING_KEPT_S = 10
 CONNECT_S = 0.2
 PERIOD = timedelta(hours=24)
-# A periodic task runs every 15 seconds; a worker that is busy may take a while.
+# A periodic task runs every 15 seconds, but a busy worker may delay it.
 SILENCE = timedelta(minutes=3)
-# A monitor starts within a minute of its time; a place may take longer to get free.
+# A monitor starts within a minute of its time; waiting for a free slot may take longer.
 LATE = timedelta(minutes=10)
-# Those without a run yet, as the scheduler has not looked, and those whose run waits to be started.
+# Due monitors without a run yet, because the scheduler has not looked, and runs that wait to start.
 DUE = """
     SELECT count(*), count(*) FILTER (WHERE at <= %(late)s) FROM (
         SELECT next_run_at AS at FROM sites_monitor WHERE next_run_at <= %(now)s
@@ -57,9 +57,9 @@ DUE = """
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """A queue: its messages, and the workers that take from it. None where that is not known.
+    """Queue with its number of messages and the workers that serve it; None if unknown.
 
-    `waiting` are the scans that wait to be taken from it, whatever has become of their messages.
+    `waiting` is the number of queued scans for it, even if their messages were lost.
     """
 
     name: str
@@ -70,17 +70,17 @@ class Queue:
 
     @property
     def is_unserved(self) -> bool:
-        """Whether scans wait where nobody takes them."""
+        """Return True if scans wait in a queue that no worker serves."""
         return self.waiting > 0 and self.workers == ()
 
 
 @dataclass(frozen=True, slots=True)
 class Operations:
-    """The state of the service at one moment.
+    """State of the service at one moment.
 
-    `monitors_due` are those whose time has come and whose audit has not begun, `monitors_late` those of them that
-    should have begun a while ago. `oldest` is the first of the scans that wait; `scheduled` is when a periodic task ran
-    last, None if not known.
+    `monitors_due` counts the monitors whose time has come and whose audit has not begun; `monitors_late` those due for
+    longer than LATE. `oldest` is the time of the oldest queued scan; `scheduled` is the time at which a periodic task
+    ran last, None if unknown.
     """
 
     now: datetime
@@ -110,12 +110,15 @@ class Operations:
 
     @property
     def is_scheduler_silent(self) -> bool:
-        """Whether periodic tasks do not run, as far as Redis can tell."""
+        """Return True if periodic tasks do not run, according to Redis."""
         return self.redis_answers and (self.scheduled is None or self.now - self.scheduled > SILENCE)
 
 
 def operations() -> Operations:
-    """Eleven queries, each served by an index of what is unfinished or new; at most a second for Redis and workers."""
+    """Gather the state with eleven queries, each served by an index of unfinished or new rows.
+
+    Redis and the workers take at most a second.
+    """
     now = timezone.now()
     depths = messages_in_queues()
     serving = queues_of_workers() if depths is not None else None
@@ -175,7 +178,7 @@ def _queues(
 
 
 def messages_in_queues() -> dict[str, int] | None:
-    """How many messages wait in each queue; None when Redis does not answer."""
+    """Count the messages in each queue; None if Redis does not answer."""
     client = redis.Redis.from_url(
         settings.REDIS_URL,
         **settings.REDIS_TIMEOUTS | {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S},
@@ -193,7 +196,7 @@ def messages_in_queues() -> dict[str, int] | None:
 
 
 def queues_of_workers() -> dict[str, list[str]] | None:
-    """The queues of each worker that answers; None when they could not be asked."""
+    """Return the queues of each worker that answers; None if the workers could not be asked."""
     try:
         known: dict[str, list[str]] | None = cache.get("operations:workers")
         if known is None:
@@ -206,7 +209,7 @@ def queues_of_workers() -> dict[str, list[str]] | None:
 
 
 def _ask_workers() -> dict[str, list[str]]:
-    # A connection of its own: those of tasks wait longer than a page may, also when they are closed.
+    # Use a separate connection: the timeouts of the tasks' connections are too long for a page, even for closing.
     times = {"socket_timeout": CONNECT_S, "socket_connect_timeout": CONNECT_S}
     options: dict[str, Any] = {"transport_options": times, "connect_timeout": CONNECT_S}
     with current_app.connection_for_write(**options) as connection:
@@ -215,7 +218,7 @@ def _ask_workers() -> dict[str, list[str]]:
 
 
 def _browser() -> str:
-    """What scans started on this machine would use; workers elsewhere may have another."""
+    """Describe the browser that scans on this machine would use; workers elsewhere may have another."""
     if settings.SCAN_BROWSER == "off":
         return "none: SCAN_BROWSER is off"
     program = browser_program()

@@ -1,4 +1,4 @@
-"""Wrong settings are refused at start, each with an ID and a hint."""
+"""Django system checks that refuse wrong settings at start, each with an ID and a hint."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ from scanner.environment import problems
 from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
 
-# Not asked by commands that print what a program reads: the browser is no fault of theirs.
+# Commands with machine-readable output run only the checks of the environment: they do not need a browser.
 ENVIRONMENT, BROWSER = "environment", "browser"
 
 
 @register(ENVIRONMENT)
 def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """One error for every variable whose value can't be used."""
+    """Return one error for every variable with an invalid value."""
     return [Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in problems]
 
 
 @register(ENVIRONMENT)
 def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """One error where none is set; one that is too short is among the variables that can't be used."""
+    """Return an error if no key is set; `environment_variables` reports a key that is too short."""
     try:
         if settings.SECRET_KEY:
             return []
     except ImproperlyConfigured:
-        pass  # Django's own answer to an empty key; ours below names the variable
+        pass  # Django's own error for an empty key; the error below names the variable
     if any(problem.name == "SECRET_KEY" for problem in problems):
         return []
     return [Error("SECRET_KEY is not set.", hint=HOW_TO_MAKE_A_KEY, id="environment.SECRET_KEY")]
@@ -40,7 +40,7 @@ def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 @register(ENVIRONMENT)
 def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """An unknown format would silently be text."""
+    """Warn about an unknown log format, which would silently become text."""
     if settings.LOG_FORMAT in ("text", "json"):
         return []
     return [
@@ -54,7 +54,10 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 @register(ENVIRONMENT)
 def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Mail that goes to the log is for one's own machine; elsewhere nobody gets it, and its links stand in the log."""
+    """Warn about mail to the log on a public service: nobody receives it, and the log exposes its links.
+
+    Mail to the log is meant for one's own machine.
+    """
     if not settings.SECURE or not goes_to_log():
         return []
     return [
@@ -69,7 +72,7 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
 
 @register(BROWSER)
 def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
-    """Says which browser scans use: without one they have fewer checks, which an operator should know."""
+    """Report the browser that scans use: an operator should know that without one scans have fewer checks."""
     if settings.SCAN_BROWSER == "off":
         return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]
     program = browser_program()

@@ -1,4 +1,4 @@
-"""The operations page of the admin, with the maintenance switch."""
+"""View of the admin's operations page, with the maintenance switch."""
 
 from __future__ import annotations
 
@@ -22,7 +22,10 @@ SHOWN_SWITCHES = 5
 
 
 class SwitchForm(forms.Form):
-    """On with a message, or off. What is wanted is said, not turned round: two operators at once want the same."""
+    """Form that switches maintenance on with a message, or off.
+
+    It sends the wanted state instead of a toggle, so that two operators at once do not undo each other's switch.
+    """
 
     is_on = forms.TypedChoiceField(
         choices=[("on", "on"), ("off", "off")], coerce=lambda value: value == "on", empty_value=None
@@ -32,7 +35,7 @@ class SwitchForm(forms.Form):
 
 @require_http_methods(["GET", "HEAD", "POST"])
 def operations_page(request: HttpRequest) -> HttpResponse:
-    """How the service does; POST switches maintenance. For staff, as all of the admin."""
+    """Show the state of the service; POST switches maintenance. For staff, like all of the admin."""
     assert isinstance(request.user, User)
     may_switch = request.user.has_perm(PERMISSION)
     form = SwitchForm(request.POST if request.method == "POST" else None)

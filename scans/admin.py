@@ -1,4 +1,4 @@
-"""Scans and the blocklist in the admin, and organizations with their scans."""
+"""Admin of scans and of the blocklist, and of organizations with their scans."""
 
 from __future__ import annotations
 
@@ -35,7 +35,10 @@ class BlockedDomainForm(forms.ModelForm):
         fields = ("domain", "reason")
 
     def clean_domain(self) -> str:
-        """Lower case, without a leading `*.` or outer dots. Refuses what can't be a host name or address."""
+        """Normalize the domain to lower case without a leading `*.` or outer dots.
+
+        Raises ValidationError if it can't be a host name or an IP address.
+        """
         domain: str = self.cleaned_data["domain"].strip().lower().removeprefix("*.").strip(".")
         is_address = re.fullmatch(r"[0-9a-f:.]+", domain)
         if not domain or (re.search(r"[\s/:@?#*]", domain) and not is_address):
@@ -45,7 +48,7 @@ class BlockedDomainForm(forms.ModelForm):
 
 @admin.register(BlockedDomain)
 class BlockedDomainAdmin(admin.ModelAdmin):
-    """What an operator does not want scanned, subdomains included."""
+    """Admin of the blocklist: domains that may not be scanned, subdomains included."""
 
     form = BlockedDomainForm
     list_display = ("domain", "reason", "created_at")
@@ -75,7 +78,7 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, scan: Scan) -> str:
-        """Not all of an address that is long."""
+        """Return the scan's URL, truncated."""
         return truncatechars(scan.url, SHOWN_URL)
 
     @admin.display(description="report page")
@@ -88,13 +91,13 @@ class ScanAdmin(ReadOnlyAdmin):
 
     @admin.display(description="timeline")
     def timeline(self, scan: Scan) -> str:
-        """What has happened to it, in order, to the last delivery."""
+        """Render the scan's history in order of time, from its creation to the last delivery."""
         moments = sorted(_moments(scan), key=lambda each: each.at)
         return render_to_string("admin/scans/timeline.html", {"moments": moments})
 
     @admin.action(description="Put back into the queue", permissions=["requeue"])
     def requeue(self, request: HttpRequest, queryset: QuerySet[Scan]) -> None:
-        """One by one: each is judged under its own lock."""
+        """Requeue the scans one by one: `requeue_scan` decides on each under its own lock."""
         assert isinstance(request.user, User)
         for scan in queryset[: self.list_per_page]:
             try:
@@ -108,7 +111,7 @@ class ScanAdmin(ReadOnlyAdmin):
             messages.success(request, text)
 
     def has_requeue_permission(self, request: HttpRequest) -> bool:
-        """Whoever may change scans, if scans could be changed."""
+        """Return True for users with the permission to change scans, although this admin is read-only."""
         return request.user.has_perm("scans.change_scan")
 
 
@@ -142,7 +145,7 @@ def _moments(scan: Scan) -> Iterator[Moment]:
             yield Moment(moment, what, detail, page_of(delivery))
 
 
-# In place of the one in accounts.admin, which knows nothing of scans.
+# Replaces the admin class of accounts.admin, which may not import scans.
 admin.site.unregister(Organization)
 
 

@@ -5,12 +5,12 @@ from django.db.models.signals import post_delete
 
 
 class ScansConfig(AppConfig):
-    """Connects scans to the end of organizations."""
+    """Configuration of the app; connects its receivers to the signals of an organization's closing and deletion."""
 
     name = "scans"
 
     def ready(self) -> None:
-        from accounts.closing.services import organization_closed  # models can't be imported before all apps are there
+        from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
         from accounts.models import Organization
         from scans import closing
 

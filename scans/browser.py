@@ -1,4 +1,4 @@
-"""The browser of this process: one, started with the first scan that needs it; `SCAN_BROWSER` says which."""
+"""Browser of this process: one instance, started by the first scan that needs it; `SCAN_BROWSER` selects it."""
 
 from __future__ import annotations
 
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
 
 
 def browser_program() -> Path | None:
-    """The Chromium that scans of this process use; None where there is none, or nothing to drive it with."""
+    """Return the Chromium that scans of this process use; None if it or the package that drives it is missing."""
     return browser_to_drive(settings.SCAN_BROWSER)
 
 
 def browser() -> Browser | None:
-    """For scans. It is closed when the process ends, or by `close_browser`, which a pool's processes need."""
+    """Return the browser for scans; it closes when the process ends. Processes of a pool need `close_browser`."""
     return _warm()
 
 
 def close_browser() -> None:
-    """End it, if it was ever started."""
+    """Close the browser if it was ever started."""
     if (found := _started()) is not None:
         found.close()
         _count_ends(found)
 
 
 class Spent:
-    """What this process takes of the processor from now on, with its browser: it does one visit at a time."""
+    """Meter of the processor time of this process and its browser from now on; a process does one visit at a time."""
 
     def __init__(self) -> None:
         self._began_s = self._now_s()
 
     def cpu_s(self) -> float:
-        """Seconds; also has the browsers counted that were started and ended meanwhile."""
+        """Return the processor time in seconds; also count the browsers that started and ended meanwhile."""
         if (found := _started()) is not None:
             _count_ends(found)
         return self._now_s() - self._began_s
@@ -77,7 +77,7 @@ def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None
-    from scanner.browser.warm import WarmBrowser  # needs the extra
+    from scanner.browser.warm import WarmBrowser  # importable only with the extra `browser`
 
     found = WarmBrowser(program, memory_mib=settings.SCAN_BROWSER_MEMORY_MIB, sandbox=settings.SCAN_BROWSER_SANDBOX)
     atexit.register(found.close)

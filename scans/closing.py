@@ -1,4 +1,4 @@
-"""What becomes of an organization's scans when it is closed, and of their counters when it is deleted."""
+"""Receivers that end an organization's scans when it is closed, and delete their counters when it is deleted."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scans.models import Scan, ScanCount
 
 
 def stop_scans(*, organization: Organization, **_: object) -> None:
-    """End what waits and what runs: who runs it loses the claim, and writes nothing. No events: nobody is left."""
+    """End queued and running scans. Workers lose their claims and write nothing; no receiver is left for events."""
     scans = access.rows(Scan, organization.id)
     unfinished = scans.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
     stopped = [each.pk for each in unfinished.locked().only("pk")]  # type: ignore[attr-defined]  # ScanQuerySet
@@ -29,5 +29,5 @@ def stop_scans(*, organization: Organization, **_: object) -> None:
 
 
 def forget_counts(*, instance: Model, **_: object) -> None:
-    """They refer to the organization by its number alone."""
+    """Delete the organization's counters, which have no foreign key to it and so do not follow its deletion."""
     ScanCount.objects.filter(organization_id=instance.pk).delete()

@@ -1,4 +1,4 @@
-"""What scans show their targets, from the database and out of it again."""
+"""Credentials that scans send to their targets: read from rows, and deleted after their retention."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ BATCH = 1000
 
 
 def credentials_of(scan_id: str, target: Target) -> OriginCredentials | None:
-    """What the scan shows its target. Raises `CredentialsForgotten` and InvalidToken, as `Scan.credentials`."""
+    """Return the credentials of a scan for its target. Raises `CredentialsForgotten` and InvalidToken."""
     scan = Scan.objects.filter(id=scan_id).first()
     return shown_by(scan, target) if scan is not None else None
 
 
 def shown_by(row: Keyed, target: Target) -> OriginCredentials | None:
-    """What a row shows its target; raises as `credentials_of`."""
+    """Return the credentials of a row for its target. Raises the same errors as `credentials_of`."""
     credentials = row.credentials
     return OriginCredentials(target.origin, credentials) if credentials is not None else None
 
 
 def forget(model: type[Keyed], has_time: HasTime = always) -> bool:
-    """Drop those of rows that have no report any more; False when the time was not enough for all."""
+    """Delete the credentials of rows whose report has expired; return False if the time did not suffice for all."""
     rows: QuerySet[Any] = model._default_manager.filter(encrypted_credentials__isnull=False)
     while has_time():
         old = rows.filter(created_at__lte=timezone.now() - KEPT)

@@ -1,4 +1,4 @@
-"""What of scans an organization's export holds, as the API shows it."""
+"""Scans in an organization's export, in the API's format."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The first answers to requests with an Idempotency-Key, while they are remembered."""
+"""Stored first responses to requests with an Idempotency-Key."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ from scans.models import IdempotencyRecord
 
 @dataclass(frozen=True, slots=True)
 class Created:
-    """The answer to a request that makes something; `replayed` when its Idempotency-Key had been seen before."""
+    """Response to a request that creates something; `replayed` if its Idempotency-Key was seen before."""
 
     response: dict[str, Any]
     replayed: bool = False
 
     def headers(self, collection: str) -> dict[str, str]:
-        """Those of the API's answer; `collection` is the address under which the new one is."""
+        """Return the headers of the API's response; `collection` is the path of the new object's collection."""
         location = {"Location": f"{collection}/{self.response['id']}"}
         return location | ({"Idempotent-Replayed": "true"} if self.replayed else {})
 
@@ -37,10 +37,11 @@ def created_once(
     create: Callable[[], dict[str, Any]],
     kind: Literal["scan", "audit", "monitor"],
 ) -> Created:
-    """What `create` makes, or with a key that was seen before its first answer; raises the refusals of both.
+    """Return the response of `create`, or the first response to a known key. Raises the refusals of `create`,
+    IdempotencyConflict and IdempotencyMismatch.
 
     With a key everything happens under its lock and in one transaction: a second request with it is told to wait
-    instead of being accepted twice. `body` is without the credentials, which are compared themselves.
+    instead of being accepted twice. `body` excludes the credentials, which are compared separately.
     """
     if key is None:
         return Created(create())
@@ -56,9 +57,9 @@ def created_once(
 
 
 def _find(organization_id: int, key: str, digest: str, credentials: Credentials | None) -> dict[str, Any] | None:
-    """The first answer to a request with this key, None where there was none; raises IdempotencyMismatch.
+    """Return the first response to a request with this key, or None. Raises IdempotencyMismatch.
 
-    Credentials are compared themselves: a digest of them in the database would let passwords be guessed.
+    Credentials are compared in plain text: a digest of them in the database would allow guessing passwords.
     """
     records = access.rows(IdempotencyRecord, organization_id)
     recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
@@ -74,7 +75,7 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
 
 
 def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
-    """Remember the answer, and what was made: a `scan_id`, an `audit_id` or a `monitor_id`."""
+    """Store the response and the created object's ID: a `scan_id`, an `audit_id` or a `monitor_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
         key=key,

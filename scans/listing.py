@@ -1,4 +1,4 @@
-"""An organization's scans: a page of them, and how many there are. Counts come from counters, not from rows."""
+"""List and number of an organization's scans. The numbers come from counters (ScanCount), not from counting rows."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
 
-# GET /v1/scans is what dashboards and pollers ask most: one prepared statement, whose JSON goes out as it is.
-# The conditions are made of these two column names only; their values are parameters.
+# GET /v1/scans is the most frequent request of dashboards and pollers: one prepared statement, whose JSON is sent
+# unchanged. The conditions contain only these two column names; their values are parameters.
 FILTERS = ("status", "type")
 LIST_QUERY = """
     SELECT (
@@ -29,7 +29,7 @@ LIST_QUERY = """
     ), {used}
 """
 FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
-# What is passed over is read from the index alone.
+# An index-only scan reads the rows that the offset skips.
 LATER_PAGE = """
     scans_scan AS scan JOIN (
         SELECT id FROM scans_scan WHERE organization_id = %(organization)s{conditions}
@@ -47,13 +47,13 @@ def scan_list(
     offset: int,
     now: datetime,
 ) -> str:
-    """The answer of GET /v1/scans as JSON text: newest first; the ID settles ties, so pages never overlap."""
+    """Return the response of GET /v1/scans as JSON text: newest first; the ID breaks ties, so pages never overlap."""
     conditions = "".join(f" AND {column} = %({column})s" for column in FILTERS if column in filters)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
         source=(LATER_PAGE if offset else FIRST_PAGE).format(conditions=conditions),
         conditions=conditions,
-        # The first page has a text of its own: without the numbers PostgreSQL would plan it anew every time.
+        # The first page's query has a literal limit: with a parameter PostgreSQL would plan it anew every time.
         page="" if offset else f"LIMIT {limit:d}",
         used=USED,
     )
@@ -67,7 +67,7 @@ def scan_list(
 
 @functools.cache
 def _summary_columns() -> str:
-    """Those of the serializer, written as it writes them."""
+    """Return the SQL columns for the serializer's fields, with timestamps in the serializer's format."""
     fields = ScanSummarySerializer().fields.items()
     return ", ".join(
         f"{sql_timestamp(f'scan.{name}')} AS {name}" if isinstance(field, DateTimeField) else name
@@ -76,7 +76,7 @@ def _summary_columns() -> str:
 
 
 def scan_counts(organization_id: int, column: str, period: date) -> dict[str, int]:
-    """How many scans of a month there are, by `type` or `status`; every value is listed, also with 0."""
+    """Count the scans of a month by `type` or `status`; values without scans are listed with 0."""
     known = Scan.Type.values if column == "type" else Scan.Status.values
     counted = (
         access.rows(ScanCount, organization_id).filter(period=period).values_list(column).annotate(total=Sum("count"))

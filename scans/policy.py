@@ -1,4 +1,4 @@
-"""What this installation lets scans and deliveries reach: the settings and the operator's blocklist."""
+"""Network policy for scans and deliveries: the settings and the operator's blocklist."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ from django.conf import settings
 from scanner.environment import Exemption
 from scanner.net.policy import Policy, user_agent_at
 
-# The page for owners of sites; workers need not load all pages to know its address.
+# Path of the page for site owners, here because workers do not load the URL configuration.
 ABOUT_OUR_SCANS = "/about-our-scans"
 
 
 def settings_policy(*also_allowed: Exemption) -> Policy:
-    """The settings alone, for commands: no database is asked."""
+    """Return the policy of the settings alone, for commands without a database."""
     return Policy(
         allowed_networks=(*settings.SCAN_ALLOWED_NETWORKS, *also_allowed),
         denied_networks=settings.SCAN_DENIED_NETWORKS,
@@ -26,7 +26,7 @@ def settings_policy(*also_allowed: Exemption) -> Policy:
 
 
 def scan_policy() -> Policy:
-    """The policy of this moment, so that a domain that was just blocked is."""
+    """Return the current policy; it reads the blocklist each time, so that a new entry applies at once."""
     from scans.models import BlockedDomain  # not for commands that load no models
 
     return replace(settings_policy(), blocked_domains=tuple(BlockedDomain.objects.values_list("domain", flat=True)))

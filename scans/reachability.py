@@ -1,7 +1,7 @@
-"""Whether a target can be reached, looked at before its scan is accepted.
+"""Reachability test of a target before its scan is accepted.
 
-Hosts that swallow packets are free to name, and each look holds a thread of web while it waits. So looks are short, few
-at once, and remembered; beyond that a scan is accepted unlooked at, and its worker finds out.
+Anybody can name a host that drops packets, and each test blocks a thread of the web process. So tests have a short
+timeout, few run at once, and failures are cached; beyond that a scan is accepted untested, and its worker finds out.
 """
 
 from __future__ import annotations
@@ -22,30 +22,30 @@ from scanner.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untru
 from scanner.net.policy import Policy
 from scanner.net.targets import Target, parse_target
 
-# Name and connection together; a lost packet is sent again after a second.
+# Time limit for name resolution and connection together; a lost packet is sent again after a second.
 TIMEOUT_S = 2.0
-# In this process, which has four threads or more.
+# Maximum number of concurrent tests in this process, which has four threads or more.
 AT_ONCE = 2
 REMEMBERED_S = 30
-# What is refused sooner costs nothing to ask again, and may have been mended.
+# Quicker failures are not cached: a retry costs nothing, and the site may have been fixed.
 QUICK_S = 0.5
 
 _lock = threading.Lock()
 _looking: Counter[int] = Counter()
 
-# With a scheme of its own, if a wrong one; else a host, perhaps with a port, is what stands there.
+# A scheme, valid or not; an address without one begins with a host, perhaps with a port.
 _SCHEME = re.compile(r"https?:|[a-z][a-z0-9+.-]*://", re.IGNORECASE)
 
 
 def has_scheme(address: str) -> bool:
-    """Whether an address as people type it says how to reach it."""
+    """Return True if an address as people type it has a scheme."""
     return _SCHEME.match(address) is not None
 
 
 def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
-    """The address, which has none, with https:// in front; with http:// where only that is spoken there.
+    """Return an address without a scheme with https:// in front, or http:// if the site does not support TLS.
 
-    Connects to see. Raises InvalidUrl or Blocked. Where too many looks are under way, or nothing answers: https.
+    Connects to find out. Uses https if too many tests are running, or nothing answers. Raises InvalidUrl or Blocked.
     """
     secure, plain = (parse_target(f"{scheme}://{address}", policy) for scheme in ("https", "http"))
     with place(organization_id) as has_place:
@@ -64,7 +64,7 @@ def _speaks_tls(target: Target) -> bool:
         return False
     except Blocked:
         raise
-    except NetError:  # whoever answers late or oddly has been reached
+    except NetError:  # a late or invalid response still shows that TLS works
         return True
     return True
 
@@ -79,12 +79,12 @@ def _is_reachable(target: Target) -> bool:
 
 
 def looking(organization_id: int) -> int:
-    """How many of the organization's targets this process looks at: they take a place as their scans will."""
+    """Count the organization's running tests in this process: each counts for the concurrency limit, like its scan."""
     return _looking[organization_id]
 
 
 def refuse_unreachable(target: Target, organization_id: int) -> None:
-    """Connect, nothing more. Raises NotReachable, Blocked or InvalidUrl; nothing where too many looks are under way."""
+    """Connect to a target. Raises NotReachable, Blocked or InvalidUrl; skips the test if too many are running."""
     key = _key(target)
     if (message := _remembered(key)) is not None:
         raise NotReachable(message)
@@ -103,7 +103,7 @@ def refuse_unreachable(target: Target, organization_id: int) -> None:
 
 @contextmanager
 def place(organization_id: int) -> Iterator[bool]:
-    """For a look at what a name leads to; False where too many are under way, so that there is none."""
+    """Reserve a slot for a reachability test; yields False if too many tests are running."""
     with _lock:
         has_place = _looking.total() < AT_ONCE
         if has_place:

@@ -1,4 +1,4 @@
-"""Retention of scans, which stay for ever unless the plan says something else, of credentials and of first answers."""
+"""Retention of scans (unlimited unless the plan limits it), of credentials and of idempotency records."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from scans.models import IdempotencyRecord, Scan
 
 
 def delete_scans(has_time: HasTime = always) -> bool:
-    """Delete scans that their organization's plan keeps no longer, with what refers to them.
+    """Delete scans past the retention of their organization's plan, with the rows that refer to them.
 
-    Those of an audit stay as long as it does, and what has not ended stays. Their counters follow by themselves.
+    Scans of an audit stay as long as the audit, and unfinished scans stay. Triggers update the counters.
     """
     for organization_id, before in with_expired(Scan, "scans_kept_days", "created_at"):
         ended = access.rows(Scan, int(organization_id)).filter(status__in=sorted(Scan.FINAL), audit_page=None)
@@ -28,7 +28,7 @@ def delete_scans(has_time: HasTime = always) -> bool:
 
 
 def delete_idempotency_records(has_time: HasTime = always) -> bool:
-    """Delete the first answers to requests with an Idempotency-Key, which are remembered for 24 hours."""
+    """Delete idempotency records after 24 hours."""
     old = IdempotencyRecord.objects.filter(created_at__lt=timezone.now() - idempotency.LIFETIME)
     return delete_with_what_refers(old, has_time)
 

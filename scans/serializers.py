@@ -1,4 +1,4 @@
-"""Scans, usage and quota as the API shows them, and openapi.yaml describes them."""
+"""Serializers of scans, usage and quota, for the API and openapi.yaml."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is asked of scans: to be made, cancelled, or handed to the workers again. Every step is one transaction."""
+"""Services of scans: create, cancel, requeue. Every step is one transaction."""
 
 from __future__ import annotations
 
@@ -43,17 +43,17 @@ class ScanNotFound(Refusal):
 
 
 class NotRequeued(Exception):
-    """Why a scan can't be handed to the workers again; for operators."""
+    """Refusal to requeue a scan; the message tells operators the reason."""
 
 
 def create_scan(
     *, caller: Caller, url: object, type: object, idempotency_key: str | None, request: object = None
 ) -> Created:
-    """Accept a scan, or raise the refusal that comes first in the order of decisions.md.
+    """Create a scan, or raise the refusal that comes first in the order of decisions.md.
 
-    With an Idempotency-Key everything happens under its lock and in one transaction, the reachability test too:
-    a second request with the key is told to wait instead of being accepted twice. `request` is what the target is
-    shown (`scanner.net.credentials.parse`).
+    With an Idempotency-Key everything happens under its lock and in one transaction, including the reachability test:
+    a second request with the key is told to wait instead of being accepted twice. `request` holds the credentials for
+    the target (`scanner.net.credentials.parse`).
     """
     policy = scan_policy()
     target, scan_type, credentials = _parse(url, type, request, policy)
@@ -73,7 +73,7 @@ def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[
     try:
         target = parse_target(url, policy)
     except Blocked as refusal:
-        blocked = refusal  # the body is judged whole before the blocklist speaks
+        blocked = refusal  # report errors in the rest of the body before the blocklist's refusal
     if type not in Scan.Type.values:
         raise InvalidType(f"type must be one of {', '.join(Scan.Type.values)}.")
     credentials = parse_credentials(request)
@@ -114,9 +114,9 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:
-    """End a scan that still waits, and those of its visit: `failed` with SCAN_CANCELLED, and given back to the quota.
+    """Cancel a queued scan and its visit's other scans: `failed` with SCAN_CANCELLED, refunded to the quota.
 
-    False when it does not wait any more: then it goes on, or has ended. Raises ScanNotFound.
+    Returns False if the scan is running or has ended. Raises ScanNotFound.
     """
     with transaction.atomic():
         rows = access.rows(Scan, member.organization_id)
@@ -133,16 +133,16 @@ def cancel_scan(*, member: Membership, scan_id: str) -> bool:
 
 
 def requeue_scan(*, actor: User, scan_id: str) -> Scan:
-    """Hand a scan to the workers again, for an operator; the scan that waits now. Raises NotRequeued.
+    """Requeue a scan for an operator; return the scan that is queued now. Raises NotRequeued.
 
-    One that waits, or whose worker died, goes back itself and has all its attempts again. One that failed by our
-    fault has ended, and its client has been told: a new scan takes its place, once, within the organization's limits.
+    A queued scan, or one whose worker died, is requeued itself, with all its attempts. A scan that failed through the
+    service's fault has ended, and its client was notified: one new scan replaces it, within the organization's limits.
     """
     with transaction.atomic():
         asked = Scan.objects.filter(id=scan_id).values_list("id", "lead_id").first()
         if asked is None:
             raise NotRequeued("It no longer exists.")
-        list(Scan.objects.of_visit(asked[1] or asked[0]).locked())  # in the order in which all lock them
+        list(Scan.objects.of_visit(asked[1] or asked[0]).locked())  # in the common lock order
         scan = Scan.objects.select_related("organization", "lead").get(id=scan_id)
         now = timezone.now()
         lead = scan.lead or scan
@@ -165,7 +165,7 @@ def requeue_scan(*, actor: User, scan_id: str) -> Scan:
 
 
 def _repeat(failed: Scan, now: datetime) -> Scan:
-    """A new scan of the same; the caller holds the failed one's lock, so that there is only one."""
+    """Create the replacement of a failed scan; the caller holds the failed scan's lock, so that there is only one."""
     notes = access.rows(ActivityEvent, failed.organization_id).filter(action="scan.requeued", details__scan=failed.id)
     if notes.filter(details__has_key="new_scan").exists():
         raise NotRequeued("A new scan has already replaced it.")

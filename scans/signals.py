@@ -1,4 +1,4 @@
-"""Signals of scans. Who stands above connects in `apps.ready()`: scans know neither reports nor webhooks nor audits."""
+"""Signals of scans. Higher packages (reports, webhooks, sites) connect in `apps.ready()`; scans imports none."""
 
 from __future__ import annotations
 
@@ -9,15 +9,15 @@ from django.dispatch import Signal
 from scanner.result import ScanResult
 from scans.models import Scan
 
-# The scans of one visit in their final state, each with its result; None where the scan never ran to its end.
+# The scans of one visit in their final state, each with its result; None if no attempt produced a result.
 Ended = Sequence[tuple[Scan, ScanResult | None]]
 
-# Sent with `ended` when the scans of a visit have been saved, inside the transaction that ends them: what a receiver
-# writes is written with them, and an error of any receiver undoes all of it.
+# Sent with `ended` when the scans of a visit have been saved, inside the transaction that ends them: the receivers'
+# writes commit with it, and an error of any receiver rolls back everything.
 scan_ended = Signal()
 
-# Sent with `organization_id` by the worker after that transaction: the place that the visit had is free.
+# Sent with `organization_id` by the worker after that transaction: the visit's slot is free.
 place_freed = Signal()
 
-# Sent when the sweeper has put back and ended what was left of scans, in no transaction.
+# Sent outside a transaction when the sweeper has requeued lost scans and ended hopeless ones.
 swept = Signal()

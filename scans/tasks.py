@@ -1,4 +1,4 @@
-"""What workers do with scans."""
+"""Celery tasks of scans."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ PROGRESS_STEP_S = 0.5
 
 @worker_process_shutdown.connect
 def end_browser(**_: object) -> None:
-    """Processes of the pool end without the usual farewell."""
+    """Close the browser, the counters and the tracing: processes of the pool end without atexit handlers."""
     close_browser()
     counters.hand_over()
     tracing.stop()
@@ -55,7 +55,7 @@ def end_browser(**_: object) -> None:
 
 @celeryd_after_setup.connect
 def know_worker(sender: str, instance: Any, **_: object) -> None:
-    """Before it forks its pool: whose processes they are, and how many."""
+    """Record the worker's name and concurrency before it forks its pool."""
     global _this_worker
     _this_worker = Worker(sender, instance.concurrency)
 
@@ -64,16 +64,16 @@ _this_worker = Worker()
 
 
 def this_worker() -> Worker:
-    """Whose process this is."""
+    """Return the worker that this process belongs to."""
     return _this_worker
 
 
 @shared_task
 def run_scan(scan_id: str) -> None:
-    """Run one attempt of the visit whose turn it is in the queue where this scan waits.
+    """Run one attempt of the visit whose turn it is in this scan's queue.
 
-    Being told twice is harmless: the claim and its token see to that. What a database that does not answer keeps
-    from beginning or from ending is taken up again by the sweeper.
+    Duplicate messages are harmless: the claim and its token ensure that. If the database does not answer at the start
+    or the end of a visit, the sweeper takes it up again.
     """
     try:
         claim = claims.claim_next(scan_id, _this_worker)
@@ -114,7 +114,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             latest = progress
             renewal.hasten()
 
-        # From a thread of its own, so that the engine knows no database. Without its claim the scan has no network.
+        # A separate thread renews the lease, so that the engine needs no database. A lost claim closes the network.
         renewal = Renewal(SCAN_LEASE, lambda: claims.renew_claim(claim, latest), network.close, PROGRESS_STEP_S)
         with network, renewal:
             budget = Budget(time_limit_s=limit_s)
@@ -127,7 +127,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
     except (OperationalError, InterfaceError):
-        raise  # nothing was asked of the site yet
+        raise  # no request was sent to the site yet
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")
@@ -136,7 +136,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
 
 @shared_task
 def sweep() -> None:
-    """Every 15 seconds: nothing that was accepted stays behind. Also tells operators that the scheduler lives."""
+    """Requeue or end lost scans every 15 seconds. Also records the scheduler's heartbeat for operators."""
     beat()
     tallies.add_up()
     if put_back := sweep_scans(_queue_depth):
@@ -146,5 +146,5 @@ def sweep() -> None:
 
 def _queue_depth() -> int:
     with current_app.connection_for_write() as broker:
-        channel: Any = broker.default_channel  # Redis's channels have a client, others have none
+        channel: Any = broker.default_channel  # only Redis channels have a client
         return sum(int(channel.client.llen(queue)) for queue in QUEUES)

@@ -1,1 +1,1 @@
-"""Many pages over time: audits, monitors and badges."""
+"""Audits of many pages, monitors that repeat them, and badges that show their grades."""

@@ -1,4 +1,4 @@
-"""Audits, monitors and badges in the admin."""
+"""Admin of audits, monitors and badges."""
 
 from __future__ import annotations
 
@@ -39,12 +39,12 @@ class AuditAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, audit: Audit) -> str:
-        """Not all of an address that is long."""
+        """Return the audit's URL, truncated."""
         return truncatechars(audit.url, SHOWN_URL)
 
     @admin.display(description="pages")
     def pages(self, audit: Audit) -> str:
-        """As they are counted on the audit's own row."""
+        """Return the numbers of pages from the counters on the audit's own row."""
         ended = f"{audit.pages_done} done, {audit.pages_failed} failed"
         return f"{ended}, of {audit.pages_planned} planned and {audit.pages_found} found"
 
@@ -80,7 +80,7 @@ class MonitorAdmin(ReadOnlyAdmin):
 
     @admin.display(description="url")
     def address(self, monitor: Monitor) -> str:
-        """Not all of an address that is long."""
+        """Return the monitor's URL, truncated."""
         return truncatechars(monitor.url, SHOWN_URL)
 
     @admin.display(description="state")
@@ -99,7 +99,7 @@ class MonitorAdmin(ReadOnlyAdmin):
 
     @admin.display(description="last runs")
     def last_runs(self, monitor: Monitor) -> str:
-        """Newest first, with what became of them."""
+        """Render the last runs with their results, newest first."""
         runs = monitor.runs.select_related("audit").order_by("-due_at")[:SHOWN_RUNS]
         return render_to_string("admin/scans/timeline.html", {"moments": [_moment_of(each) for each in runs]})
 
@@ -118,7 +118,7 @@ class BadgeAdmin(ReadOnlyAdmin):
 
     @admin.display(description="page")
     def address(self, badge: Badge) -> str:
-        """Not all of an address that is long."""
+        """Return the page's URL, truncated."""
         return truncatechars(badge.page, SHOWN_URL)
 
     @admin.display(description="picture")

@@ -4,12 +4,12 @@ from django.apps import AppConfig
 
 
 class SitesConfig(AppConfig):
-    """Connects audits to the end of scans and organizations, and monitors to the end of audits."""
+    """Configuration of the app; connects audits to the signals of scans and organizations, and monitors to audits."""
 
     name = "sites"
 
     def ready(self) -> None:
-        from accounts.closing.services import organization_closed  # models can't be imported before all apps are there
+        from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
         from accounts.models import Organization
         from scans.signals import place_freed, scan_ended, swept
         from sites import closing, events

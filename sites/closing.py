@@ -1,4 +1,4 @@
-"""What becomes of an organization's audits and monitors when it is closed."""
+"""Receiver that ends an organization's audits and monitors when it is closed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from sites.models import Audit, Monitor
 
 
 def stop_audits(*, organization: Organization, **_: object) -> None:
-    """Cancel what is under way and plan nothing more; after scans, as who ends a visit locks these first."""
+    """Cancel unfinished audits and unschedule monitors. Runs after scans: the end of a visit locks scans first."""
     audits = access.rows(Audit, organization.id)
     for audit in audits.unfinished().select_for_update(no_key=True).order_by("id"):  # type: ignore[attr-defined]  # AuditQuerySet
         cancel(audit)

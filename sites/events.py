@@ -1,4 +1,4 @@
-"""The events of audits and monitors: what is told of them, and when."""
+"""Webhook events of audits and monitors: their conditions and their data."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ from webhooks.models import EventKind
 
 
 def record_audit_end(*, audit: Audit, **_: object) -> None:
-    """Write the event of an audit that has just ended, and its deliveries. Receives `audit_ended`.
+    """Record the event of an audit that has just ended, with its deliveries. Receives `audit_ended`.
 
-    Those of monitors end without one, as do their scans: a monitor speaks when something has changed. Who cancels an
-    audit knows it.
+    Audits of monitors and their scans have no such event, because a monitor reports only changes. A cancelled audit has
+    none either, because whoever cancels it knows.
     """
     if audit.of_monitor or audit.status == Audit.Status.CANCELLED:
         return
@@ -32,16 +32,16 @@ def record_audit_end(*, audit: Audit, **_: object) -> None:
 
 
 def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
-    """Write what a run of a monitor has to tell, and its deliveries; inside the transaction that ends the run.
+    """Record the event of a monitor's run, with its deliveries, inside the transaction that ends the run.
 
-    `data` is what it tells beside the monitor. Monitors that tell no webhooks write none.
+    `data` is the event's data beside the monitor's own. Monitors that do not notify webhooks record none.
     """
     if monitor.tells_webhooks:
         events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)
 
 
 def audit_data(audit: Audit) -> dict[str, Any]:
-    """The `data` of a delivery about an audit, as docs/audits.md describes it."""
+    """Return the `data` of a delivery about an audit (docs/audits.md)."""
     data: dict[str, Any] = {
         "audit_id": audit.id,
         "target": audit.url,
@@ -57,7 +57,7 @@ def audit_data(audit: Audit) -> dict[str, Any]:
 
 
 def monitor_data(monitor: Monitor) -> dict[str, Any]:
-    """What the `data` of each delivery about a monitor begins with, as docs/monitors.md describes it."""
+    """Return the first fields of `data` in each delivery about a monitor (docs/monitors.md)."""
     return {
         "monitor_id": monitor.id,
         "name": monitor.name,

@@ -1,4 +1,4 @@
-"""What of audits, monitors and badges an organization's export holds, as the API shows it."""
+"""Audits, monitors and badges in an organization's export, in the API's format."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def _asked_by(row: Audit | Monitor) -> dict[str, str | None]:
 
 
 def _audit(audit: Audit) -> Iterator[bytes]:
-    """Without mutes, which are applied in reading: they have a file of their own."""
+    """Export an audit without mutes, which are applied when read and have their own file in the export."""
     return exports.export(audit, "json", AuditMutes(audit), limit_s=float("inf"))
 
 

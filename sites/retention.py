@@ -1,4 +1,4 @@
-"""Retention of audits and monitors: audits with their pages and findings, runs, and what is known of pages."""
+"""Retention of audits with their pages and findings, of monitors' runs, and of their pages' states."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
 from sites.models import Audit, MonitorRun, MonitorState
 
-# Of a year's line, and some weeks to see the same days of the last one.
+# A year for the chart, and some weeks to compare with the same days of the last year.
 RUNS_KEPT = timedelta(days=400)
-# Longer than from one run to the next, also when some could not be confirmed.
+# Longer than several intervals between runs, because some runs may not confirm a state.
 KNOWN = timedelta(days=35)
 KNOWN_MONTHLY = timedelta(days=100)
 
 
 def delete_audits(has_time: HasTime = always) -> bool:
-    """Delete the audits of whose scans no report is kept any more; the scans stay, as all scans do."""
+    """Delete audits whose scans' reports have all expired; the scans have their own retention."""
     now = timezone.now()
     for days in Audit.objects.values_list("kept_days", flat=True).distinct():
-        # As the index has them, so that those that are kept longer are not searched.
+        # Query by the index's columns, so that rows with a longer retention are not read.
         old = Audit.objects.filter(kept_days=days, created_at__lte=now - timedelta(days=days))
         if not delete_with_what_refers(old.expired(), has_time):
             return False
@@ -32,7 +32,7 @@ def delete_audits(has_time: HasTime = always) -> bool:
 
 
 def delete_runs(has_time: HasTime = always) -> bool:
-    """Delete runs older than a year, and the state of pages that a monitor looks at no longer; none of a paused one."""
+    """Delete runs older than RUNS_KEPT, and states of pages that a monitor no longer visits, unless it is paused."""
     now = timezone.now()
     runs = MonitorRun.objects.filter(due_at__lt=now - RUNS_KEPT).exclude(status__in=MonitorRun.UNFINISHED)
     states = MonitorState.objects.filter(confirmed_at__lt=now - KNOWN, monitor__paused_at=None)

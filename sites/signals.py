@@ -1,4 +1,4 @@
-"""Signals of audits. Who stands above connects in `apps.ready()`."""
+"""Signals of audits. Receivers connect in `apps.ready()`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What workers do with audits and monitors."""
+"""Celery tasks of audits and monitors."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from sites.audits import discovering
 from sites.models import MonitorRun
 from sites.monitors import beats, conclusion, notices, starting
 
-# Others wait for this process.
+# Time limit of `run_monitors`: other tasks wait for this process.
 MONITORS_S = 20.0
-# An audit of 10,000 pages has 40,000 reports; within the broker's patience with a task.
+# An audit of 10,000 pages has 40,000 reports. Shorter than the broker's visibility timeout.
 CONCLUSION_S = 3_000
 
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
 def discover_pages(audit_id: str) -> None:
-    """Run one attempt at finding the pages of a site, of the audit whose turn it is: messages only say that one waits.
+    """Run one attempt at discovery for the audit whose turn it is: messages only say that an audit waits.
 
-    The sweeper takes up what is interrupted.
+    The sweeper requeues interrupted discoveries.
     """
     try:
         discovering.discover_pages(this_worker())
@@ -38,7 +38,7 @@ def discover_pages(audit_id: str) -> None:
 
 @shared_task
 def run_monitors() -> None:
-    """Every 15 seconds: what is due begins, what has ended is concluded. Any number of these at once do it once."""
+    """Every 15 seconds, start due runs and conclude finished ones. Concurrent calls do each only once."""
     ends_at = time.monotonic() + MONITORS_S
     while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
         pass
@@ -48,7 +48,7 @@ def run_monitors() -> None:
 
 @shared_task(soft_time_limit=CONCLUSION_S, time_limit=CONCLUSION_S + 15)
 def conclude_run(run_id: str) -> None:
-    """Say what a run whose audit has ended has found. Being told twice is harmless; what fails is taken up again."""
+    """Conclude a run whose audit has ended. Duplicate messages are harmless; failures are retried."""
     try:
         conclusion.conclude_run(int(run_id), timezone.now())
     except (OperationalError, InterfaceError) as error:
@@ -60,7 +60,7 @@ def conclude_run(run_id: str) -> None:
 
 @shared_task
 def start_run(run_id: str) -> None:
-    """What somebody asked for at once. Where the message is lost, `run_monitors` finds the run."""
+    """Start a run that a user requested. If the message is lost, `run_monitors` finds the run."""
     run = MonitorRun.objects.filter(id=run_id).first()
     if run is not None:
         starting.start_run(run.id, run.monitor_id, timezone.now())
@@ -68,11 +68,11 @@ def start_run(run_id: str) -> None:
 
 @shared_task
 def post_digests() -> None:
-    """On Mondays: the weekly e-mails about monitors."""
+    """Write the weekly e-mails about monitors, on Mondays."""
     notices.post_digests(timezone.now())
 
 
 @shared_task
 def tell_of_certificates() -> None:
-    """Every hour: those of monitors that end in days."""
+    """Write reminders every hour about monitors' certificates that expire within days."""
     notices.post_certificates(timezone.now())

@@ -1,6 +1,6 @@
-"""A real Chromium for tests, inside of the same walls as the service's own.
+"""Real Chromium for tests, with the same restrictions as the service's own.
 
-Playwright runs an event loop in its thread, which Django's ORM would refuse to work beside: so it has one of its own.
+Playwright runs an event loop in its thread, in which Django's ORM refuses to work; so Playwright has its own thread.
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ T = TypeVar("T")
 
 
 class Chromium:
-    """A running browser. `visit` does something with a fresh context behind a proxy."""
+    """Running browser. `visit` runs an action in a new context behind a proxy."""
 
     def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
         self._thread = thread
         self._browser = browser
 
     def visit(self, proxy: BrowserProxy, action: Callable[[BrowserContext], T], **options: Any) -> T:
-        """What `action` returns; the context is closed after it."""
+        """Run `action` in a new context, close the context, and return the action's result."""
 
         def act() -> T:
             context = self._browser.new_context(**context_options(proxy), **options)
@@ -42,7 +42,7 @@ class Chromium:
 
 @contextlib.contextmanager
 def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
-    """Start Chromium, with other launch options where a test wants to see what the usual ones prevent."""
+    """Start Chromium; other launch `options` let a test show what the usual ones prevent."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:

@@ -1,4 +1,4 @@
-"""The command line as people use it: a process of its own with an environment of its own, or here, which is quicker."""
+"""Runs of `manage.py` commands: in a separate process with its own environment, or in this process, which is faster."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ TIMEOUT_S = 60
 
 
 def environment(**variables: str) -> dict[str, str]:
-    """No SECRET_KEY, no DATABASE_URL, no REDIS_URL, and what is used without them can't be reached; no browser.
+    """Return an environment without SECRET_KEY, DATABASE_URL, REDIS_URL and browser; default servers are unreachable.
 
-    DATA_DIR is that of the tests: in the usual one a developer's own service may run.
+    DATA_DIR is the tests' own, because a developer's service may run in the usual one.
     """
     nowhere = {"PGHOST": "/nonexistent", "PGPORT": "1", "SCAN_BROWSER": "off"}
     return {name: os.environ[name] for name in ("PATH", "DATA_DIR")} | nowhere | variables
 
 
 def start(*arguments: str | bytes, errors: int = subprocess.PIPE, **variables: str) -> subprocess.Popen[str]:
-    """`python manage.py …`, running; its output is a pipe, and so are its errors, if they go nowhere else."""
+    """Start `python manage.py …` with its output in a pipe, and its errors in another or where `errors` says."""
     return subprocess.Popen(
         [sys.executable, str(ROOT / "manage.py"), *arguments],
         cwd="/",
@@ -39,7 +39,7 @@ def start(*arguments: str | bytes, errors: int = subprocess.PIPE, **variables: s
 
 
 def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProcess[str]:
-    """`python manage.py …`, ended. No command ever ends with a traceback."""
+    """Run `python manage.py …` until it ends. Fails on a traceback, which no command may print."""
     with start(*arguments, **variables) as process:
         output, errors = process.communicate(timeout=TIMEOUT_S)
     assert "Traceback" not in errors, errors
@@ -47,7 +47,7 @@ def run(*arguments: str | bytes, **variables: str) -> subprocess.CompletedProces
 
 
 def run_here(name: str, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """`python manage.py …` in this process, ended, with the settings as they are."""
+    """Run a `manage.py` command in this process, with the present settings."""
     output, errors = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
     status = 0
     with contextlib.redirect_stdout(output), contextlib.redirect_stderr(errors):

@@ -1,9 +1,9 @@
-"""Becomes another program under a seccomp profile in Docker's form, as an ordinary user without any capability:
+"""Launcher: executes a program under a seccomp profile in Docker's format, as an ordinary user without capabilities:
 
     python -I -S confined.py PROFILE UID COMMAND…
 
-That is what compose.yaml and the Kubernetes manifests ask of the container engine. libseccomp compiles the profile, as
-it does there. It may hold what `load` reads: a default action, and names that are refused.
+compose.yaml and the Kubernetes manifests request the same of the container engine. libseccomp compiles the profile, as
+it does there. A profile may contain what `load` reads: a default action, and names of refused system calls.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ LAST_CAPABILITY = 63
 
 
 def load(profile: dict[str, object]) -> None:
-    """Load the profile into this process. It also gives up new privileges. Raises OSError, KeyError."""
+    """Load the profile into this process, and set no_new_privs. Raises OSError, KeyError."""
     library = ctypes.CDLL("libseccomp.so.2", use_errno=True)
     library.seccomp_init.restype = ctypes.c_void_p
     context = ctypes.c_void_p(
@@ -31,7 +31,7 @@ def load(profile: dict[str, object]) -> None:
         action = ctypes.c_uint32({"SCMP_ACT_ERRNO": ERRNO}[rule["action"]] | rule["errnoRet"])
         for name in rule["names"]:
             number = library.seccomp_syscall_resolve_name(name.encode())
-            # What this kind of processor has never had is below zero; -1 is no system call anywhere.
+            # A number below zero: this architecture has no such system call; -1: no architecture has it.
             if number == -1:
                 raise KeyError(name)
             added = library.seccomp_rule_add(context, action, number, 0)

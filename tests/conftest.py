@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 MAX_ID = 80
 
-# How busy the machine is at this moment is nothing that a test may fail for.
+# No deadline: a test must not fail because the machine is busy.
 hypothesis.settings.register_profile(
     "steady", hypothesis.settings.default, deadline=None, suppress_health_check=[hypothesis.HealthCheck.too_slow]
 )
@@ -43,21 +43,21 @@ hypothesis.settings.load_profile("steady")
 
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Generator[None, object, object]:
-    """Thousands of tests stay in memory until the end: no need to look for garbage among them."""
+    """Freeze the objects of collected tests: they stay in memory until the end, so the collector need not scan them."""
     gc.disable()
     try:
         import_a_share()
         return (yield)
     finally:
         gc.freeze()
-        gc.set_threshold(20_000)  # tests leave little garbage, and looking for it took a twentieth of their time
+        gc.set_threshold(20_000)  # tests leave little garbage, and collections took a twentieth of their time
         gc.enable()
 
 
 def import_a_share() -> None:
-    """Under xdist, import other tests first than the other processes do.
+    """Under xdist, import a different share of the tests first in each process.
 
-    All of them import all tests, and what takes longest is rewriting their asserts, which the next process finds done.
+    All processes import all tests. Rewriting their asserts takes longest, and is cached for the other processes.
     """
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None or sys.dont_write_bytecode:
@@ -65,13 +65,13 @@ def import_a_share() -> None:
     root = Path(__file__).parent
     files = sorted(root.rglob("test_*.py"))
     for file in files[int(worker.removeprefix("gw")) :: int(os.environ["PYTEST_XDIST_WORKER_COUNT"])]:
-        with contextlib.suppress(Exception):  # pytest itself imports it again, and tells of it
+        with contextlib.suppress(Exception):  # pytest itself imports the file again, and reports the error
             importlib.import_module(".".join(file.relative_to(root.parent).with_suffix("").parts))
 
 
 @pytest.fixture(autouse=True)
 def _fresh_counters(request: pytest.FixtureRequest) -> None:
-    """Every test that uses the database begins with an empty Redis."""
+    """Empty Redis before every test that uses the database."""
     if {"db", "transactional_db"} & set(request.fixturenames):
         cache.clear()
         throttling._paused_until[0] = 0
@@ -79,7 +79,7 @@ def _fresh_counters(request: pytest.FixtureRequest) -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_maintenance() -> Iterator[None]:
-    """The switch is not asked for, so that no test's queries depend on the clock."""
+    """Disable the query for the maintenance switch, so that no test's queries depend on the clock."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(maintenance, "_switch", maintenance._Switch(lambda: None, next_ask=math.inf))
         yield
@@ -87,7 +87,7 @@ def _no_maintenance() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _windows_without_end() -> Iterator[None]:
-    """What is counted for a minute is counted to the end of a test, so that none depends on where the minute ends."""
+    """Extend the windows of rate limits to the end of a test, so that no test depends on where a minute ends."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(django_ratelimit.core, "_get_window", lambda value, period: 2**31)
         yield
@@ -95,7 +95,7 @@ def _windows_without_end() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _no_handing_over() -> Iterator[None]:
-    """What is counted is handed over when a test asks for it, so that none depends on the clock."""
+    """Disable the periodic hand-over of counters, so that no test depends on the clock; tests call it themselves."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
         yield
@@ -103,7 +103,7 @@ def _no_handing_over() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _settings_of_tests() -> Iterator[None]:
-    """Tests collect no static files, so there is no manifest for their names; none of their passwords is precious."""
+    """Use static files without a manifest, because tests collect none, and a fast hash for the tests' passwords."""
     backend = "django.contrib.staticfiles.storage.StaticFilesStorage"
     with override_settings(
         STORAGES=settings.STORAGES | {"staticfiles": {"BACKEND": backend}},
@@ -115,7 +115,7 @@ def _settings_of_tests() -> Iterator[None]:
 
 @pytest.fixture(autouse=True, scope="session")
 def _one_connection() -> Iterator[None]:
-    """Django connects anew for each class of tests, which each of ours is to it: one connection serves them all."""
+    """Keep one connection for all tests: Django would reconnect for each test class, which here is each test."""
 
     def end(cls: type[TestCase]) -> None:
         cls._rollback_atomics(cls.cls_atomics)
@@ -130,7 +130,7 @@ def _one_connection() -> Iterator[None]:
 def django_db_modify_db_settings(
     django_db_modify_db_settings_parallel_suffix: None, django_db_blocker: DjangoDbBlocker
 ) -> None:
-    """Under xdist, migrate once for all processes (pytest-django's hook before it creates a database)."""
+    """Under xdist, migrate once for all processes (pytest-django's hook before the creation of a database)."""
     if "PYTEST_XDIST_WORKER" in os.environ:
         with django_db_blocker.unblock():
             template.use_template()
@@ -138,7 +138,7 @@ def django_db_modify_db_settings(
 
 @pytest.fixture(scope="session")
 def browser() -> Iterator[Window]:
-    """One Chromium for all tests of a process; what must not meet others opens a context of its own."""
+    """One Chromium for all tests of a process; a test that needs isolation opens its own context."""
     from tests.e2e.pages import window  # Playwright is imported where it is used
 
     with window() as running:
@@ -147,26 +147,26 @@ def browser() -> Iterator[Window]:
 
 @pytest.fixture
 def home(db: None) -> Member:
-    """The organization that most tests look at."""
+    """Organization that most tests use."""
     return member_of("Home")
 
 
 @pytest.fixture
 def stranger(db: None) -> Member:
-    """Another organization, which must never see anything of home."""
+    """Another organization, which must never see anything of `home`."""
     return member_of("Stranger")
 
 
 @pytest.fixture
 def target() -> Iterator[str]:
-    """The URL of something that accepts connections and may be scanned."""
+    """URL of a server that accepts connections and may be scanned."""
     loopback = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
     with override_settings(SCAN_ALLOWED_NETWORKS=loopback), listening() as port:
         yield f"http://127.0.0.1:{port}/"
 
 
 def pytest_make_parametrize_id(val: object) -> str | None:
-    """Short names for long texts: a test's name goes through the environment, to other processes and into memory."""
+    """Shorten long parameters in test names, which pass through the environment, to other processes and into memory."""
     if isinstance(val, str | bytes) and len(val) > MAX_ID:
         data = val.encode(errors="backslashreplace") if isinstance(val, str) else val
         return f"{zlib.crc32(data):08x}-{len(val)}"

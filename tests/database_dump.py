@@ -1,4 +1,4 @@
-"""What stands in a database, all of it, as text."""
+"""Dump of a whole database as text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ KEYS = {"host": "HOST", "port": "PORT", "user": "USER", "password": "PASSWORD", 
 
 
 def dump_of_database(database: Mapping[str, Any]) -> str:
-    """pg_dump's, and what the binary columns hold behind it. `database` is as Django's settings have it."""
+    """Return pg_dump's output, followed by the content of binary columns. `database` is an entry of DATABASES."""
     conninfo = make_conninfo(**{name: database[key] for name, key in KEYS.items() if database.get(key)})
     command = [str(find_binaries() / "pg_dump"), "--inserts", "--dbname", conninfo]
     dumped = subprocess.run(command, capture_output=True, text=True, check=True).stdout

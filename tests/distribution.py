@@ -1,9 +1,9 @@
-"""pytest plugin: which process runs which tests, under pytest-xdist.
+"""pytest plugin: distribution of the tests to processes under pytest-xdist.
 
-Loaded with `-p tests.distribution`. A file is one piece of work, so that what its tests share is made once; tests of
-one `xdist_group` are another, whatever their files. Pieces with slow tests begin: they wait more than they compute, and
-what begins late leaves the other processes idle at the end. Then the largest. What empties the database comes last,
-because it takes what the migrations wrote along (pytest-django orders the tests of one process so).
+Loaded with `-p tests.distribution`. A file is one piece of work, so that its tests' shared fixtures are made once; the
+tests of an `xdist_group` are one piece across files. Pieces with slow tests come first: they wait more than they
+compute, and a late start would leave the other processes idle at the end. Then the largest pieces. Tests that empty the
+database come last, because they delete the rows of migrations too (pytest-django orders one process' tests so).
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ EMPTYING = frozenset({"transactional_db", "live_server"})
 
 
 class ByFile(LoadGroupScheduling):
-    """Gives out groups and files in the order of their tests."""
+    """Scheduler that distributes groups and files in the order of their tests."""
 
     def _split_scope(self, nodeid: str) -> str:
         group = super()._split_scope(nodeid)
@@ -36,7 +36,7 @@ def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByFile 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> Generator[None]:
-    """Runs around xdist's own, which writes the groups into the names, and pytest-django's, which orders."""
+    """Wrap xdist's hook, which adds the groups to the names, and pytest-django's hook, which orders the tests."""
     if not hasattr(config, "workerinput"):
         return (yield)
     for item in items:
@@ -48,7 +48,7 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def ordered(items: list[pytest.Item]) -> list[pytest.Item]:
-    """The same tests, those of one piece in the order in which they were."""
+    """Sort the tests by piece, and keep the order of the tests within a piece."""
     sizes = Counter(map(piece_of, items))
     slow = {piece_of(item) for item in items if item.get_closest_marker("slow")}
     emptying = {piece_of(item) for item in items if empties(item)}
@@ -70,7 +70,7 @@ def file_of(item: pytest.Item) -> str:
 
 
 def empties(item: pytest.Item) -> bool:
-    """Whether the database is emptied after the test instead of rolled back."""
+    """Return True if the database is emptied after the test instead of rolled back."""
     marker = item.get_closest_marker("django_db")
     by_marker = marker is not None and bool(marker.kwargs.get("transaction"))
     return by_marker or not EMPTYING.isdisjoint(getattr(item, "fixturenames", ()))

@@ -1,4 +1,4 @@
-"""An organization in which there is some of everything, and the people who may see it, or may not."""
+"""Organization with rows of every kind, and people with and without access to it."""
 
 from __future__ import annotations
 
@@ -56,24 +56,24 @@ NAMES = ("ada", "bert", "chiyo", "dmitri", "efua", "a.rather.long.name.of.somebo
 ELSEWHERE = "https://www.example.org/"
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
 ACTIONS = tuple(activity.ACTIONS)
-# In everything that names the organization or its people, so that it can be looked for where it must not stand.
+# Part of all names of the organization and its people, so that tests can search for leaks of it.
 NAME, DOMAIN = "Larkspur", "larkspur.example"
 
 
 @dataclass(frozen=True)
 class Furnished:
-    """The organization, its people by role, an outsider who owns another one, and what addresses are made of."""
+    """Organization, its people by role, an outsider who owns another one, and the IDs for URLs."""
 
     home: Member
     people: Mapping[str, User]
-    # Names as in the addresses: `scan_id`, `key_id`, … of home, and those of scans in other states.
+    # By the names in URL patterns: `scan_id`, `key_id`, … of home, and further names for scans in other states.
     ids: Mapping[str, Any]
 
 
 def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> Furnished:
-    """So many rows of everything that is listed. `results` are shown in place of the tests' usual small one."""
+    """Create `rows` rows of everything that is listed. `results` replace the tests' usual small result."""
     home, away = member_of(NAME, "business"), member_of("Away")
-    # Strangers ask for its pages, and are sent back to where they came from: that must not name it.
+    # A neutral slug: strangers who open its pages are redirected with the path, which must not contain its name.
     Organization.objects.filter(id=home.organization.id).update(slug="home")
     people = {role: _person(home.organization, role, f"{role}@{DOMAIN}") for role in ROLES}
     people["outsider"] = _person(away.organization, "owner", "outsider@people.test")
@@ -91,7 +91,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
 
 @functools.cache
 def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResult:
-    """What the engine finds on the sample site."""
+    """Scan the sample site with the engine and return the result."""
     with sample_site() as site:
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
@@ -100,7 +100,7 @@ def real_result(scan_type: ScanType, browser: Browser | None = None) -> ScanResu
 
 
 def finish_with(member: Member, result: ScanResult, created_at: datetime) -> Scan:
-    """A scan that ended with this result, as a worker writes it."""
+    """Create a scan and finish it with this result like a worker."""
     row = make_scan(member, type=result.type, url=result.url, created_at=created_at)
     claim = claim_scan(row.id)
     assert claim is not None
@@ -143,7 +143,7 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
         "expired_id": expired.id,
         "failed_id": failed.id,
         "host": SITES[0],
-        # Of the documentation.
+        # For pages of the documentation.
         "check_id": "hsts",
         "group": "scans",
         "guide": "errors",
@@ -183,7 +183,7 @@ def _ended(home: Member, scan_type: ScanType, url: str, at: datetime, score: int
 
 
 def _worse(result: ScanResult, points: int) -> ScanResult:
-    """The result as it was before: with a lower score, and with faults that are mended, others that are new."""
+    """Return an earlier version of the result: a lower score, faults that are fixed since, and without new ones."""
     if not points:
         return result
     worse = {"score": max(0, (result.score or 0) - points)}
@@ -191,7 +191,7 @@ def _worse(result: ScanResult, points: int) -> ScanResult:
 
 
 def _before(category: CategoryResult) -> CategoryResult:
-    """The first passed check failed, the last fault was none, and one more place was at fault in the others."""
+    """Let the first passed check fail, the last failed one pass, and the others have one more place."""
     checks = list(category.checks)
     passed = [position for position, each in enumerate(checks) if each.status == "pass"]
     faulty = [position for position, each in enumerate(checks) if each.status != "pass"]
@@ -326,7 +326,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "organization": "home",
         "scan_type": "performance",
         "number": 0,
-        "name": "screenshot.webp",  # of a sample
+        "name": "screenshot.webp",  # picture of a sample report
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
         "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),
@@ -339,7 +339,7 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
 
 
 def _mutes(organization: Organization, owner: User, rows: int, now: datetime) -> dict[str, Any]:
-    """On the site whose reports are shown: a whole check below, and places elsewhere."""
+    """Create mutes on the site of the shown reports: of a whole check for a path, and of places elsewhere."""
     made = Mute.objects.bulk_create(
         Mute(
             organization=organization,
@@ -359,7 +359,7 @@ def _mutes(organization: Organization, owner: User, rows: int, now: datetime) ->
 
 
 def _mute_what_is_shown(organization: Organization, owner: User, ids: Mapping[str, Any], now: datetime) -> None:
-    """Something of the report and of the site that the pages show."""
+    """Mute findings of the report and of the site's audit that the pages show."""
     scan, audit = Scan.objects.get(id=ids["security_id"]), Audit.objects.get(id=ids["site_audit_id"])
     for check_id, url in (("clickjacking", scan.url), ("meh", scan.url), ("odd-1", audit.url)):
         Mute.objects.create(
@@ -374,7 +374,7 @@ def _mute_what_is_shown(organization: Organization, owner: User, ids: Mapping[st
 
 
 def _mails(organization: Organization, owner: User, rows: int) -> str:
-    """One about webhooks, and some that were stopped; returns the topic of the first."""
+    """Create a mail about webhooks, and some for topics that were unsubscribed; return the first mail's topic."""
     topic = f"webhooks:{organization.pk}"
     for each in (topic, *(f"monitor:mon_{n}" for n in range(rows))):
         subject = f"A webhook of {NAME} was disabled" if each == topic else f"{NAME} shop: 2 new findings"

@@ -1,4 +1,4 @@
-"""Audits in every state, as the service makes them."""
+"""Audits in every state, created by the service's own functions."""
 
 from __future__ import annotations
 
@@ -30,20 +30,20 @@ FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 
 
 def make_audit(member: Member, **columns: Any) -> Audit:
-    """An audit as if it had been accepted; of a site, its pages are still to be found."""
+    """Create an accepted audit; a site's discovery has not begun."""
     values = {"kind": "page", "url": SITE, "types": TYPES, "max_pages": 1} | columns
     return Audit.objects.create(organization=member.organization, api_key=member.key, **values)
 
 
 def make_pages(audit: Audit, urls: Sequence[str]) -> list[AuditPage]:
-    """The pages that were found, which wait."""
+    """Add found pages to an audit; they wait."""
     add_pages(audit, [(url, url.rpartition("/")[0]) for url in urls])
     audit.save()
     return list(AuditPage.objects.filter(audit=audit).order_by("position"))
 
 
 def release(page: AuditPage, at: datetime) -> list[Scan]:
-    """A place for the page: its scans, which are queued; the first leads."""
+    """Release a page; return its queued scans, of which the first leads."""
     audit = page.audit
     AuditPage.objects.filter(id=page.id).update(status="released")
     Audit.objects.filter(id=audit.id).update(released_at=at, started_at=at)
@@ -66,7 +66,7 @@ def release(page: AuditPage, at: datetime) -> list[Scan]:
 
 
 def look_at(page: AuditPage, at: datetime, results: Mapping[str, ScanResult] | None = None, **columns: Any) -> None:
-    """A visit from its place to its end, with these results or the tests' usual small ones."""
+    """Release a page and finish its visit, with these results or the tests' usual small ones."""
     scans = release(page, at)
     claim = claim_scan(scans[0].id)
     assert claim is not None
@@ -76,7 +76,7 @@ def look_at(page: AuditPage, at: datetime, results: Mapping[str, ScanResult] | N
 def furnish_audits(
     home: Member, rows: int, now: datetime, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, str]:
-    """The IDs of some of each kind, by name."""
+    """Create audits of each kind; return their IDs by name."""
     known = {str(each): result for each, result in (results or {}).items()}
     done = make_audit(home)
     look_at(make_pages(done, [SITE])[0], now - timedelta(minutes=5), known)
@@ -148,7 +148,7 @@ def _partial(type: str, url: str) -> ScanResult:
 
 
 def _findings(position: int) -> dict[str, Any]:
-    """Every second page has one fault more, so that some are on all pages and some on a few."""
+    """Return a result in which every second page has one more fault, so that not all faults are on all pages."""
     result = make_result(Scan(type="seo", url=SITE))
     (category,) = result.categories
     more = CheckResult(

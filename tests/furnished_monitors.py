@@ -1,4 +1,4 @@
-"""Monitors in every state, one of them with a year behind it."""
+"""Monitors in every state, one of them with a year of runs."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ KINDS = ("new", "worse", "fixed", "better")
 
 
 def make_monitor(member: Member, **columns: Any) -> Monitor:
-    """A monitor of one page as if it had been accepted."""
+    """Create an accepted monitor of one page."""
     values: dict[str, Any] = {
         "name": "Bakery",
         "kind": "page",
@@ -35,12 +35,12 @@ def make_monitor(member: Member, **columns: Any) -> Monitor:
 
 
 def score(value: int, before: int | None = None) -> dict[str, Any]:
-    """A type's score in a run."""
+    """Return a type's score in the format of MonitorRun.scores."""
     return {"before": before, "score": value, "grade": next(grade for least, grade in GRADES if value >= least)}
 
 
 def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> dict[str, Any]:
-    """A finding of a run's news, as `sites.monitors.news` describes it."""
+    """Return a finding of a run's news, in the format of `sites.monitors.news`."""
     report = {
         "report_url": f"http://localhost/report/{scan}",
         "previous_report_url": f"http://localhost/report/{before}",
@@ -60,12 +60,12 @@ def finding(title: str, *, severity: str = "high", scan: str = "", before: str =
 
 
 def news(kind: str = "new", **more: Any) -> dict[str, Any]:
-    """What one run found changed."""
+    """Return a run's news with one changed finding."""
     return {kind: [finding("Images have no text alternative that says what they show")]} | more
 
 
 def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = timedelta(days=1)) -> None:
-    """So many runs that ended, the last one at `last`; each thirtieth found something changed."""
+    """Add `count` finished runs, the last one at `last`; every thirtieth has changes."""
     made = []
     for age in range(count):
         at = last - age * every
@@ -90,7 +90,7 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
 def furnish_monitors(
     home: Member, rows: int, now: datetime, owner: User, results: Mapping[ScanType, ScanResult] | None
 ) -> dict[str, Any]:
-    """The IDs of some of each kind, by name."""
+    """Create monitors in each state; return their IDs by name."""
     at = now.replace(minute=0, second=0, microsecond=0)
     tomorrow = {"next_run_at": at + timedelta(hours=21)}
     berlin = {"at": time(6), "timezone": "Europe/Berlin", "recipients": [owner.id]}
@@ -155,7 +155,7 @@ def furnish_monitors(
 
 
 def _looked_at(home: Member, monitor: Monitor, at: datetime, results: Mapping[ScanType, ScanResult] | None) -> None:
-    """The last two runs of a monitor, with their audits and reports."""
+    """Create the last two runs of a monitor, with their audits and reports."""
     reports: list[str] = []
     for age in (1, 0):
         audit = make_audit(home, of_monitor=True, created_at=at - timedelta(days=age))

@@ -1,4 +1,4 @@
-"""openapi.yaml, and a Python client as a consumer generates it from that."""
+"""openapi.yaml, and a Python client generated from it."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ DESCRIPTION = ROOT / "openapi.yaml"
 
 @cache
 def description() -> dict[str, Any]:
-    """What the file says, read by libyaml: PyYAML's own parser takes a second, in each process that collects tests."""
+    """Load openapi.yaml with libyaml: PyYAML's own parser takes a second, in each process that collects tests."""
     return dict(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def as_json_schema(value: Any) -> Any:
-    """OpenAPI 3.0 says `nullable` where JSON Schema has a type."""
+    """Convert an OpenAPI 3.0 schema to JSON Schema: `nullable` becomes a type."""
     if isinstance(value, list):
         return [as_json_schema(each) for each in value]
     if not isinstance(value, dict):
@@ -32,14 +32,14 @@ def as_json_schema(value: Any) -> Any:
 
 
 def generate_client(folder: Path) -> str:
-    """Write the package into `folder`, which is made; returns what the generator said. Warnings are errors."""
+    """Generate the client package in `folder`, which is created; return the generator's output. Warnings are errors."""
     programs = Path(sys.executable).parent
     ran = subprocess.run(
         [
             *(programs / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning"),
             *("--path", DESCRIPTION, "--output-path", folder),
         ],
-        # It formats what it writes with ruff.
+        # The generator formats its output with ruff.
         env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
         capture_output=True,
         text=True,

@@ -1,4 +1,4 @@
-"""The project's own packages, as pyproject.toml names them, and its root."""
+"""Names of the project's own packages from pyproject.toml, and its root folder."""
 
 from __future__ import annotations
 

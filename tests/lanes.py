@@ -1,7 +1,7 @@
-"""pytest plugin: marks each test by what it uses, so that `make test` can leave out what takes long.
+"""pytest plugin: marks each test by the resources that it uses, so that `make test` can leave out slow tests.
 
-Loaded with `-p tests.lanes`. RULES is the one table. A test gets the mark of every rule that fits it, and `fast` if
-none does: `make test` runs `-m fast`, `make test-slow` runs `-m "not fast"`, so that no test is in both or in neither.
+Loaded with `-p tests.lanes`. RULES is the table of marks. A test gets the mark of every rule that fits it, and `fast`
+if none does: `make test` runs `-m fast`, `make test-slow` runs `-m "not fast"`, so that each test is in exactly one.
 """
 
 from __future__ import annotations
@@ -27,11 +27,11 @@ EMPTIED = "emptied_database"
 
 @dataclass(frozen=True)
 class Rule:
-    """A mark, and the signs of a test that has it: any of them is enough."""
+    """Mark, and the signs of a test that has it: any of them is enough."""
 
     mark: str
     reason: str
-    # Names in the imports of the test's file: modules, with all below them, and what is imported from modules.
+    # Names in the imports of the test's file: modules, including their submodules, and names imported from modules.
     imports: tuple[str, ...] = ()
     # Fixtures that the test uses, directly or through others.
     fixtures: tuple[str, ...] = ()
@@ -86,20 +86,20 @@ RULES = (
 
 
 class Lanes:
-    """The tests that `-m` left out, by mark; under xdist each worker counts and the controller prints."""
+    """Counter of the tests that `-m` left out, by mark; under xdist each worker counts and the controller prints."""
 
     def __init__(self) -> None:
         self.left_out: dict[str, int] = {}
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        """Mark the tests before `-m` chooses among them."""
+        """Mark the tests before `-m` selects among them."""
         for item in items:
             for mark in marks_of(item) or [FAST]:
                 item.add_marker(mark)
 
     def pytest_deselected(self, items: Sequence[pytest.Item]) -> None:
-        """Count what is left out. pytest calls this for `-k` first, and then for `-m`."""
+        """Count the tests that are left out. pytest calls this for `-k` first, and then for `-m`."""
         marks = [[rule.mark for rule in RULES if item.get_closest_marker(rule.mark)] for item in items]
         self.left_out = {} if [] in marks else {"": len(items), **Counter(chain.from_iterable(marks))}
 
@@ -129,7 +129,7 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def marks_of(item: pytest.Item) -> list[str]:
-    """The marks that the table has for a test."""
+    """Return the marks of all rules that fit a test."""
     return [rule.mark for rule in RULES if fits(rule, item)]
 
 
@@ -146,13 +146,13 @@ def fits(rule: Rule, item: pytest.Item) -> bool:
 
 
 def fixtures_of(item: pytest.Item) -> set[str]:
-    """The names of the fixtures that a test uses; a parameter of the same name is none."""
+    """Return the names of the fixtures that a test uses, without parameters of the same names."""
     return set(getattr(item, "fixturenames", ())) - set(getattr(getattr(item, "callspec", None), "params", ()))
 
 
 @cache
 def names_imported_by(path: Path) -> frozenset[str]:
-    """The first and last words of the modules that a file imports, and what it imports from them."""
+    """Return the first and last words of the modules that a file imports, and the names that it imports from them."""
     names: set[str] = set()
     for node in ast.walk(ast.parse(path.read_bytes())):
         if isinstance(node, ast.Import):

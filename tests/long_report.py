@@ -1,4 +1,4 @@
-"""A report longer than any real one: 250 checks of all types, a quarter of them findings, and pictures."""
+"""Report that is longer than any real one: 250 checks of all types, a quarter of them findings, and pictures."""
 
 from __future__ import annotations
 
@@ -43,9 +43,9 @@ FRAMES = 8
 
 
 def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
-    """A finished performance scan, whose report has all that any type's has beside the checks.
+    """Create a finished performance scan, whose report also has the exhibits of all other types.
 
-    With another `seed`, a third of its findings name other places.
+    With another `seed`, a third of its findings have other places.
     """
     samples = {each: json.loads((FOLDER / f"{each}.json").read_text()) for each in ScanType}
     categories = tuple(_categories(samples, seed))
@@ -75,7 +75,7 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
 
 
 def _categories(samples: Mapping[ScanType, Mapping[str, Any]], seed: int) -> Iterator[CategoryResult]:
-    """The samples' own checks; those that did not apply to the samples' page fill up what is missing to so many."""
+    """Yield the sample reports' checks, filled up to the wanted number with checks that did not apply to their page."""
     dice = random.Random(seed)
     known = {check.id: check for each in ScanType for check in checks(each)}
     sampled = [
@@ -159,7 +159,7 @@ def _waterfall(stored: Mapping[str, Any]) -> Waterfall:
 
 
 def _pictures(categories: tuple[CategoryResult, ...]) -> Pictures:
-    """Of the first places of each finding that names elements, and a film."""
+    """Return crops for the first places of each finding that names elements, and a filmstrip."""
     crops = {
         check.id: {str(n): [20 + n, 90 * (n + at), 200, 40] for n in range(min(MAX_CROPS, len(check.evidence)))}
         for at, check in enumerate(check for each in categories for check in each.checks)

@@ -1,4 +1,4 @@
-"""What the previous release does not stand in a migration, judged by its operations."""
+"""Detection of migration operations that are incompatible with the running code of the previous release."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ REMOVES = (
     *(migrations.DeleteModel, migrations.RemoveField),
     *(migrations.RenameModel, migrations.RenameField, migrations.AlterModelTable),
 )
-# In SQL that is written out: whatever takes something away, gives it another name, or asks for more than before.
+# Statements in RunSQL that remove or rename something, add a constraint, or lock a table to build an index.
 IN_SQL = re.compile(
     r"\b(DROP\s+(TABLE|COLUMN)|RENAME|SET\s+NOT\s+NULL|CREATE\s+(UNIQUE\s+)?INDEX\s+(?!CONCURRENTLY))", re.IGNORECASE
 )
 
 
 def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
-    """Our own migrations that the previous release does not have, by app and name."""
+    """Return the project's own migrations that the previous release does not have, by app and name."""
     ask = ["git", "ls-tree", "-r", "--name-only", PREVIOUS]
     old = set(subprocess.run(ask, cwd=ROOT, capture_output=True, text=True, check=True).stdout.split())
     paths = {key: type(each).__module__.replace(".", "/") + ".py" for key, each in loader.disk_migrations.items()}
@@ -32,16 +32,17 @@ def added_since(loader: MigrationLoader) -> list[tuple[str, str]]:
 
 
 def made_by(operations: Iterable[Operation]) -> set[str]:
-    """The models that they make."""
+    """Return the names of the models that the operations create."""
     return {each.name_lower for each in flat(operations) if isinstance(each, migrations.CreateModel)}
 
 
 def faults(
     operations: Iterable[Operation], made: Container[str], required: Container[tuple[str, str]] = ()
 ) -> Iterator[str]:
-    """What old code would fail on, or wait for; the tables of models that are `made` are nobody's yet.
+    """Yield the operations on which old code would fail or wait, with the reason.
 
-    `required`: fields, by model and name, to which old code writes a value anyway.
+    `made`: models created by new migrations, whose tables old code does not use. `required`: fields, by model and name,
+    to which old code always writes a value.
     """
     for operation in flat(operations):
         if isinstance(operation, migrations.CreateModel):
@@ -54,7 +55,7 @@ def faults(
 
 
 def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
-    """What reaches the database."""
+    """Yield the operations that reach the database: those inside SeparateDatabaseAndState, too."""
     for operation in operations:
         if isinstance(operation, migrations.SeparateDatabaseAndState):
             yield from flat(operation.database_operations)
@@ -63,7 +64,7 @@ def flat(operations: Iterable[Operation]) -> Iterator[Operation]:
 
 
 def fault_of(operation: Operation) -> str | None:
-    """Why an operation on a table that is in use is none for an upgrade; None where it is."""
+    """Return the reason why an operation on a table in use is unsafe for an upgrade; None if it is safe."""
     if isinstance(operation, REMOVES):
         return "old code asks for what is gone"
     if isinstance(operation, migrations.AddField):
@@ -83,7 +84,7 @@ def fault_of(operation: Operation) -> str | None:
 
 
 def fault_of_field(field: models.Field[object, object]) -> str | None:
-    """Old code writes rows without a new column."""
+    """Return the reason why a new field is unsafe, or None: old code inserts rows without the new column."""
     if field.many_to_many:
         return None
     if not field.null and not field.has_db_default():

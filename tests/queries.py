@@ -1,4 +1,4 @@
-"""How often the database is asked."""
+"""Count of database queries."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import psycopg
 
 @contextmanager
 def counted() -> Iterator[list[str]]:
-    """The queries meanwhile: those of Django's cursors, and the prepared ones."""
+    """Collect the queries of the block: those of Django's cursors, and prepared statements."""
     asked: list[str] = []
     execute = psycopg.Cursor.execute
 

@@ -1,4 +1,4 @@
-"""The service from any tree of its code: a release of the past beside the one that is being made."""
+"""Runs of the service from any tree of its code: the previous release beside the present code."""
 
 from __future__ import annotations
 
@@ -25,9 +25,9 @@ WORKER += ["--concurrency", "2", "--without-gossip", "--without-mingle", "--logl
 
 
 def _previous() -> str:
-    """The commit or tag of the release before this commit; empty where there is none, or the clone does not have it.
+    """Return the commit or tag of the release before this commit; empty if there is none, or if the clone lacks it.
 
-    `PREVIOUS_RELEASE` names another one, to rehearse an upgrade from there.
+    `PREVIOUS_RELEASE` overrides it, to rehearse an upgrade from another release.
     """
     if chosen := os.environ.get("PREVIOUS_RELEASE"):
         return chosen
@@ -40,7 +40,7 @@ needs_previous = pytest.mark.skipif(not PREVIOUS, reason="no release lies behind
 
 
 def files_of(commit: str, folder: Path) -> Path:
-    """That commit's files, in a new folder."""
+    """Extract a commit's files to a new folder."""
     folder.mkdir()
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, capture_output=True, check=True).stdout
     subprocess.run(["tar", "--extract", "--directory", str(folder)], input=archive, check=True)
@@ -48,7 +48,7 @@ def files_of(commit: str, folder: Path) -> Path:
 
 
 class Release:
-    """A tree of code with the environment in which its processes run, and a folder for what they keep."""
+    """Tree of code with the environment of its processes, and their data folder."""
 
     def __init__(self, code: Path, data_dir: Path, variables: Mapping[str, str]) -> None:
         data_dir.mkdir()
@@ -61,7 +61,7 @@ class Release:
         )
 
     def manage(self, *arguments: str) -> str:
-        """What a command prints; it must succeed."""
+        """Run a `manage.py` command, which must succeed, and return its output."""
         ran = subprocess.run(
             [sys.executable, "manage.py", *arguments],
             cwd=self._code,
@@ -74,13 +74,13 @@ class Release:
         return ran.stdout
 
     def prepare(self, folder: Path) -> dict[str, str]:
-        """Prepare the database; the login of its demo organization, whose owner is a superuser."""
+        """Prepare the database; return the login of its demo organization, whose owner is a superuser."""
         self.manage("prepare", "--demo", str(folder / "demo.json"))
         login: dict[str, str] = json.loads((folder / "demo.json").read_text())
         return login
 
     def start_web(self) -> Process:
-        """A web process with two workers; it may not be ready yet."""
+        """Start a web process with two workers; it may not be ready yet."""
         port = free_port()
         return Process(self._start([*WEB, f"127.0.0.1:{port}"]), port)
 
@@ -103,7 +103,7 @@ class Release:
 
 
 class Process:
-    """A process of a release; `port` is where it listens, if it does."""
+    """Process of a release; `port` is the port on which it listens, if any."""
 
     def __init__(self, process: subprocess.Popen[bytes], port: int) -> None:
         self._process = process
@@ -113,7 +113,7 @@ class Process:
         self._process.terminate()
 
     def wait(self) -> int:
-        """The exit status of one that was told to stop."""
+        """Wait for a process that was told to stop; return its exit status."""
         wait_until(lambda: self._process.poll() is not None, PATIENCE_S)
         return self._process.returncode
 

@@ -1,4 +1,4 @@
-"""What stands around the service while it is restarted: a load balancer as simple as there are, and people who ask."""
+"""Surroundings of the service during a rolling restart: a minimal load balancer, and clients."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ PATIENCE_S = 120
 
 
 class Switch(socketserver.ThreadingTCPServer):
-    """Hands each connection to the next process that is ready, and tries no second one for who is refused."""
+    """Load balancer that relays each connection to the next ready process, without a retry if that refuses it."""
 
     daemon_threads = True
     request_queue_size = 128
@@ -32,19 +32,19 @@ class Switch(socketserver.ThreadingTCPServer):
         self._lock = threading.Lock()
 
     def add(self, port: int) -> None:
-        """Take a process in, and wait until it is ready."""
+        """Add a process, and wait until it is ready."""
         self._ready[port] = False
         wait_until(lambda: self._ready[port], PATIENCE_S)
 
     def remove(self, port: int) -> None:
-        """Take a process out, and wait until it has answered what it was given."""
+        """Remove a process, and wait until its connections have ended."""
         with self._lock:
             del self._ready[port]
         wait_until(lambda: self._under_way[port] == 0, PATIENCE_S)
 
     @contextlib.contextmanager
     def chosen(self) -> Iterator[int | None]:
-        """The next process that is ready, for one connection; None where none is."""
+        """Yield the port of the next ready process, for one connection; None if none is ready."""
         with self._lock:
             ready = [port for port, is_ready in self._ready.items() if is_ready]
             port = ready[next(self._turn) % len(ready)] if ready else 0
@@ -56,7 +56,7 @@ class Switch(socketserver.ThreadingTCPServer):
                 self._under_way[port] -= 1
 
     def probe(self, ends: threading.Event) -> None:
-        """A process that takes its time stays what it was; one that says no, or nothing, is left out."""
+        """Probe the processes: a slow one keeps its state; one that answers otherwise, or not at all, is not ready."""
         while not ends.wait(PROBE_EVERY_S):
             for port in list(self._ready):
                 is_ready = status_of(port) == 200
@@ -81,7 +81,7 @@ class Switch(socketserver.ThreadingTCPServer):
 
 
 class _Relay(socketserver.BaseRequestHandler):
-    """One connection, both ways until the process has ended it; who gets no process is left without an answer."""
+    """Relay of one connection in both directions until the process closes it; no response without a ready process."""
 
     server: Switch
 
@@ -95,7 +95,7 @@ class _Relay(socketserver.BaseRequestHandler):
 
 
 def status_of(port: int) -> int | None:
-    """What `/readyz` of a process says; None where nobody listens."""
+    """Return the status of `/readyz` of a process; None if nothing listens."""
     with contextlib.closing(http.client.HTTPConnection("127.0.0.1", port, timeout=PATIENCE_S)) as connection:
         try:
             connection.request("GET", "/readyz")
@@ -112,12 +112,12 @@ def _copy(source: socket.socket, sink: socket.socket) -> None:
 
 
 class Asking:
-    """People who ask again and again for as long as the block lasts. `answers` counts statuses by what was asked."""
+    """Clients that repeat requests until the block ends. `answers` counts statuses by the request's name."""
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[str, int]] = Counter()
         self.failures: list[str] = []
-        self.state = ""  # in which failures happened
+        self.state = ""  # the state of the restart, to label failures
         self._ends = threading.Event()
         self._threads: list[threading.Thread] = []
 
@@ -133,7 +133,7 @@ class Asking:
             thread.join(PATIENCE_S)
 
     def ask(self, name: str, request: Callable[[], int], pause_s: float) -> None:
-        """Have one more person send that request, which returns the answer's status, with that pause in between."""
+        """Add a client that repeats `request`, which returns the response's status, with that pause in between."""
         thread = threading.Thread(target=self._repeat, args=(name, request, pause_s))
         self._threads.append(thread)
         thread.start()
@@ -142,7 +142,7 @@ class Asking:
         while not self._ends.wait(pause_s):
             try:
                 status = request()
-            except Exception as error:  # noqa: BLE001  # whatever it is, the test has to tell it, and this thread to go on
+            except Exception as error:  # noqa: BLE001  # the test must report any error, and this thread must continue
                 self.failures.append(f"{self.state}: {name}: {error!r}")
                 continue
             self.answers[name, status] += 1
@@ -150,5 +150,5 @@ class Asking:
                 self.failures.append(f"{self.state}: {name}: {status}")
 
     def count(self, name: str) -> int:
-        """How many answers came to it."""
+        """Return the number of responses to the named request."""
         return sum(count for (asked, _), count in list(self.answers.items()) if asked == name)

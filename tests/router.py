@@ -1,4 +1,4 @@
-"""Every address of the router, and what is put into its places."""
+"""All routes of the router, and their paths with placeholders filled in."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import Any
 from django.urls import URLResolver, get_resolver
 
 PLACE = re.compile(r"<(?:\w+:)?(\w+)>")
-# Regular expressions, by what they hold.
+# Paths for routes that are regular expressions, by a part of the expression.
 EXPRESSIONS = {"v1|api": "/v1/nothing", "app_label": "/admin/accounts/", "url": "/admin/nothing"}
-# The admin's own, of which Django makes some anew with every model, and the API, which takes no session.
+# Prefixes of the admin, to which Django adds routes with every model, and of the API, which accepts no session.
 ADMIN, API = "admin/", ("v1/", "api/", "^(?:v1|api)")
 
 
 def routes(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[str]:
-    """All routes as they are written in the URL configuration, those of included ones, too."""
+    """Yield all routes as written in the URL configuration, including those of included configurations."""
     for pattern in (resolver or get_resolver()).url_patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
@@ -26,9 +26,10 @@ def routes(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[st
 
 
 def address(route: str, ids: Mapping[str, Any]) -> str:
-    """The route's path with these IDs, as `token`, or as `signup/token` where the routes below one mean another.
+    """Return the route's path with these IDs, by the placeholder's name, such as `token`, or by `signup/token`, which
+    applies only below that prefix.
 
-    Raises KeyError for a place that nobody knows what to put into.
+    Raises KeyError for an unknown placeholder.
     """
     if "(?" in route:
         return next(path for mark, path in EXPRESSIONS.items() if mark in route)

@@ -2,8 +2,8 @@
 
 Loaded with `-p tests.stack`. It sets the environment before pytest-django reads the settings.
 Servers that DATABASE_URL or REDIS_URL name are used instead. Under pytest-xdist the controller
-starts the servers and the workers inherit its environment; each worker has a database of its own
-(pytest-django; a copy of one template, see `template.py`) and a Redis database of its own (here).
+starts the servers and the workers inherit its environment; each worker has its own database
+(pytest-django; a copy of one template, see `template.py`) and its own Redis database (set here).
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ import pytest
 from operations.stack import embedded
 from tests import template
 
-# What a developer's shell may hold and no test should depend on.
+# Variables that a developer's shell may set and no test should depend on.
 FOREIGN = (
     "ACCESS_LOG",
     "ALLOWED_HOSTS",
@@ -59,7 +59,7 @@ FOREIGN = (
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
 def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None]:
-    """Runs around pytest-django's hook of the same name, which reads the settings."""
+    """Wrap pytest-django's hook of the same name, which reads the settings."""
     worker = os.environ.get("PYTEST_XDIST_WORKER")
     if worker is None:
         cleanup = contextlib.ExitStack()
@@ -72,11 +72,11 @@ def pytest_load_initial_conftests(early_config: pytest.Config) -> Generator[None
 
 
 def start(cleanup: contextlib.ExitStack) -> None:
-    """Start what the environment does not name and put all of it into os.environ."""
+    """Start the servers that the environment does not name, and put all URLs into os.environ."""
     for name in FOREIGN:
         os.environ.pop(name, None)
     data_dir = Path(cleanup.enter_context(tempfile.TemporaryDirectory(prefix="wss-tests-")))
-    data_dir.chmod(0o755)  # as root, the database's server is another user's
+    data_dir.chmod(0o755)  # under root, the database server runs as another user
     try:
         stack = cleanup.enter_context(
             embedded.stack(
@@ -94,11 +94,11 @@ def start(cleanup: contextlib.ExitStack) -> None:
     os.environ[template.VARIABLE] = f"test_template_{secrets.token_hex(4)}"
     os.environ["DATA_DIR"] = str(data_dir)
     os.environ["DEBUG"] = "off"
-    os.environ["SCAN_BROWSER"] = "off"  # what wants one starts it by itself
-    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # so do tests of gaps
+    os.environ["SCAN_BROWSER"] = "off"  # tests that need a browser start it themselves
+    os.environ["SCAN_GAP_PER_DOMAIN"] = "0"  # tests of gaps set their own
     os.environ["SECRET_KEY"] = "tests-only-" + "0123456789abcdef" * 4
 
 
 def redis_database(url: str, number: int) -> str:
-    """The same server's URL with another database number."""
+    """Return the URL of the same Redis server with another database number."""
     return urlunsplit(urlsplit(url)._replace(path=f"/{number}"))

@@ -1,17 +1,17 @@
-"""Template database: migrated once for a run, and copied by each of its processes."""
+"""Template database: migrated once per test run, and copied by each process."""
 
 from __future__ import annotations
 
 import os
 
-# Names the template; `tests.stack` sets it for all processes of a run.
+# Environment variable with the template's name; `tests.stack` sets it for all processes of a run.
 VARIABLE = "TEMPLATE_DATABASE"
 LOCK = 4_194_301
 
 
 def use_template() -> None:
-    """Let Django's test database be a copy of the template, which the first process to come here migrates."""
-    from django.db import connection  # `tests.stack`, which imports this, is loaded before there are settings
+    """Make Django's test database a copy of the template, which the first process to get here migrates."""
+    from django.db import connection  # `tests.stack` imports this module before the settings exist
 
     name = os.environ[VARIABLE]
     with connection._nodb_cursor() as cursor:
@@ -24,7 +24,7 @@ def use_template() -> None:
 
 
 def migrate(name: str) -> None:
-    """Create and migrate a database; nobody is connected to it afterwards."""
+    """Create and migrate a database, and close all connections to it."""
     from django.db import connection
 
     own, test = connection.settings_dict["NAME"], connection.settings_dict["TEST"]

@@ -1,4 +1,4 @@
-"""Scans in the admin: search, timeline, requeueing; and what the admin notes in organizations' logs."""
+"""Scans in the admin: search, timeline, requeueing; and the admin's entries in organizations' activity logs."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture
 def told(home: Member) -> Scan:
-    """A scan with a report, an event and a delivery that was tried."""
+    """Scan with a report, an event and an attempted delivery."""
     webhook = Webhook.objects.create(
         organization=home.organization,
         url="https://receiver.test/<b>",
@@ -46,7 +46,7 @@ def told(home: Member) -> Scan:
 
 
 def listed(client: Client, path: str, query: str) -> list[str]:
-    """The first cells of the rows that a list shows."""
+    """Return the first cell of each row of an admin list."""
     response = client.get(path, {"q": query})
     assert response.status_code == 200
     page = html.fromstring(response.content.decode())
@@ -105,7 +105,7 @@ def test_a_scans_timeline_ends_with_its_deliveries(operator: Client, told: Scan)
 
 
 def test_the_timeline_leads_to_an_id_that_reads_as_an_escape(operator: Client, told: Scan) -> None:
-    """`_2F` is a slash in the admin's addresses: of 51 IDs one begins like that."""
+    """The admin's URLs encode a slash as `_2F`, and one in 51 IDs looks like such an escape."""
     event = Event.objects.create(
         id="evt_2F" + "x" * 20, organization=told.organization, scan=told, kind="scan.completed", body=b"{}"
     )

@@ -1,4 +1,4 @@
-"""The house keeps its shape: layers, no circles, tenants' rows behind one door, rooms of a bearable size."""
+"""Architecture rules: layers, no import cycles, tenants' rows through `accounts.access` only, length of files."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import grimp
 import pytest
-from importlinter import api as importlinter  # its import configures the library
+from importlinter import api as importlinter  # importing this module configures the library
 from importlinter.application.use_cases import lint_imports
 
 from config.celery import app as celery
@@ -20,7 +20,7 @@ from tests.house import PACKAGES, ROOT
 
 MAX_LINES = 400
 VAGUE_NAMES = {"base", "common", "core", "helper", "helpers", "misc", "shared", "util", "utils"}
-# Django looks for a database engine under this name.
+# Django requires this name for a database engine.
 NAMED_BY_DJANGO = {"infrastructure/postgresql/base.py"}
 
 
@@ -57,7 +57,7 @@ def test_no_two_files_import_each_other() -> None:
 
 
 def test_the_engine_runs_without_django() -> None:
-    """What the contract reads from the source, seen at run time, with the checks that are found by searching."""
+    """Check the import contract at run time, including the checks that the catalogue finds by searching."""
     code = (
         "import sys\n"
         "from scanner.run import scan\n"
@@ -84,7 +84,7 @@ VIEWS = [
     path
     for path in sources()
     if path.name in ("api.py", "views.py") or path.parent == ROOT / "accounts" / "pages"
-    if not path.is_relative_to(ROOT / "config")  # operators' pages have no tenant
+    if not path.is_relative_to(ROOT / "config")  # pages for operators have no tenant
 ]
 
 
@@ -101,7 +101,7 @@ def test_views_reach_rows_through_accounts_access_only(path: Path) -> None:
 
 
 def test_tasks_are_called_by_names_that_exist() -> None:
-    """Names stand for tasks where importing them would lead up the house; a wrong one would be lost in the queue."""
+    """Tasks of higher packages are called by name; a message with a wrong name would be lost in the queue."""
     celery.loader.import_default_modules()
     known = {name for name in celery.tasks if name.partition(".")[0] in PACKAGES}
     called = {

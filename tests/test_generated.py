@@ -1,4 +1,4 @@
-"""What is generated and committed is what the code would generate: otherwise `make docs` was forgotten."""
+"""Generated and committed files are up to date with the code: otherwise `make docs` was forgotten."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_make_docs_writes_all_of_them() -> None:
 
 
 def test_the_description_is_as_strict_as_the_api() -> None:
-    """What a generator of clients or of requests may believe."""
+    """Generators of clients or of test requests rely on the constraints of the schema."""
     schemas = DESCRIPTION["components"]["schemas"]
     create = DESCRIPTION["paths"]["/v1/scan"]["post"]
     (key,) = [each["schema"] for each in create["parameters"] if each["name"] == "Idempotency-Key"]
@@ -66,7 +66,7 @@ def test_the_description_is_as_strict_as_the_api() -> None:
 
 
 def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None:
-    """Generators leave out what no name may hold: A+ and A would be one."""
+    """Generators drop characters that a name may not contain: A+ and A would become the same name."""
     for name, schema in DESCRIPTION["components"]["schemas"].items():
         names = [re.sub(r"\W", "_", value).strip("_").upper() for value in schema.get("enum", ())]
         assert len(names) == len(set(names)), name
@@ -75,7 +75,7 @@ def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Each example with its operation and schema."""
+    """Yield each example with its operation and schema."""
     for methods in DESCRIPTION["paths"].values():
         for operation in methods.values():
             contents = [operation.get("requestBody", {}).get("content", {})]
@@ -100,7 +100,7 @@ def test_every_example_is_what_its_schema_says() -> None:
 
 
 def test_every_good_answer_and_body_has_an_example() -> None:
-    """Or viewers and mocks make one up of words like "string"."""
+    """Without examples, viewers and mock servers invent values such as "string"."""
     lacking = {
         operation["operationId"]
         for methods in DESCRIPTION["paths"].values()
@@ -109,5 +109,5 @@ def test_every_good_answer_and_body_has_an_example() -> None:
         for content in (answer or {}).get("content", {}).values()
         if "example" not in content
     }
-    # A body that may be left out, of one yes or no; and a document of three parts that have their examples.
+    # An optional body with a single boolean; and a document of three parts that have their own examples.
     assert lacking <= {"rotate_webhook_secret", "export_audit"}

@@ -1,4 +1,4 @@
-"""Every migration since the previous release is one that the previous release stands: docs/upgrades.md."""
+"""Every migration since the previous release is compatible with the previous release's code: docs/upgrades.md."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from infrastructure.postgresql.indexes import AddIndexConcurrently as AddOurInde
 from tests.migrations import added_since, faults, flat, made_by
 from tests.releases import needs_previous
 
-# Migrations that take away what the previous release does not use any more: app.name, and since when.
+# Permitted migrations that remove something that the previous release no longer uses: app.name, and since when.
 EXCUSED: dict[str, str] = {}
 
 
@@ -52,7 +52,7 @@ def test_a_migration_that_can_be_broken_off_halfway_can_be_run_again() -> None:
 
 
 def is_repeatable(operation: Operation) -> bool:
-    """Whether it may find its work done already, or done in part."""
+    """Return True if an operation can run again after it was applied completely or in part."""
     in_sql = isinstance(operation, migrations.RunSQL) and " EXISTS " in str(operation.sql)
     return in_sql or isinstance(operation, AddOurIndexConcurrently)
 

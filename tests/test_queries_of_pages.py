@@ -1,4 +1,4 @@
-"""How often each page asks the database when there are dozens of everything."""
+"""Number of database queries of each page with dozens of rows of everything."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MOST = 12
 
 
 def queries(client: Client, path: str) -> list[str]:
-    """Of a page that shows; asked for once before, as what is remembered for the process is not the page's."""
+    """Return the queries of a page that responds with 200, after a first request that fills the process' caches."""
     assert client.get(path).status_code == 200, path
     with counted() as asked:
         client.get(path)
@@ -30,7 +30,7 @@ def queries(client: Client, path: str) -> list[str]:
 
 @pytest.fixture(scope="module")
 def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Furnished]:
-    """What a test writes beside it is undone with the test."""
+    """Furnished organization for all tests; each test's own writes are rolled back with the test."""
     with django_db_blocker.unblock(), transaction.atomic():
         yield furnish(ROWS)
         transaction.set_rollback(True)

@@ -1,4 +1,4 @@
-"""Every address of the router, asked as everybody: what they may, and nothing of another organization."""
+"""Access control: every route, requested as each person, responds as permitted and leaks no data of other tenants."""
 
 from __future__ import annotations
 
@@ -40,8 +40,8 @@ TO_ADMINS = "302 302 403 403 404 login"
 TO_MEMBERS = "302 302 302 403 404 login"
 TO_ALL = "302 302 302 302 302 login"
 
-# What each of the cast gets for GET and for POST, and where a redirect leads; `login` is the login page with the way
-# back. The outsider owns another organization: what is addressed by an ID of ours is not there for them.
+# Expected status of each person of CAST for GET and for POST, and the target of a redirect; `login` is a redirect to
+# the login page with the way back. The outsider owns another organization, so IDs of `home` give them a 404.
 TABLE: dict[str, tuple[str, str, str]] = {
     "": (ALL, NONE, ""),
     "openapi.yaml": (ALL, NONE, ""),
@@ -50,12 +50,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "favicon.ico": (ONWARD, NONE, "/static/img/favicon.ico"),
     "site.webmanifest": (ALL, NONE, ""),
     "licence": (ALL, NONE, ""),
-    # To the form for a new scan, where one's role allows that; strangers by way of an account.
+    # Redirect to the form for a new scan, if the role allows it; strangers must sign up first.
     "scan": (ONWARD, NONE, r"/o/(?:home|away)/scans/new\?url=|/signup/\?next=/scan.*"),
     "report/sample/<str:scan_type>": (ALL, NONE, ""),
     "report/sample/<str:scan_type>/<path:name>": (ALL, NONE, ""),
     "sitemap.xml": (ALL, NONE, ""),
-    # The operator has named nobody.
+    # The operator has configured no contact.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
     "docs/": (ALL, NONE, ""),
     "docs/checks/": (ALL, NONE, ""),
@@ -69,10 +69,10 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "dashboard": (ONWARD, ONWARD, "/dashboard/"),
     "admin": (ONWARD, ONWARD, "/admin/"),
     "login/": ("302 302 302 302 302 200", "302 302 302 302 302 200", "/dashboard/"),
-    # Nobody has given a password and not the second factor.
+    # No person is between password and second factor.
     "login/code/": (ONWARD, ONWARD, "/dashboard/|/login/"),
     "login/passkey/": (ONWARD, ONWARD, "/dashboard/|/login/"),
-    # There are no providers.
+    # No identity providers are configured.
     "login/with/<slug:provider_id>/": (NONE, NOTHING, ""),
     "login/with/<slug:provider_id>/callback/": (NOTHING, NONE, ""),
     "logout/": (NONE, ONWARD, "/"),
@@ -82,15 +82,15 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "password/": (ALL, ALL, ""),
     "password/sent/": (ALL, NONE, ""),
     "password/<uidb64>/<token>/": (DEAD, DEAD, ""),
-    # Who holds the link may know who invites.
+    # Whoever has the link may see who invites.
     "invite/<str:token>": (ALL, ALL, ""),
-    # Who holds the link need not log in.
+    # Whoever has the link need not log in.
     "unsubscribe/<str:token>": (ALL, ALL, ""),
     "unsubscribe/<str:token>/again": (NONE, ALL, ""),
     "account/": (PERSON, PERSON, ""),
     "account/email/": (PERSON, PERSON, ""),
     "account/email/<str:key>/": (DEAD, DEAD, ""),
-    # They have nothing to prove themselves with.
+    # The people have no password or other means to authenticate again.
     "account/again/": (UNPROVEN, UNPROVEN, ""),
     "account/again/code/": (UNPROVEN, UNPROVEN, ""),
     "account/again/passkey/": (UNPROVEN, UNPROVEN, ""),
@@ -122,7 +122,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/monitors/": (OURS, NONE, ""),
     "o/<slug:organization>/monitors/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
     "o/<slug:organization>/monitors/<str:monitor_id>": (OURS, NONE, ""),
-    # A browser without htmx asks for the page itself.
+    # Requests without htmx are redirected to the page itself.
     "o/<slug:organization>/monitors/<str:monitor_id>/live": (
         *("302 302 302 302 404 login", NONE),
         "/o/home/monitors/{monitor_id}",
@@ -148,7 +148,7 @@ TABLE: dict[str, tuple[str, str, str]] = {
         "/o/home/webhooks/",
     ),
     "o/<slug:organization>/webhooks/<str:webhook_id>": (OURS, NONE, ""),
-    # By GET nothing is looked up: it leads to the webhook's page.
+    # GET redirects to the webhook's page without a lookup.
     "o/<slug:organization>/webhooks/<str:webhook_id>/edit": (
         *("302 302 403 403 404 login", "400 400 403 403 404 login"),
         "/o/home/webhooks/{webhook_id}",
@@ -169,13 +169,13 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "organizations/": (PERSON, NONE, ""),
     "organizations/new": (PERSON, TO_ALL, r"/o/one-more-\w+/"),
     "organizations/switch": (NONE, "302 302 302 302 404 login", "/o/home/"),
-    # The admin, the member and the viewer may go; so may an owner while there is another.
+    # Admin, member and viewer may leave; so may an owner while there is another.
     "organizations/<int:organization_id>/leave": (
         *(OURS, "302 302 302 302 404 login"),
         "/organizations/",
     ),
     "o/<slug:organization>/mutes/": (OURS, NONE, ""),
-    # Without the finding that it is about.
+    # The request lacks the finding to mute.
     "o/<slug:organization>/mutes/new": ("404 404 404 403 404 login", "404 404 404 403 404 login", ""),
     "o/<slug:organization>/mutes/<str:mute_id>/end": (NONE, TO_MEMBERS, "/o/home/mutes/"),
     "o/<slug:organization>/members/": (OURS, "302 302 403 403 404 login", "/o/home/members/"),
@@ -195,31 +195,31 @@ TABLE: dict[str, tuple[str, str, str]] = {
         "302 403 403 403 404 login",
         "/o/home/settings/export",
     ),
-    # None has been made.
+    # There is no export.
     "o/<slug:organization>/settings/export/<int:number>": (NONE, "404 403 403 403 404 login", ""),
-    # Nothing is typed, so nothing is deleted.
+    # Without the typed confirmation nothing is deleted.
     "o/<slug:organization>/settings/delete": ("200 403 403 403 404 login", "200 403 403 403 404 login", ""),
     "o/<slug:organization>/activity/": ("200 200 403 403 404 login", NONE, ""),
     "o/<slug:organization>/activity/export/<str:export_format>": ("200 200 403 403 404 login", NONE, ""),
     "report/<any:scan_id>": (OURS, NONE, ""),
     "report/<any:scan_id>/diff": (OURS, NONE, ""),
-    # The scan has ended, and a browser did not see it.
+    # The scan has ended, and ran without a browser.
     "report/<any:scan_id>/progress": ("302 302 302 302 404 login", NONE, "/report/{scan_id}"),
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/page.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/film/<int:number>.jpg": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, r"/report/{scan_id}\?shared=now"),
-    # Whoever has the address sees the grades.
+    # Whoever has the badge's address sees the grades.
     "badge/<str:badge_id>.svg": (ALL, NONE, ""),
     "audit/<any:audit_id>": (OURS, NONE, ""),
-    # A browser without htmx asks for the page itself.
+    # Requests without htmx are redirected to the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
     "audit/<any:audit_id>/export/<str:export_format>": (OURS, NONE, ""),
     "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
 
-# What is posted, so that whoever may, changes something; without a row here, nothing.
+# Form data with which a permitted POST changes something; routes without a row post no data.
 FIELDS: dict[str, dict[str, Any]] = {
     "o/<slug:organization>/sites/<str:host>/badge": {"page": "https://bakery.example.com/", "badge": "off"},
     "o/<slug:organization>/monitors/<str:monitor_id>/edit": {
@@ -245,20 +245,20 @@ FIELDS: dict[str, dict[str, Any]] = {
     "report/<any:scan_id>/share": {"shared": "on"},
     "audit/<any:audit_id>/share": {"shared": "on"},
 }
-# What the owner's post leaves as it is, though it is answered like one that changes something.
+# Routes on which the owner's POST changes nothing, although its response looks like that of a change.
 IDLE = {
-    # There is no form, or the owner's own e-mails and sessions, which are nobody else's business.
+    # There is no form, or it concerns the owner's own e-mails and sessions, not the organization.
     *("docs", "docs/checks", "login", "signup", "dashboard", "admin"),
     *("login/", "login/code/", "login/passkey/", "logout/", "signup/", "account/sessions/"),
     *("account/sessions/<str:session_id>/end", "o/<slug:organization>/settings/weekly-digest"),
-    # Blocked, so that nothing is connected to.
+    # The domain is blocked, so that the test opens no connection.
     *("o/<slug:organization>/scans/<str:scan_id>/again", "o/<slug:organization>/audits/<str:audit_id>/again"),
-    # Nothing of this organization's.
+    # These do not concern this organization.
     *("organizations/new", "organizations/switch"),
-    # Nothing is required, before and after; enabled already.
+    # No login requirement before and after; the webhook is enabled already.
     *("o/<slug:organization>/settings/login", "o/<slug:organization>/webhooks/<str:webhook_id>/enable"),
 }
-# Only what still waits can be cancelled.
+# Only queued scans and audits can be cancelled.
 PLACES = {
     "o/<slug:organization>/scans/<str:scan_id>/cancel": {"scan_id": "queued_id"},
     "o/<slug:organization>/audits/<str:audit_id>/cancel": {"audit_id": "ahead_audit_id"},
@@ -283,29 +283,29 @@ EVIL = [
 
 @dataclass
 class Answer:
-    """A response, and how many changes the organization's activity log had noted when it came."""
+    """Response, and the number of changes in the organization's activity log after it."""
 
     response: HttpResponse
     changes: int
 
     def outcome(self) -> str:
-        """As the table has it."""
+        """Return the response's status, or `login`, as in TABLE."""
         location = self.response.headers.get("Location", "")
         return "login" if location.startswith("/login/?next=/") else str(self.response.status_code)
 
     def is_forgotten(self) -> bool:
-        """Whether no browser keeps it for whoever sits there next."""
+        """Return True if browsers may not cache the response (`no-store`), where the next user could see it."""
         return "no-store" in self.response.get("Cache-Control", "")
 
     def names(self, text: str) -> bool:
-        """Whether the text stands in it, headers too."""
+        """Return True if the response, including its headers, contains the text."""
         whole = self.response.serialize().decode(errors="replace") if not self.response.streaming else ""
         return text.lower() in whole.lower()
 
 
 @dataclass
 class World:
-    """The furnished organization, and the cookie of everybody's session."""
+    """Furnished organization, and each person's session cookie."""
 
     furnished: Furnished
     cookies: Mapping[str, str | None]
@@ -313,7 +313,7 @@ class World:
     noted_before: int
 
     def ask(self, who: str, method: str, path: str, data: object = None, **options: Any) -> Answer:
-        """Ask as somebody who has just logged in. Whatever the request changes is undone."""
+        """Send a request as a person who has just logged in, and roll back its changes."""
         client = Client(**options)
         if self.cookies[who]:
             client.cookies["sessionid"] = self.cookies[who]
@@ -328,7 +328,7 @@ class World:
         return address(route, ids | {place: ids[name] for place, name in PLACES.get(route, {}).items()})
 
     def place(self, location: str, who: str) -> str:
-        """The table's location, a regular expression; the outsider's dashboard is that of their own organization."""
+        """Return the table's location as a regular expression; the outsider's dashboard is their own organization's."""
         found = location.format(**self.furnished.ids)
         return "/o/away/" if who == "outsider" and found == "/o/home/" else found
 
@@ -338,7 +338,7 @@ class World:
 
 @pytest.fixture(scope="module")
 def furnished_once(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[World]:
-    """Nothing in it is connected to: its sites are blocked. What a test writes beside it is undone with the test."""
+    """World whose sites are blocked, so that no test opens connections. Each test's own writes are rolled back."""
     with django_db_blocker.unblock(), transaction.atomic():
         furnished = furnish(3)
         BlockedDomain.objects.create(domain="example.com")
@@ -354,12 +354,12 @@ def world(furnished_once: World, db: None) -> World:
 
 
 def host_after(response: HttpResponse) -> str:
-    """Where a browser is after the answer (URL Standard, as browsers parse a Location)."""
+    """Return the host that a browser opens after the response (URL Standard, as browsers parse a Location)."""
     return ada_url.URL(ada_url.join_url("http://testserver/somewhere", response.headers.get("Location", ""))).hostname
 
 
 def pages() -> list[str]:
-    """What people open, without the admin."""
+    """Return the routes of pages, without those of the admin and the API."""
     return [route for route in routes() if not route.startswith((ADMIN, *API))]
 
 
@@ -370,7 +370,7 @@ def test_every_page_has_its_row() -> None:
 
 @pytest.mark.parametrize("method", ["get", "post"])
 def test_everybody_gets_what_the_table_says(world: World, method: str) -> None:
-    """Each asks with a way onward that leads to another host, which nobody is sent to."""
+    """Every request has a `next` on another host, to which no response may redirect."""
     wrong = []
     for route, (gets, posts, location) in TABLE.items():
         for who, expected in zip(CAST, (gets if method == "get" else posts).split(), strict=True):
@@ -399,8 +399,8 @@ def test_everybody_gets_what_the_table_says(world: World, method: str) -> None:
 
 
 def test_nothing_of_ours_is_found_in_an_organization_of_theirs(world: World) -> None:
-    """The outsider owns that one: what keeps ours from them is that its rows are not there."""
-    # The form of a new one is their own, and so is what has no ID in its address.
+    """Within their own organization the outsider has all permissions; IDs of `home` must not exist there."""
+    # Forms for new objects, and pages without an ID in their URL, are the outsider's own.
     onward = ("/edit", "/rotate", "/live")
     for route in TABLE:
         path = world.path(route).replace("/o/home/", "/o/away/")
@@ -409,7 +409,7 @@ def test_nothing_of_ours_is_found_in_an_organization_of_theirs(world: World) -> 
                 answer = world.ask("outsider", method, path, world.fields(route))
                 led = "302" if method == "get" and route.endswith(onward) else "405"
                 if method == "get" and route.endswith("/activity/export/<str:export_format>"):
-                    led = "200"  # their own log
+                    led = "200"  # the outsider's own log
                 assert answer.outcome() in ("404", led), f"{method} {path}: {answer.outcome()}"
                 assert answer.changes == 0, path
                 assert not answer.names(NAME), path
@@ -437,7 +437,7 @@ def test_the_admin_is_for_staff(world: World) -> None:
                     assert not answer.names(NAME)
                     if path == "/admin/login/":
                         assert answer.outcome() == ("login" if who == "anonymous" else "403")
-                    elif path == "/admin/logout/":  # for who is not in there: back to its start
+                    elif path == "/admin/logout/":  # redirects people without access to the admin's start page
                         assert answer.response["Location"] == "/admin/"
                     else:
                         assert answer.response["Location"].startswith("/admin/login/?next=/admin/"), path
@@ -510,7 +510,7 @@ def test_an_id_of_ours_under_an_id_of_theirs_is_not_there(world: World) -> None:
 
 
 def test_every_form_needs_its_token(world: World) -> None:
-    # Mail programs have no cookies; what they post holds for one person and one topic, and nobody can guess it.
+    # Mail programs post without cookies; the token in the URL is for one person and topic, and cannot be guessed.
     forms = [route for route in pages() if not route.startswith("unsubscribe/")]
     for route in [*forms, "admin/operations/", "admin/login/", "admin/accounts/organization/add/"]:
         answer = world.ask("owner", "post", world.path(route), world.fields(route), enforce_csrf_checks=True)

@@ -1,6 +1,6 @@
-"""An upgrade and the way back, under load: the previous release and this one share a database, and nobody is refused.
+"""Upgrade and rollback under load: the previous release and this one share a database, and no request is refused.
 
-Used by a test, and for longer by `make bench ARGS=upgrade`.
+A test runs it, and `make bench ARGS=upgrade` runs it for longer.
 """
 
 from __future__ import annotations
@@ -25,15 +25,15 @@ from tests.targets.server import Answer, Site
 
 PATIENCE_S = 120
 REQUEST_S = 60
-# The switch looks ten times a second, and on a busy machine waits for the answer.
+# The switch probes ten times a second, and on a busy machine waits for the response.
 DRAIN_S = 10
 MOST_PAGES = 150
 FINAL = {"completed", "partial", "failed"}
 LINK = re.compile(r'href="(/[^"#]*)"')
-# What a crawl should not follow: files, pages without a database, other formats of the same, and one's own way out.
+# Links that the crawl skips: files, pages without database queries, other formats of a page, and the logout.
 LEFT_OUT = re.compile(r"^/static/|^/docs/.|/export|logout|\?|^/openapi|\.\w+$")
 GETS = ("/v1/usage", "/v1/scans", "/v1/audits", "/v1/monitors", "/v1/badges", "/v1/mutes", "/api/webhooks", "/readyz")
-# Names of static files as they are: compressing them would take longer than all the rest.
+# Static files without hashed names: compressing them would take longer than all the rest.
 SETTINGS = """
 from config.settings import *
 STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}
@@ -42,7 +42,7 @@ STORAGES["staticfiles"] = {"BACKEND": "django.contrib.staticfiles.storage.Static
 
 @dataclass(frozen=True)
 class Rehearsal:
-    """What came of it: answers by what was asked and status, and whatever was refused or failed."""
+    """Result of a rehearsal: responses by request and status, and the requests that were refused or failed."""
 
     answers: Counter[tuple[str, int]]
     failures: list[str]
@@ -50,7 +50,7 @@ class Rehearsal:
 
 
 class Visitor:
-    """Who uses the service as a person and as a program, through the switch."""
+    """Client that uses the pages and the API of the service through the switch."""
 
     def __init__(self, base: str, site: str, login: dict[str, str]) -> None:
         self._base = base
@@ -73,7 +73,7 @@ class Visitor:
         assert "logout" in answer.text, answer.text
 
     def crawl(self) -> None:
-        """Find the pages that the person may see, the admin's too, by their links."""
+        """Find the pages that the person may see, including the admin's, by their links."""
         found = ["/", "/dashboard/", "/admin/", "/docs/"]
         for path in found:
             answer = self._session.get(self._base + path, timeout=REQUEST_S)
@@ -84,11 +84,11 @@ class Visitor:
         self.pages = found
 
     def ask_page(self) -> int:
-        """The next of the pages found."""
+        """Request the next of the found pages; return its status."""
         return self._get(self.pages[next(self._order) % len(self.pages)])
 
     def ask_api(self) -> int:
-        """The next list, or the last report, as the API has it and as a page."""
+        """Request the next list, or the last report from the API or as a page; return the status."""
         paths = [
             *GETS,
             *(f"/v1/report/{id}" for id in self.reports[-1:]),
@@ -97,7 +97,7 @@ class Visitor:
         return self._get(paths[next(self._order) % len(paths)])
 
     def scan(self) -> int:
-        """Have the site scanned, and wait for the report."""
+        """Scan the site, and wait for the report."""
         order = {"url": self._site, "type": "security"}
         answer = requests.post(f"{self._base}/v1/scan", json=order, headers=self._key, timeout=REQUEST_S)
         if answer.status_code >= 300:
@@ -123,9 +123,9 @@ class Visitor:
 
 
 def rehearse(rounds: int) -> Rehearsal:
-    """Go from the previous release to this one and back. There, every page is asked for so many times.
+    """Upgrade from the previous release to this one and roll back; then request every page about `rounds` times.
 
-    Raises AssertionError where a command fails, or nothing is scanned within two minutes.
+    Raises AssertionError if a command fails, or a scan takes longer than two minutes.
     """
     site = Site({"/": Answer("<!doctype html><html lang=en><title>A page</title><h1>A page</h1>")})
     with _installed() as (folder, old, new), Switch().running() as switch, Asking() as asking, site:
@@ -133,7 +133,7 @@ def rehearse(rounds: int) -> Rehearsal:
         visitor = Visitor(f"http://127.0.0.1:{switch.port}", site.url + "/", login)
 
         def some_time(pages: int) -> None:
-            """Until so many pages were answered, two scans done, and every list read."""
+            """Wait until `pages` more pages were answered, two scans were done, and every list was read."""
             wanted = {name: asking.count(name) + more for name, more in (("page", pages), ("scan", 2), ("api", 12))}
             wait_until(lambda: all(asking.count(name) >= count for name, count in wanted.items()), PATIENCE_S * rounds)
 
@@ -156,7 +156,7 @@ def rehearse(rounds: int) -> Rehearsal:
             switch.remove(old_web.port)
             old_web.stop()
             some_time(pages=20 * rounds)
-            # With what the new one has written, which says itself that it is about to go.
+            # The old code must also work with rows of the new code, which announces its own shutdown.
             asking.state = "both, then the old code again"
             old_web, _ = (running.enter_context(each) for each in (old.start_web(), old.start_worker()))
             switch.add(old_web.port)
@@ -169,7 +169,7 @@ def rehearse(rounds: int) -> Rehearsal:
 
 @contextlib.contextmanager
 def _installed() -> Iterator[tuple[Path, Release, Release]]:
-    """The previous release and this one, on servers of their own."""
+    """Install the previous release and this one, with their own servers."""
     with tempfile.TemporaryDirectory(prefix="wss-upgrade-") as name:
         folder = Path(name)
         folder.chmod(0o755)
@@ -181,7 +181,7 @@ def _installed() -> Iterator[tuple[Path, Release, Release]]:
                 "ALLOWED_HOSTS": "127.0.0.1",
                 "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8",
                 "SCAN_BROWSER": "off",
-                # One site is scanned again and again; the first is what the previous release calls the second.
+                # One site is scanned repeatedly; the first name is the previous release's name of the second.
                 "SCAN_VISITS_PER_HOST": "50",
                 "SCAN_VISITS_PER_DOMAIN": "50",
                 "SCAN_GAP_PER_DOMAIN": "0",

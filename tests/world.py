@@ -1,4 +1,4 @@
-"""The cast of the tests: two organizations, their keys, and a client that calls like a consumer does."""
+"""Basic test data: organizations, API keys, scans, people, and a client for the API."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from webhooks.models import Delivery, Webhook
 
 
 class Api:
-    """A consumer with a key (or without). Answers have `.json()`."""
+    """API client with or without a key. Responses have `.json()`."""
 
     def __init__(self, key: str | None = None, address: str = "127.0.0.1") -> None:
         self._client = Client(raise_request_exception=False, REMOTE_ADDR=address)
@@ -62,7 +62,7 @@ class Api:
 
 @dataclass
 class Member:
-    """An organization with one key and a consumer that uses it."""
+    """Organization with one API key and a client that uses it."""
 
     organization: Organization
     key: ApiKey
@@ -71,14 +71,14 @@ class Member:
 
 
 def member_of(name: str, tier: str = "free") -> Member:
-    """A fresh organization on a tier."""
+    """Create an organization on a tier, with a key."""
     organization = ensure_organization(name=name, tier=tier)
     key, plaintext = create_api_key(organization=organization, name="tests")
     return Member(organization, key, plaintext, Api(plaintext))
 
 
 def key_caller(organization_id: int) -> Caller:
-    """Who asks over the API, with the organization's first key."""
+    """Return the API caller for the organization's first key."""
     key = (
         ApiKey.objects.select_related("organization__tier").filter(organization=organization_id).earliest("created_at")
     )
@@ -95,14 +95,14 @@ def key_caller(organization_id: int) -> Caller:
 
 
 def make_scan(member: Member, **columns: Any) -> Scan:
-    """A scan as if it had been accepted."""
+    """Create an accepted scan."""
     now = columns.pop("created_at", timezone.now())
     values = {"type": "security", "url": "https://example.com/", "created_at": now, "period": month_of(now)}
     return Scan.objects.create(organization=member.organization, api_key=member.key, **values | columns)
 
 
 def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanResult:
-    """A result with one passed, one failed and one warned check; `partial` has one more that could not run."""
+    """Return a result with one passed, one failed and one warned check; `partial` has one more that could not run."""
     now = datetime.now(UTC)
     checks = (
         CheckResult("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),
@@ -151,7 +151,7 @@ def make_result(scan: Scan, status: str = "completed", **columns: Any) -> ScanRe
 
 
 def finished_scan(member: Member, status: str = "completed", age: timedelta = timedelta(), **columns: Any) -> Scan:
-    """A scan that went through claim and finish, as a worker does it."""
+    """Create a scan, claim and finish it like a worker."""
     scan = make_scan(member, created_at=timezone.now() - age, **columns)
     claim = claim_scan(scan.id)
     assert claim is not None
@@ -160,14 +160,14 @@ def finished_scan(member: Member, status: str = "completed", age: timedelta = ti
 
 
 def person_of(member: Member, role: str, email: str) -> User:
-    """Somebody with a role in the organization."""
+    """Create a user with a role in the organization."""
     user = User.objects.create_user(email)
     Membership.objects.create(organization=member.organization, user=user, role=role)
     return user
 
 
 def browser_of(user: User) -> Client:
-    """A browser in which the person is logged in."""
+    """Return a browser that is logged in as the person."""
     client = Client()
     client.force_login(user)
     return client
@@ -177,13 +177,13 @@ ALL_EVENTS = ["scan.completed", "scan.failed", "scan.partial"]
 
 
 def register_webhook(member: Member, url: str, events: list[str] = ALL_EVENTS) -> tuple[Webhook, str]:
-    """A webhook, registered over the API, and its secret."""
+    """Register a webhook through the API; return it and its secret."""
     created = member.api.post("/api/webhooks", {"url": url, "events": events}).json()
     return Webhook.objects.get(id=created["id"]), created["secret"]
 
 
 def attempt_deliveries(resolver: Resolver | None = None) -> list[AttemptResult]:
-    """One round of a worker, in this thread: everything that is due is tried once."""
+    """Run one round of a worker in this thread: attempt every due delivery once."""
     claims = claim(limit=1000, failing_limit=1000, now=timezone.now())
     reports = [send(each, scan_policy(), resolver=resolver) for each in claims]
     if reports:
@@ -192,12 +192,12 @@ def attempt_deliveries(resolver: Resolver | None = None) -> list[AttemptResult]:
 
 
 def make_due() -> None:
-    """What is pending is due now, whatever the schedule says."""
+    """Make all pending deliveries due now."""
     Delivery.objects.filter(status="pending").update(next_attempt_at=timezone.now(), lease_expires_at=None)
 
 
 @contextmanager
 def listening() -> Iterator[int]:
-    """A port on loopback that accepts connections; nobody answers there."""
+    """Open a port on loopback that accepts connections but never answers; yield its number."""
     with socket.create_server(("127.0.0.1", 0), backlog=128) as server:
         yield server.getsockname()[1]

@@ -1,6 +1,6 @@
-"""A backup is one file: a tar archive with pg_dump's own format in it, and behind that what it is.
+"""Backup files: a tar archive of a dump in pg_dump's custom format, followed by a JSON manifest.
 
-`tar -xf FILE database.dump` and pg_restore read it without us. Imports no Django.
+`tar -xf FILE database.dump` and pg_restore read it without this program. Imports no Django.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ CHUNK_BYTES = 1024 * 1024
 
 
 class BackupError(Exception):
-    """Nothing was written, or nothing is restored; the message is for the person at the terminal."""
+    """Failure of a backup or a restore, which has changed nothing; the message is for the person at the terminal."""
 
 
 @dataclass(frozen=True, slots=True)
 class Manifest:
-    """What a backup is of. `keys`: fingerprints of the keys for secrets at rest, the one that encrypts first."""
+    """Description of a backup. `keys`: fingerprints of the keys for secrets at rest, the encrypting key first."""
 
     version: str
     created_at: str
@@ -43,9 +43,9 @@ class Manifest:
 
 @contextlib.contextmanager
 def draft_of(path: Path) -> Iterator[IO[bytes]]:
-    """A file beside `path`, its owner's alone, that takes its place when the block ends without an error.
+    """Open a draft beside `path`, private to its owner, and rename it to `path` when the block ends without an error.
 
-    A draft whose writer was killed is written over by the next. Raises BackupError; an older backup is never replaced.
+    The next backup overwrites a draft whose writer was killed. Raises BackupError; an older backup is never replaced.
     """
     draft = path.with_name(path.name + DRAFT_SUFFIX)
     try:
@@ -65,7 +65,7 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
             yield file
             file.flush()
             os.fsync(file.fileno())
-            os.link(draft, path)  # fails where a file has come meanwhile, which a rename would replace
+            os.link(draft, path)  # fails if a file has appeared meanwhile, which a rename would replace
         except OSError as error:
             raise BackupError(f"{path} can't be written: {error.strerror}.") from error
         finally:
@@ -78,8 +78,8 @@ def draft_of(path: Path) -> Iterator[IO[bytes]]:
 
 
 def write(file: IO[bytes], dump: IO[bytes], manifest: Manifest) -> Manifest:
-    """Put what comes from `dump` and its manifest into a new archive; the manifest with size and checksum."""
-    file.write(bytes(tarfile.BLOCKSIZE))  # for the header, which needs the size
+    """Write the stream `dump` and its manifest to a new archive; return the manifest with size and checksum."""
+    file.write(bytes(tarfile.BLOCKSIZE))  # placeholder of the header, which contains the size
     digest, size = hashlib.sha256(), 0
     while chunk := dump.read(CHUNK_BYTES):
         file.write(chunk)
@@ -102,7 +102,7 @@ def _header(name: str, size: int) -> bytes:
 
 
 def checked(path: Path) -> Manifest:
-    """What a backup is of, after a look at all of it. Raises BackupError when it is damaged."""
+    """Verify the checksum of a backup and return its manifest. Raises BackupError if it is damaged."""
     try:
         with tarfile.open(path, "r:") as archive:
             dump, text = archive.extractfile(DUMP), archive.extractfile(MANIFEST)
@@ -123,7 +123,7 @@ def checked(path: Path) -> Manifest:
 
 @contextlib.contextmanager
 def dump_in(path: Path) -> Iterator[IO[bytes]]:
-    """pg_dump's file in a backup that was `checked`."""
+    """Open pg_dump's file in a backup that `checked` has verified."""
     with tarfile.open(path, "r:") as archive:
         dump = archive.extractfile(DUMP)
         if dump is None:

@@ -1,4 +1,4 @@
-"""PostgreSQL's own programs: those of the server's version, wherever they are. Imports no Django."""
+"""Search for PostgreSQL's client programs of the server's version. Imports no Django."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ from operations.stack.postgres import find_binaries
 from operations.stack.processes import EmbeddedError
 
 PROGRAMS = ("pg_dump", "pg_restore", "psql")
-DISTRIBUTIONS = Path("/usr/lib/postgresql")  # Debian's and its relatives', one folder for each version
+DISTRIBUTIONS = Path("/usr/lib/postgresql")  # of Debian and its derivatives, one folder for each version
 
 
 class NoClients(Exception):
-    """No programs of the server's version; the message says what to install."""
+    """Absence of client programs of the server's version; the message says what to install."""
 
 
 def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
-    """The folder with pg_dump, pg_restore and psql of the server's major version.
+    """Return the folder with pg_dump, pg_restore and psql of the server's major version. Raises NoClients.
 
-    Those of an older one refuse it, and what newer ones write it may not understand. Raises NoClients.
+    Older programs refuse the server, and the server may not understand the output of newer ones.
     """
     found = {folder: version_of(folder) for folder in (_folders() if folders is None else folders)}
     for folder, version in found.items():
@@ -41,7 +41,7 @@ def clients_for(major: int, folders: Iterable[Path] | None = None) -> Path:
 
 
 def version_of(folder: Path) -> int | None:
-    """The major version of the programs in a folder; None where one is missing or does not run."""
+    """Return the major version of the programs in a folder; None if one is missing or does not run."""
     if not all(os.access(folder / name, os.X_OK) for name in PROGRAMS):
         return None
     try:
@@ -53,10 +53,10 @@ def version_of(folder: Path) -> int | None:
 
 
 def address_of(parameters: Mapping[str, Any]) -> tuple[str, dict[str, str]]:
-    """Where these programs connect to, from psycopg's parameters: a conninfo string, and an environment.
+    """Convert psycopg's connection parameters to a conninfo string and an environment for these programs.
 
-    The password stands in the environment, as every user may read the command lines of all. `options` stay behind:
-    a time limit for requests is none for a backup.
+    The environment holds the password, because every user may read the command lines of all processes. `options` are
+    dropped: the time limit of a request does not suit a backup.
     """
     known = {option.keyword.decode() for option in pq.Conninfo.get_defaults()} - {"password", "options"}
     conninfo = make_conninfo(**{name: value for name, value in parameters.items() if name in known})

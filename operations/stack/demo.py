@@ -1,4 +1,4 @@
-"""The demo organization's login and key, kept in the data folder so that every start can show them."""
+"""Login and API key of the demo organization, kept in the data folder so that every start can show them."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from pathlib import Path
 
 @dataclass(frozen=True, slots=True)
 class DemoLogin:
-    """What a newcomer needs. Password and key are None when they were made elsewhere."""
+    """Login of the demo organization's owner. Password and key are None if another process created them."""
 
     organization: str
     email: str
@@ -21,9 +21,9 @@ class DemoLogin:
 
 
 def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, wanted: bool) -> Path | None:
-    """Where to keep the login; each database has its own organization, hence its own file.
+    """Return the file for the login; each database has its own demo organization, hence its own file.
 
-    None where there is to be none: its owner is a superuser, which nobody's own database gets unless it is `wanted`.
+    None if there is no demo: its owner is a superuser, which a user's own database gets only if it is `wanted`.
     """
     if embedded:
         return data_dir / "demo.json"
@@ -34,7 +34,7 @@ def demo_path(data_dir: Path, env: Mapping[str, str], *, embedded: bool, wanted:
 
 
 def read_demo(path: Path) -> DemoLogin | None:
-    """The login kept in `path`, or None."""
+    """Return the login kept in `path`, or None."""
     try:
         return DemoLogin(**json.loads(path.read_text(encoding="utf-8")))
     except (OSError, ValueError, TypeError):
@@ -42,7 +42,10 @@ def read_demo(path: Path) -> DemoLogin | None:
 
 
 def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> DemoLogin | None:
-    """The login kept in `path`. Where output is kept, as under systemd, its secrets stand in it once."""
+    """Return the login kept in `path`. Its secrets are shown at first only, unless the output goes to a terminal.
+
+    Other output is kept, for example by systemd.
+    """
     login = read_demo(path) if path else None
     if login and was_known and not on_terminal:
         return DemoLogin(login.organization, login.email, None, None)
@@ -50,7 +53,7 @@ def login_to_show(path: Path | None, *, was_known: bool, on_terminal: bool) -> D
 
 
 def keep_demo(path: Path, login: DemoLogin) -> None:
-    """Keep a login, readable by its owner only. What is kept already fills what is not known."""
+    """Save a login, readable by its owner only. Missing secrets are taken from the login that is already saved."""
     known = read_demo(path)
     if known and (known.organization, known.email) == (login.organization, login.email):
         login = DemoLogin(
@@ -63,7 +66,7 @@ def keep_demo(path: Path, login: DemoLogin) -> None:
 
 
 def write_private(path: Path, text: str) -> None:
-    """Replace a file in one step by one that only its owner can read."""
+    """Replace a file atomically by one that only its owner can read."""
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     descriptor = os.open(draft, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)

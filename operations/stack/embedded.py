@@ -1,6 +1,6 @@
-"""PostgreSQL and Redis from wheels, on a data folder of their own, as children of this process.
+"""Embedded PostgreSQL and Redis from wheels, with their own data folder, as child processes of this one.
 
-Imports no Django. `stack()` is the entry; one process at a time may run it on a data folder.
+Imports no Django. `stack()` is the entry point; only one process at a time may run it on a data folder.
 """
 
 from __future__ import annotations
@@ -30,18 +30,18 @@ SOCKET_FOLDER_PREFIX = "wss-"
 
 
 class AlreadyRunning(EmbeddedError):
-    """Another process runs its servers on this data folder."""
+    """Failure because another process runs its servers on this data folder."""
 
 
 class Stack:
-    """Running servers. `env` holds the URLs of those that were asked for."""
+    """Running servers. `env` holds the URLs of the requested ones, by environment variable."""
 
     def __init__(self, servers: Sequence[Server]) -> None:
         self.env = {server.variable: server.url for server in servers}
         self._servers = servers
 
     def revive(self) -> list[str]:
-        """Start every server that has died again, without waiting for it; returns their names."""
+        """Restart every server that has died, without waiting until it is ready; return their names."""
         dead = [server for server in self._servers if server.has_died()]
         for server in dead:
             server.start()
@@ -50,9 +50,9 @@ class Stack:
 
 @contextlib.contextmanager
 def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
-    """Run the servers asked for on `data_dir` (made if missing) until the block ends.
+    """Run the requested servers on `data_dir` (created if missing) until the block ends.
 
-    Yields when they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
+    Yields once they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
     database's safety in a crash of the machine for speed. Raises EmbeddedError or AlreadyRunning.
     Call it from the main thread: the servers are told to stop when their starting thread ends.
     """
@@ -61,10 +61,10 @@ def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable:
 
 
 class Lock:
-    """The hold on a data folder.
+    """Lock of a data folder.
 
     Its file names the holder's process, then its socket folder, and is emptied at an orderly end.
-    `after_kill` says that the holder before had none: its children may still be stopping.
+    `after_kill`: the previous holder was killed, so its children may still be stopping.
     """
 
     def __init__(self, data_dir: Path, file: TextIO, *, after_kill: bool) -> None:
@@ -79,10 +79,11 @@ class Lock:
 
 @contextlib.contextmanager
 def locked(data_dir: Path) -> Iterator[Lock]:
-    """Hold `data_dir` (made if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
+    """Lock `data_dir` (created if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
     data_dir = data_dir.absolute()
     try:
-        # One that is there already keeps its permissions: it is somebody's. Root's database server is another user.
+        # An existing folder keeps its permissions: they are the user's choice. 0711: root's database server runs as
+        # another user.
         data_dir.mkdir(mode=0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
         file = (data_dir / LOCK_NAME).open("a+", encoding="utf-8")
     except OSError as error:
@@ -111,14 +112,14 @@ def locked(data_dir: Path) -> Iterator[Lock]:
 
 @contextlib.contextmanager
 def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool = True) -> Iterator[Stack]:
-    """`stack` for a caller who holds the folder already."""
+    """Run the servers like `stack`, for a caller that already holds the lock."""
     with contextlib.ExitStack() as cleanup:
         sockets = cleanup.enter_context(_socket_folder(lock)) if database else None
         started: list[Server] = []
         cleanup.callback(_stop, started)
         if redis:
             started.append(Redis(lock.data_dir))
-            started[-1].start()  # gets ready while PostgreSQL is being made
+            started[-1].start()  # starts up while PostgreSQL's cluster is initialised
         if sockets is not None:
             started.append(Postgres(lock.data_dir, sockets, durable=durable))
             started[-1].start()
@@ -128,7 +129,7 @@ def servers(lock: Lock, database: bool = True, redis: bool = True, durable: bool
 
 @contextlib.contextmanager
 def _socket_folder(lock: Lock) -> Iterator[Path]:
-    """A private folder with a short path, noted in the lock file so that the next start can tidy."""
+    """Create a private folder with a short path; the lock file names it, so that the next start can delete it."""
     folder = Path(tempfile.mkdtemp(prefix=SOCKET_FOLDER_PREFIX, dir=socket_parent()))
     try:
         lock.note(folder)
@@ -151,7 +152,7 @@ def _await_ready(servers: Sequence[Server]) -> None:
 
 
 def _stop(servers: Sequence[Server]) -> None:
-    """Stop all at once: orderly, then at once, then by force."""
+    """Stop all servers in parallel: first with an orderly signal, then an immediate one, then SIGKILL."""
     running = [s for s in servers if s.process is not None and not s.has_died()]
     for step, timeout_s in enumerate((STOP_TIMEOUT_S, 0.5)):
         for server in running:

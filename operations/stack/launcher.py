@@ -1,11 +1,11 @@
-"""Becomes another program, after taking on an account and asking to be told of the parent's death.
+"""Launcher: switches to an account, requests a signal on the parent's death, and executes another program.
 
 Run as a script by `operations.stack.processes.spawn`, because code between fork and exec (`preexec_fn`) may
 deadlock in a process with threads:
 
     python -I -S launcher.py PARENT_PID DEATH_SIGNAL RUN_AS UID GID COMMAND…
 
-Exit status 126 when the account cannot be taken on. Imports little: it starts within milliseconds.
+Exit status 126 if it cannot switch to the account. Imports little: it starts within milliseconds.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ CAP_DAC_OVERRIDE = 1
 CAPABILITY_VERSION_3 = 0x20080522
 CLONE_NEWUSER = 0x10000000
 NAMESPACE_ID = 1000  # any number but root's 0
-CANNOT_EXECUTE = 126  # as shells say it
+CANNOT_EXECUTE = 126  # as in shells
 
 
 def main(parent: int, death_signal: int, run_as: str, uid: int, gid: int) -> None:
-    """Take on the account. `run_as` is the name of a `operations.stack.processes.RunAs`."""
+    """Switch to the account. `run_as` is the name of an `operations.stack.processes.RunAs`."""
     if run_as == "NAMESPACE":
         enter_user_namespace()
     elif run_as == "USER":
@@ -40,13 +40,13 @@ def main(parent: int, death_signal: int, run_as: str, uid: int, gid: int) -> Non
         system("prctl", PR_SET_PDEATHSIG, death_signal, 0, 0, 0)
         if os.getppid() != parent:
             raise OSError("the parent has ended")
-    # Python ignores these two, and what is ignored stays so in the next program.
+    # Python ignores these two signals, and exec keeps ignored signals ignored.
     signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
 
 
 def enter_user_namespace() -> None:
-    """Be an ordinary user to oneself and stay the same user to the system (user_namespaces(7))."""
+    """Enter a user namespace: an ordinary user inside, the same user as before outside (user_namespaces(7))."""
     uid, gid = os.geteuid(), os.getegid()
     system("unshare", CLONE_NEWUSER)
     # A process may map its own group only after giving up setgroups(2).
@@ -66,7 +66,7 @@ def become(uid: int, gid: int) -> None:
 
 
 def become_with_file_access(uid: int, gid: int) -> None:
-    """Be another user for good, who keeps only root's right to enter and read folders."""
+    """Become another user permanently, and keep only CAP_DAC_OVERRIDE, root's right to enter and read folders."""
     system("prctl", PR_SET_KEEPCAPS, 1, 0, 0, 0)
     become(uid, gid)
     kept = 1 << CAP_DAC_OVERRIDE
@@ -86,7 +86,7 @@ def system(function: str, *arguments: object) -> None:
 if __name__ == "__main__":
     try:
         main(int(sys.argv[1]), int(sys.argv[2]), sys.argv[3], int(sys.argv[4]), int(sys.argv[5]))
-        os.execv(sys.argv[6], sys.argv[6:])  # noqa: S606 -- to become it is the purpose
+        os.execv(sys.argv[6], sys.argv[6:])  # noqa: S606 -- executing it is the purpose
     except (OSError, AttributeError) as failure:
         sys.stderr.write(f"{sys.argv[6]} could not be started: {failure}\n")
         sys.exit(CANNOT_EXECUTE)

@@ -1,4 +1,4 @@
-"""Commands on the database of `make run` while that does not run."""
+"""Run of a command on the database of `make run` while the service does not run."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from scanner import environment
 
 
 def run_on_own_database(data_dir: Path) -> int | None:
-    """Start the embedded PostgreSQL, and this command again on it; its exit status.
+    """Start the embedded PostgreSQL and run this command again on it; return the exit status.
 
-    None when there is nothing to start: a database is named, a service runs on the folder, or it has none.
+    None if there is nothing to start: DATABASE_URL is set, a service runs on the folder, or it has no database.
     Raises EmbeddedError.
     """
     if environment.is_set("DATABASE_URL") or not (data_dir / "postgres" / "PG_VERSION").exists():

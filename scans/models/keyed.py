@@ -1,4 +1,4 @@
-"""What a target is shown before it shows its page, as rows keep it: names in the clear, the rest encrypted."""
+"""Columns for the credentials that a target requires: names in plain text, values encrypted."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from scanner.net.credentials import Credentials, InvalidRequestField, parse
 
 
 class CredentialsForgotten(InvalidRequestField):
-    """It was made with credentials that are not kept any more."""
+    """Refusal to use a row whose credentials were deleted after their retention."""
 
 
 def sealed(credentials: Credentials | None) -> dict[str, Any]:
-    """The columns that hold credentials: what may be shown of them, and what may not."""
+    """Return the values of both columns for credentials: their names, and the encrypted whole."""
     if credentials is None:
         return {"credential_names": None, "encrypted_credentials": None}
     return {
@@ -26,7 +26,7 @@ def sealed(credentials: Credentials | None) -> dict[str, Any]:
 
 
 class Keyed(models.Model):
-    """A row that may have credentials."""
+    """Abstract model of a row that may have credentials."""
 
     credential_names = models.JSONField(null=True, blank=True, help_text="What of the credentials may be shown.")
     encrypted_credentials = models.BinaryField(null=True, blank=True)
@@ -36,9 +36,9 @@ class Keyed(models.Model):
 
     @property
     def credentials(self) -> Credentials | None:
-        """What the target is shown.
+        """Decrypt the credentials; None without any.
 
-        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` when no key fits.
+        Raises `CredentialsForgotten`, or `cryptography.fernet.InvalidToken` if no key fits.
         """
         if self.credential_names is None:
             return None

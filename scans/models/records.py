@@ -1,4 +1,4 @@
-"""What is kept beside scans: turns, counters, tallies, operators' blocklist, and answers to repeated requests."""
+"""Models beside scans: turns in queues, counters, tallies, the operator's blocklist, and idempotency records."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from scans.models.scan import Scan
 
 
 class Turn(models.Model):
-    """When an organization had its last turn in a queue: who waited longest is next (`scans.visits.queue`)."""
+    """Time of an organization's last turn in a queue: the longest wait goes first (`scans.visits.queue`)."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     queue = models.CharField(max_length=16)
@@ -26,9 +26,10 @@ class Turn(models.Model):
 
 
 class DomainTurn(models.Model):
-    """When a visit of a domain last began, whoever asked for it, and from when on the next one may.
+    """Times of a domain's last visit, by any organization, and of the earliest next one.
 
-    `told` are the queues that hear of that moment. Deleted by the sweeper (`scans.visits.politeness`).
+    `told` lists the queues whose wake-up for that time is arranged. The sweeper deletes old rows
+    (`scans.visits.politeness`).
     """
 
     domain = models.CharField(primary_key=True, max_length=LONGEST_NAME)
@@ -41,9 +42,9 @@ class DomainTurn(models.Model):
 
 
 class ScanCount(models.Model):
-    """How many scans an organization has, by month, type and status.
+    """Counter of an organization's scans, by month, type and status.
 
-    Kept by triggers on the scan table (`migrations/scan_counts.sql`), so that a list's `total` never counts rows.
+    Triggers on the scan table maintain it (`migrations/scan_counts.sql`), so that a list's `total` never counts rows.
     """
 
     organization_id = models.BigIntegerField()
@@ -62,10 +63,10 @@ class ScanCount(models.Model):
 
 
 class EndedScan(models.Model):
-    """What is to be counted of a scan that has ended, written in the transaction that ends it, so that none is lost.
+    """Facts of a finished scan for the metrics, written in the transaction that ends it, so that none is lost.
 
-    Each is a row of its own, as a counter would make all workers wait for each other; the sweeper adds them to the
-    tallies (`scans.visits.tallies`). Of no tenant: the scan itself may be deleted, and has been counted.
+    Each scan has its own row, because a counter would make all workers wait for each other; the sweeper adds the rows
+    to the tallies (`scans.visits.tallies`). Rows belong to no tenant: a deleted scan still counts.
     """
 
     type = models.CharField(max_length=16)
@@ -81,7 +82,7 @@ class EndedScan(models.Model):
 
 
 class ScanTally(models.Model):
-    """A number for /metrics that only grows: its name, and the values of its labels."""
+    """Monotonic counter for /metrics: its name, label values and value."""
 
     name = models.CharField(max_length=40)
     labels = ArrayField(models.CharField(max_length=40))
@@ -95,7 +96,7 @@ class ScanTally(models.Model):
 
 
 class BlockedDomain(models.Model):
-    """A domain that an operator does not want scanned; its subdomains are meant too."""
+    """Domain on the operator's blocklist, including its subdomains."""
 
     domain = models.CharField(max_length=253, unique=True)
     reason = models.CharField(max_length=200, blank=True)
@@ -109,7 +110,7 @@ class BlockedDomain(models.Model):
 
 
 class IdempotencyRecord(models.Model):
-    """An accepted POST that carried an Idempotency-Key: what was asked, what it made, and the first answer."""
+    """Record of an accepted POST with an Idempotency-Key: digest of the request, created object, first response."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     key = models.CharField(max_length=255)

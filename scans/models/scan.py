@@ -1,4 +1,4 @@
-"""A scan. The row is the outbox: nothing about a scan lives only in the queue."""
+"""Model of a scan. The row is the outbox: nothing about a scan lives only in the queue."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from scanner.ids import new_scan_id
 from scans.models.domain import LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
 
-# How long a row's report is kept after it was created.
+# Retention of a row's report from its creation.
 KEPT = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), DurationField())
 
 
 def path_of(url: str) -> str:
-    """What follows the host in a canonical URL."""
+    """Return the path and query of a canonical URL."""
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
-# Characters, all ASCII, of which a page of PostgreSQL's index takes 2,704.
+# Length of the indexed prefix in characters, all ASCII. An entry of PostgreSQL's B-tree has at most 2,704 bytes.
 INDEXED_URL = 1_000
-# The URL is canonical, so what stands there is the host in its one spelling.
+# The URL is canonical, so each host has only one spelling.
 HOST_PATTERN = "^https?://([^/?#]+)"
 
 
@@ -39,35 +39,35 @@ WITHOUT_LEASE = Q(status="scanning") & SCAN_LEASE.run_out
 
 class ScanQuerySet(models.QuerySet["Scan"]):
     def unfinished(self) -> ScanQuerySet:
-        """Queued or running."""
+        """Filter scans that are queued or running."""
         return self.filter(status__in=(Scan.Status.QUEUED, Scan.Status.SCANNING))
 
     def visits(self) -> ScanQuerySet:
-        """One for each visit, the one that is claimed; each of them takes a place of the concurrency limit."""
+        """Filter the leading scan of each visit, which workers claim; the concurrency limit counts visits."""
         return self.filter(lead=None)
 
     def single(self) -> ScanQuerySet:
-        """Visits that no audit stands for in a list: there is none, or it is not kept any more."""
+        """Filter visits without an audit that represents them in lists: they never had one, or it was deleted."""
         return self.filter(lead=None, audit_page=None, is_background=False)
 
     def of_visit(self, lead_id: str) -> ScanQuerySet:
-        """All scans of a visit, by the one that is claimed."""
+        """Filter all scans of a visit, by the ID of its leading scan."""
         return self.filter(Q(id=lead_id) | Q(lead_id=lead_id))
 
     def locked(self) -> ScanQuerySet:
-        """Locked in one order everywhere, so that nobody waits for somebody who waits: of a visit first who leads."""
+        """Lock the rows in one order everywhere, which prevents deadlocks: a visit's leading scan first, then by ID."""
         return self.select_for_update(no_key=True, of=("self",)).order_by(F("lead").asc(nulls_first=True), "id")
 
     def without_lease(self) -> ScanQuerySet:
-        """Those whose worker died."""
+        """Filter scans whose worker died: their lease has run out."""
         return self.filter(WITHOUT_LEASE)
 
 
 class Scan(Keyed, Leased):
-    """One scan of one page. queued → scanning → completed | partial | failed; nothing leaves a final state.
+    """Scan of one page for one type. queued → scanning → completed | partial | failed; nothing leaves a final state.
 
-    Scans of several types that look at a page together are a visit: one of them leads, is claimed for all, and the
-    others go through the same states with it.
+    Scans of several types that look at a page together are a visit: a worker claims the leading scan for all of them,
+    and the others go through the same states with it.
     """
 
     class Type(models.TextChoices):
@@ -150,9 +150,9 @@ class Scan(Keyed, Leased):
             models.Index(fields=["organization", "-created_at", "-id"], name="scan_newest"),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="scan_status"),
             models.Index(fields=["organization", "type", "-created_at", "-id"], name="scan_type"),
-            # A site's scans, by type; and through its first two columns, which sites there are.
+            # The scans of a site by type; the first two columns also list the sites.
             models.Index(fields=["organization", "host", "type", "-created_at", "-id"], name="scan_of_site"),
-            # A page's last results. By digest: addresses may be longer than an index takes.
+            # The last results of a page. By digest, because URLs may be longer than an index entry.
             models.Index(
                 F("organization"),
                 MD5("url"),
@@ -161,7 +161,7 @@ class Scan(Keyed, Leased):
                 condition=models.Q(status__in=("completed", "partial")),
                 name="scan_of_page",
             ),
-            # A site's pages by address, as far as an index takes it: from one to the next, however many scans.
+            # The pages of a site by the indexed prefix of their URL: one lookup per page, for any number of scans.
             models.Index(
                 F("organization"),
                 F("host"),
@@ -169,13 +169,13 @@ class Scan(Keyed, Leased):
                 condition=models.Q(lead=None),
                 name="scan_page_of_site",
             ),
-            # What was asked for by itself, not by an audit.
+            # Scans that were requested without an audit.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
                 condition=models.Q(lead=None, audit_page=None, is_background=False),
                 name="scan_newest_single",
             ),
-            # For operators, who look at all organizations: the newest, and what did not go well.
+            # For operators, who look at all organizations: the newest scans, and those that did not complete.
             models.Index(fields=["-created_at", "-id"], name="scan_newest_of_all"),
             models.Index(
                 fields=["status", "-created_at", "-id"],
@@ -192,13 +192,13 @@ class Scan(Keyed, Leased):
                 condition=models.Q(status__in=("queued", "scanning"), lead=None),
                 name="scan_running_visits",
             ),
-            # Whose turn it is: which organizations wait, and each one's next.
+            # The organizations that wait for a turn, and the next visit of each.
             models.Index(
                 fields=["organization", "is_background", "created_at", "id"],
                 condition=models.Q(status="queued", lead=None),
                 name="scan_waiting_visits",
             ),
-            # Who waits for a domain, and how long the oldest waits that somebody waits for.
+            # Visits that wait for a domain; below, the oldest visit that is not in the background.
             models.Index(
                 fields=["domain", "type"],
                 condition=models.Q(status="queued", lead=None),
@@ -213,7 +213,7 @@ class Scan(Keyed, Leased):
             models.Index(
                 fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"
             ),
-            # Whose credentials are to be forgotten.
+            # Rows with credentials, for their retention.
             models.Index(
                 fields=["created_at"],
                 condition=models.Q(encrypted_credentials__isnull=False),
@@ -237,25 +237,25 @@ class Scan(Keyed, Leased):
 
     @property
     def failure(self) -> Scan | None:
-        """The scan itself with its `error_code` and `error_message` when it has failed."""
+        """Return the scan itself, with `error_code` and `error_message`, if it has an error; else None."""
         return self if self.error_code else None
 
     @property
     def moment(self) -> str:
-        """When it was asked for, to the minute in UTC; also what HTML's <time> takes, with a Z."""
+        """Return the time of creation to the minute in UTC; with a Z appended it is valid in HTML's <time>."""
         return f"{self.created_at:%Y-%m-%d %H:%M}"
 
     @property
     def kept_until(self) -> datetime:
-        """The moment from which its report is not retained any more."""
+        """Return the time at which the report's retention ends."""
         return self.created_at + timedelta(days=self.kept_days)
 
     @property
     def is_kept(self) -> bool:
-        """Whether the page at `report_url` is still there."""
+        """Return True while the page at `report_url` exists."""
         return self.kept_until > timezone.now()
 
     @property
     def report_url(self) -> str:
-        """The address of the report page, from the start."""
+        """Return the address of the report page, which exists before the report does."""
         return f"{settings.BASE_URL}/report/{self.id}"

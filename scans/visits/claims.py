@@ -1,6 +1,6 @@
 """Leases of visits: claim, renew, finish, fail. Each step is one transaction.
 
-Scans of several types that look at a page together, a visit, have one claim: that of the one which leads them.
+Scans of several types that look at a page together are a visit. They have one claim, that of the leading scan.
 """
 
 from __future__ import annotations
@@ -42,16 +42,16 @@ from scans.visits.queue import (
 PASSED_ON_AFTER_S = 0.5
 # Faults of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
-# They, and what never began, do not count.
+# Scans with these errors, and scans that never began, are refunded to the quota.
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
 
 
 @dataclass(frozen=True, slots=True)
 class ScanClaim:
-    """The right to run one attempt of a visit until the lease runs out; `scan_id` is that of the scan which leads.
+    """Claim of a worker to one attempt of a visit until the lease runs out; `scan_id` is the leading scan's ID.
 
-    `types` are those of all its scans, the leading one's first; `audit_id` is empty but in an audit of several pages.
-    `request_id` is that of the request which asked for it, if any; `attempt` counts from 1.
+    `types` are the types of all its scans, the leading scan's first; `audit_id` is empty except in an audit of several
+    pages. `request_id` is the ID of the HTTP request that created it, if any; `attempt` counts from 1.
     """
 
     scan_id: str
@@ -66,7 +66,7 @@ class ScanClaim:
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
-    """Take the scan whose turn it is in the queue of the one that a message named; None when there is none."""
+    """Claim the visit whose turn it is in the queue of the scan that a message named; None if there is none."""
     named = Scan.objects.filter(id=scan_id).values_list("type", flat=True).first()
     if named is None:
         return None
@@ -87,24 +87,25 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
 
 
 def _pass_on(queue: str) -> None:
-    """Of what waits although this worker may not take it, tell the workers once more, soon.
+    """Send the workers another message soon about scans that wait although this worker may not claim them.
 
-    A place that is kept for others takes messages, too: the one that it has just read may have been meant for a place
-    of another host. While any message is left none is sent, so each such place asks once in that time, at most.
+    A slot that is reserved for other organizations reads messages as well: the one that it has just read may have been
+    needed by a slot of another host. No message is sent while any is left, so each such slot sends at most one in that
+    time.
     """
     for next_id, scan_type in _one_waiting(queue):
         enqueue_later(PASSED_ON_AFTER_S, next_id, scan_type)
 
 
 def _one_waiting(queue: str, **of: str) -> list[tuple[str, ScanType]]:
-    """The ID and the type of any scan that waits there; empty where none does."""
+    """Return the ID and the type of any one scan that waits in the queue; empty if none does."""
     waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **of)
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
 
 
 @transaction.atomic
-def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # it is frozen
-    """Take the next attempt of a visit, by the scan that leads; None when it has ended, or runs elsewhere."""
+def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # Worker is frozen
+    """Claim the next attempt of a visit, by its leading scan; None if it has ended or another worker holds it."""
     token = uuid.uuid4()
     leads = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
     free = leads.filter(status=Scan.Status.QUEUED) | leads.without_lease()
@@ -130,15 +131,15 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
 
 
 def by_type(scans: Iterable[Scan]) -> list[Scan]:
-    """In the order in which the scans of a visit are saved, as each save locks the counters of its type."""
+    """Sort the scans of a visit in the order for saving: each save locks the counters of its type."""
     return sorted(scans, key=lambda scan: scan.type)
 
 
 def wake_next(claim: ScanClaim) -> None:
-    """After a visit: let the places that it had go to what was kept from running when its message came.
+    """Wake scans that could not run when their message came, now that a visit has freed its slots.
 
-    There were two: the worker's, which any message that still waits will find, and the domain's, for which another
-    queue's scan may wait.
+    A visit has two slots: the worker's, which any message left in the queue will use, and the domain's, for which a
+    scan of another queue may wait.
     """
     own = queue_of(claim.types[0])
     for queue in QUEUES:
@@ -149,13 +150,13 @@ def wake_next(claim: ScanClaim) -> None:
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
-    """Write the progress and extend the lease; False when the claim was lost to another attempt."""
+    """Write the progress and renew the lease; return False if another attempt has taken the claim."""
     for scan_type in claim.types:
         checked = progress.checks.get(scan_type)
         scans = Scan.objects.of_visit(claim.scan_id).filter(type=scan_type)
         renewed = scans.filter(claim_token=claim.token, status=Scan.Status.SCANNING).update(
             **SCAN_LEASE.renewed(),
-            # An earlier attempt may have come further; progress never goes back.
+            # Progress never decreases, although an earlier attempt may have come further.
             percent=Greatest(F("percent"), min(progress.percent, 99)),
             phase="checking" if progress.phase == "done" else progress.phase,
             checks_done=Greatest(F("checks_done"), checked.done if checked else 0),
@@ -167,10 +168,10 @@ def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
 
 
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
-    """Write the end of a visit, of each scan, in one transaction with all that the receivers of `scan_ended` write.
+    """Write the results of a visit's scans in one transaction with the writes of the receivers of `scan_ended`.
 
-    `cpu_s` is what the visit took of the processor, with its browser, if that is known; its scans share it. False when
-    the claim was lost: then another attempt ends it, and nothing is written here.
+    `cpu_s` is the processor time of the visit and its browser, None if unknown; the scans share it equally. Returns
+    False if the claim was lost: then another attempt finishes the visit, and nothing is written here.
     """
     with transaction.atomic():
         held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
@@ -197,7 +198,7 @@ def _end_with(scan: Scan, result: ScanResult, attempt: int, cpu_s: float | None)
 
 
 def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
-    """End those visits as failed that nobody holds at this moment, by the scans that lead; how many there were."""
+    """End the visits of these leading scans as failed, except those locked at the moment; return their number."""
     ended = 0
     for scan_id in scans.values_list("id", flat=True)[:1000]:
         with transaction.atomic():
@@ -208,7 +209,7 @@ def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
 
 
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
-    """End all scans of a visit as failed; the caller holds the lock of the one that leads. Those that had not ended."""
+    """End the unfinished scans of a visit as failed, and return them; the caller holds the leading scan's lock."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
     if _is_refunded(error):
         _refund(rows)
@@ -232,7 +233,7 @@ def _end(scan: Scan, error: ScanError | None, attempt: int, cpu_s: float | None 
 
 
 def _tell(scan: Scan, attempt: int, cpu_s: float | None) -> None:
-    """Operators, once it is written."""
+    """Log the end of a scan for operators, after the commit."""
     assert scan.completed_at is not None
     began = scan.started_at or scan.completed_at
     with working_on(scan.id, scan.request_id):
@@ -254,6 +255,6 @@ def _is_refunded(error: ScanError | None) -> bool:
 
 
 def _refund(scans: Sequence[Scan]) -> None:
-    """Give them back to their month; before they are saved, as scans are taken from it before they are made."""
+    """Refund scans to their month's quota, before they are saved: the same order as at creation, quota first."""
     if scans:
         usage.refund(scans[0].organization_id, scans[0].period, len(scans))

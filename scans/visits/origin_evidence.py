@@ -1,7 +1,7 @@
-"""What visits of an audit share: the evidence of an origin, in Redis, for as long as the audit runs.
+"""Cache in Redis for the evidence of an origin, which the visits of an audit share while the audit runs.
 
-Where Redis has lost it, or does not answer, it is gathered again. What is kept is pickled, and signed: unpickling runs
-what stands there, so it has to be what one of our own processes wrote.
+If Redis has lost it, or does not answer, it is gathered again. Entries are pickled and signed: unpickling may execute
+code, so the signature proves that a process of this service wrote them.
 """
 
 from __future__ import annotations
@@ -23,23 +23,23 @@ from scanner.kept_evidence import Kept
 logger = logging.getLogger(__name__)
 
 KEPT_S = 30 * 60
-# Compressed: of one probe, and of an audit in all. Who answers with more is asked again.
+# Maximum compressed size for one probe, and in total for an audit. Larger evidence is gathered again.
 MAX_BYTES = 256 * 1024
 MAX_AUDIT_BYTES = 8 * 1024 * 1024
-# What processes of another release keep may have another shape.
+# Version of the format: other releases may pickle other shapes.
 SHAPE = 2
 SALT = "scans.visits.origin_evidence"
 
 
 class OriginEvidence:
-    """The evidence of one audit. Thread-safe. See `scanner.kept_evidence.KeptEvidence`.
+    """Evidence cache of one audit. Thread-safe. See `scanner.kept_evidence.KeptEvidence`.
 
-    Nothing is raised here: without what is kept, a visit only asks the site once more.
+    No method raises an error: on a cache miss, a visit only requests the evidence from the site again.
     """
 
     def __init__(self, audit_id: str) -> None:
         self._prefix = f"audit:{audit_id}:{SHAPE}"
-        # `cache` would be another one, with connections of its own, in each thread of a visit.
+        # `cache` would be a separate object with its own connections in each thread of a visit.
         self._cache = caches["default"]
 
     def find(self, origin: str, probe: Probe) -> Kept | None:
@@ -76,7 +76,7 @@ class OriginEvidence:
         return self._cache.incr(total, size_bytes) <= MAX_AUDIT_BYTES
 
     def _key(self, origin: str, probe: Probe) -> str:
-        # By digest: the name of a host may be longer than a key should be.
+        # Use a digest: a host name may be longer than a key should be.
         return f"{self._prefix}:{probe.name}:{hashlib.sha256(origin.encode()).hexdigest()[:32]}"
 
 
@@ -85,7 +85,7 @@ def _signed(key: str, packed: bytes) -> str:
 
 
 def _opened(key: str, text: str) -> bytes | None:
-    """What was kept as `key`; None where somebody else wrote it, or it was kept as something else."""
+    """Return the content if its signature is valid for `key`, else None."""
     signature, _, encoded = text.partition(":")
     packed = base64.b64decode(encoded)
     return packed if constant_time_compare(signature, _signature(key, packed)) else None

@@ -1,8 +1,8 @@
-"""Whether new scans would wait too long: measured by how long organizations wait for their turn.
+"""Overload test: refuses new scans that would wait too long, measured by the organizations' wait for their turn.
 
-How long a scan waits says little: who has queued two hundred waits for their own. A new scan's organization stands in
-line with the others, so what counts is how long one for whom nothing runs has waited since its scan, its last turn
-and the last visit of that scan's domain, whichever was last. What its domain keeps back does not count.
+The age of a scan says little: an organization that has queued two hundred scans waits for its own. Organizations take
+turns, so the measure is the wait of an organization without a running scan: since its scan was created, its last turn,
+or the last visit of that scan's domain, whichever was last. Scans held back by their domain's limits do not count.
 """
 
 from __future__ import annotations
@@ -21,12 +21,12 @@ from scanner.findings import ScanType
 from scans.models import Scan
 from scans.visits.queue import BUSY, HELD, MAX_ATTEMPTS, queue_of, types_of
 
-# Audits and monitors give way when the wait is this part of what it may be.
+# Audits and monitors are refused when the wait reaches this share of the limit.
 SHARE_OF_AUDITS = 0.5
-# Longer than that is a guess.
+# Maximum Retry-After: a longer one would be a guess.
 LONGEST_RETRY_S = 300
 
-# As `scans.visits.queue.NEXT` jumps, but through what somebody waits for.
+# Loose index scan like `scans.visits.queue.NEXT`, but only over scans that are not in the background.
 AGE = f"""
     WITH RECURSIVE waiting (organization_id) AS (
         (
@@ -64,7 +64,7 @@ AGE = f"""
 
 
 def queue_age_s(queue: str) -> float:
-    """Seconds for which an organization waits in this queue that has nothing running: how long a new scan would."""
+    """Return the longest wait in seconds of an organization without a running scan: an estimate for a new scan."""
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
@@ -78,9 +78,9 @@ def queue_age_s(queue: str) -> float:
 
 
 def overload_s(types: Iterable[ScanType], share: float = 1) -> float:
-    """The age of the oldest of these types' queues where it is above the limit, or that share of it; else 0.
+    """Return the largest queue age for these types if it exceeds the limit times `share`; else 0.
 
-    Where nothing at all has waited so long, which one look at an index says, no more is asked.
+    One index lookup first tells if any scan has waited that long; only then the age is computed.
     """
     limit_s = settings.SCAN_QUEUE_AGE_LIMIT_S * share
     ages = [0.0]
@@ -93,12 +93,12 @@ def overload_s(types: Iterable[ScanType], share: float = 1) -> float:
 
 
 def refuse_when_overloaded(types: Iterable[ScanType], share: float = 1) -> None:
-    """Raise ServiceUnavailable where scans of these types would wait too long, or nobody would hear of them.
+    """Raise ServiceUnavailable if scans of these types would wait too long, or Redis does not answer.
 
-    Its `retry_after_s` is the time for which the longest has waited: as things go, who waits now has begun by then.
+    `retry_after_s` is the longest present wait: at that rate, the scans that wait now will have begun by then.
     """
     limit = settings.SCAN_QUEUE_LIMIT
-    # Asks for the row after the last that may wait, instead of counting all. Pages of audits delay nobody.
+    # Fetch the row after the last permitted one instead of counting all. Pages of audits do not delay new scans.
     if Scan.objects.visits().filter(status=Scan.Status.QUEUED, is_background=False)[limit : limit + 1].exists():
         raise ServiceUnavailable("Too many scans are waiting. Try again later.")
     if age_s := overload_s(types, share):

@@ -1,6 +1,6 @@
-"""How often a domain is visited, over all organizations: not at once by many, and not one right after the other.
+"""Rate limit of visits to a domain over all organizations: few at once, and with a gap between two.
 
-`queue.py` passes over domains that have to rest; here stands since when, and who takes up what waits for them.
+`queue.py` skips domains that are resting; this module records the gaps and wakes the scans that wait for their ends.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from scanner.findings import ScanType
 from scans.models.domain import domain_of, is_public
 from scans.visits.queue import HELD, enqueue, types_of
 
-# Longer than any gap, and than scans may wait before new ones are refused (`overload.py`).
+# Longer than any gap, and longer than scans may wait before new ones are refused (`overload.py`).
 KEPT_S = 3600
 
 TAKE = """
@@ -26,7 +26,7 @@ TAKE = """
     SET taken_at = excluded.taken_at, free_at = excluded.free_at, told = excluded.told
 """
 
-# Each gap wakes each queue once, however many wait for its end: one begins then, and the next gap with it.
+# Each gap wakes each queue once, for any number of waiting scans: one begins then and starts the next gap.
 TELL = f"""
     WITH waiting AS (
         SELECT turn.domain, turn.free_at, scan.id, scan.type FROM scans_domainturn AS turn
@@ -53,22 +53,22 @@ FORGET = "DELETE FROM scans_domainturn WHERE free_at < statement_timestamp() - %
 
 
 def gap_s(host: str) -> float:
-    """Seconds from the beginning of a visit of this host to that of its domain's next; none for one's own sites."""
+    """Return the minimum seconds between the starts of two visits of the host's domain; 0 for non-public hosts."""
     return settings.SCAN_GAP_PER_DOMAIN_S if is_public(host) else 0.0
 
 
 def take_domain(host: str) -> None:
-    """Note that a visit of the host's domain begins."""
+    """Record that a visit of the host's domain begins."""
     parameters: list[Any] = [domain_of(host), timedelta(seconds=gap_s(host))]
     with connection.cursor() as cursor:
         cursor.execute(TAKE, parameters)
 
 
 def wake_after_gaps(queue: str) -> None:
-    """See to it that what waits in the queue for the end of a gap is looked at then.
+    """Arrange a message for the end of each gap that scans of the queue wait for.
 
-    By this process, which has just read the queue: it sends an ordinary message at that moment, which any free worker
-    takes. Where it dies before, the sweeper sends one.
+    This process, which has just read the queue, sends an ordinary message at that time, which any free worker takes. If
+    the process dies first, the sweeper sends one.
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
@@ -85,13 +85,13 @@ def wake_after_gaps(queue: str) -> None:
 
 
 def enqueue_later(seconds: float, scan_id: str, scan_type: ScanType) -> None:
-    """As `enqueue`, in so many seconds, if this process still lives then."""
+    """Call `enqueue` after `seconds`, if this process still lives then."""
     timer = threading.Timer(seconds, enqueue, (scan_id, scan_type))
     timer.daemon = True
     timer.start()
 
 
 def forget_domains() -> None:
-    """Delete what nobody asks for any more."""
+    """Delete rows of domains whose gap ended more than KEPT_S ago."""
     with connection.cursor() as cursor:
         cursor.execute(FORGET, [KEPT_S])

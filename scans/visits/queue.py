@@ -1,10 +1,10 @@
-"""The queues, and whose turn it is: messages only say that a scan waits, the rows say which is next.
+"""Scheduling of visits in the queues: messages only say that a scan waits; the rows decide which visit is next.
 
-What was interrupted goes first, then what somebody waits for, then the pages of audits. Among equals it is the turn of
-the organization that has the fewest visits running, among those the one that waited longest since its last turn; its
-oldest is taken. However many one has queued, another's single scan is next, and finds a place: where there are several
-organizations, the last third of a worker's are for whoever has no other scan of their organization running. No domain
-is visited more often than it may be, whoever asks (`politeness.py`).
+Priority: interrupted visits, then interactive scans, then pages of audits (background). Among equals, the organization
+with the fewest running visits is next, then the one with the longest wait since its last turn; its oldest visit is
+taken. So a single scan of one organization does not wait for the backlog of another. It also finds a slot: if there are
+several organizations, the last third of a worker's slots is reserved for organizations without another interactive
+visit running. The limits of each domain apply over all organizations (`politeness.py`).
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ from scanner.findings import ScanType
 from scans.models import SCAN_LEASE, Scan
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
-# Workers stand in line here, so that each sees what the one before has taken.
+# Advisory lock: workers claim visits one after the other, so that each sees the claims before its own.
 TURN_LOCK = 0x7363616E5F747572
 MAX_ATTEMPTS = 3
-# Of a worker's places, but at least one: of six, beside the backlogs of two a third one's scan begins at once.
+# Share of a worker's slots, at least one slot: with six slots, a third organization's scan begins at once beside the
+# backlogs of two others.
 KEPT_FOR_OTHERS = 1 / 3
 
 HELD = SCAN_LEASE.sql()
 
-# Domains that are visited as often as they may be: `busy` for everybody, `busy_for_pages` for pages of audits, as the
-# last place is for people.
+# Domains at their limit of visits: `busy` for all visits, `busy_for_pages` for pages of audits, because the last slot
+# of a domain is reserved for interactive scans.
 BUSY = f"""
     visited AS (
         SELECT domain, count(*) AS visits FROM scans_scan
@@ -47,7 +48,7 @@ BUSY = f"""
     )
 """  # noqa: S608  # of constants
 
-# `waiting` jumps through its index from organization to organization: the same cost however many scans wait.
+# `waiting` is a loose index scan from organization to organization: its cost does not depend on the number of scans.
 NEXT = f"""
     WITH RECURSIVE waiting (organization_id) AS (
         (
@@ -116,46 +117,46 @@ TAKE_TURN = """
 
 @dataclass(frozen=True, slots=True)
 class Worker:
-    """Who takes scans: a Celery worker by its name, and how many it runs at once."""
+    """Celery worker: its name and its number of slots (concurrency)."""
 
     name: str = ""
     places: int = 1
 
 
 def queue_of(scan_type: ScanType) -> str:
-    """The queue that scans of this type wait in."""
+    """Return the queue for scans of this type."""
     return BROWSER_QUEUE if settings.SCAN_BROWSER != "off" and scan_type.uses_browser else SCAN_QUEUE
 
 
 def types_of(queue: str) -> list[str]:
-    """The types whose scans wait in this queue."""
+    """Return the types whose scans use this queue."""
     return [str(each) for each in ScanType if queue_of(each) == queue]
 
 
 def running_visits(organization_id: int) -> int:
-    """How many visits of the organization are queued or running: what its concurrency limit counts."""
+    """Count the organization's queued and running visits, for its concurrency limit."""
     return access.rows(Scan, organization_id).unfinished().visits().count()  # type: ignore[attr-defined]  # ScanQuerySet
 
 
 def enqueue(scan_id: str, scan_type: ScanType) -> None:
-    """Tell the workers that a scan waits. When the queue does not take it, the sweeper will."""
+    """Send the workers a message that a scan waits. If the queue refuses it, the sweeper sends it again."""
     queue.enqueue("scans.tasks.run_scan", scan_id, queue_of(scan_type))
 
 
 def wait_in_line() -> None:
-    """Until the end of the transaction nobody else takes a scan."""
+    """Take the advisory lock until the end of the transaction: no other worker claims a visit meanwhile."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
 
 
 def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
-    """The ID and the organization of the scan that this worker should take next; None when none may be taken."""
+    """Return the ID and the organization of the scan that this worker should claim next; None if there is none."""
     is_alone = not _are_several()
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
         "worker": worker.name,
-        # One organization has half of the browsers, which are few and slow.
+        # One organization may use half of the browsers, which are few and slow.
         "share": math.inf if is_alone or queue != BROWSER_QUEUE else max(1, worker.places // 2),
         "common": math.inf if is_alone else max(1, worker.places - max(1, int(worker.places * KEPT_FOR_OTHERS))),
         "background": worker.places - 1,
@@ -169,13 +170,13 @@ def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
 
 
 def take_turn(organization_id: int, queue: str) -> None:
-    """Note that a scan of the organization was taken from the queue."""
+    """Record the organization's turn: one of its scans was taken from the queue."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE_TURN, [organization_id, queue])
 
 
 def _are_several() -> bool:
-    """Whether there is more than one organization: what is kept for others costs who is alone."""
+    """Return True if there is more than one organization: reserved slots would only slow a single one down."""
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM (SELECT 1 FROM accounts_organization LIMIT 2) AS organizations")
         (organizations,) = cursor.fetchone()

@@ -1,4 +1,4 @@
-"""What was accepted ends: put back what the queue lost and what died, end what cannot go on."""
+"""Sweeper: requeues visits whose message was lost or whose worker died, and ends those that cannot go on."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from scans.visits.queue import MAX_ATTEMPTS, QUEUES
 
 logger = logging.getLogger(__name__)
 
-# A queued scan that nobody claimed for so long was lost by the queue, or the queue is long: a duplicate is harmless.
+# After this wait the message of a queued scan was lost, or the queue is long: a duplicate is harmless.
 REQUEUE_AFTER = timedelta(seconds=30)
-# With so many messages still in the queue, a scan that waits has most likely not been lost.
+# With this many messages in the queue, a waiting scan's message has most likely not been lost.
 BUSY_QUEUE = 100
-# Messages that one sweep sends at most. They are interchangeable, and a visit that ends sends another for what waits:
-# more would only be read in vain where places are kept for others.
+# Maximum number of messages per sweep. Messages are interchangeable, and the end of a visit sends another one: more
+# would only be read in vain by slots that are reserved for other organizations.
 PUT_BACK = 100
-# So long may scans wait in a queue from which nothing is taken.
+# Maximum wait in a queue that no worker serves, and time without a claim after which a queue counts as unserved.
 GIVEN_UP_AFTER = timedelta(minutes=15)
 UNSERVED_AFTER = timedelta(minutes=2)
-# The sweeper looks every 15 seconds. Where nobody looked for so long, the service did not run: begin to count anew.
+# The sweeper runs every 15 seconds. If it did not run for this long, the service was down: the count begins anew.
 SEEN_FOR_S = 60
 
 INTERRUPTED = ScanError(
@@ -43,11 +43,11 @@ NOT_STARTED = ScanError(
 
 
 def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType], None] = queue.enqueue) -> int:
-    """Put back what the queue lost and what died; end what died too often. Returns how many were put back.
+    """Requeue lost and interrupted visits, and end those interrupted too often. Returns the number of requeued ones.
 
-    `queue_depth` is the number of messages that wait in the queues. While it is long, waiting scans are not put
-    back: they would only be added to it a second time, every time. An interrupted one is put back once after each
-    interruption: whatever message comes next, it goes first.
+    `queue_depth` returns the number of messages in the queues. While it is large, waiting scans are not requeued:
+    each sweep would only add another duplicate. An interrupted visit is requeued once after each interruption: any
+    next message starts it first.
     """
     now = timezone.now()
     scans = Scan.objects.visits()
@@ -60,7 +60,7 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
     put_back = 0
     oldest = lost.order_by("enqueued_at").values_list("id", "type", "enqueued_at")
     for scan_id, scan_type, enqueued_at in oldest[:PUT_BACK]:
-        # Conditional, so that two sweepers at once put a scan back once.
+        # Compare-and-set, so that two concurrent sweepers requeue a scan only once.
         if Scan.objects.filter(id=scan_id, enqueued_at=enqueued_at).update(enqueued_at=now):
             enqueue(scan_id, ScanType(scan_type))
             put_back += 1
@@ -74,10 +74,9 @@ def sweep_scans(queue_depth: Callable[[], int], enqueue: Callable[[str, ScanType
 
 
 def _end_unserved(name: str, now: datetime) -> None:
-    """End what waits in a queue that nobody serves, when nobody has for long enough.
+    """End visits in a queue that no worker has served for GIVEN_UP_AFTER.
 
-    A long queue is served: something is taken from it. One that was not while the service was down has not been
-    seen unserved either.
+    A long queue counts as served if visits are taken from it. Time in which the service was down does not count.
     """
     waiting = Scan.objects.unfinished().visits().filter(created_at__lt=now - UNSERVED_AFTER)
     stuck = waiting.filter(type__in=queue.types_of(name))
@@ -94,7 +93,7 @@ def _end_unserved(name: str, now: datetime) -> None:
         since = datetime.fromisoformat(cache.get(key, now.isoformat()))
         cache.touch(key, SEEN_FOR_S)
     except RedisError:
-        return  # who serves it cannot hear of it
+        return  # without Redis its workers get no messages either
     if now - since >= GIVEN_UP_AFTER - UNSERVED_AFTER:
         ended = fail_scans(stuck.filter(created_at__lt=now - GIVEN_UP_AFTER), NOT_STARTED)
         logger.error("%d scans of queue %s were ended, as nobody takes them", ended, name)

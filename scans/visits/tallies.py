@@ -1,4 +1,4 @@
-"""How many scans have ended, how, and what they took: numbers that only grow, whatever becomes of the scans' rows."""
+"""Tallies of finished scans, their waits, durations and processor time: monotonic, even after rows are deleted."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ WAITED_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
 DURATION_S = (0.5, 1.0, 2.0, 5.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
 CPU_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
-# So many are added at once; the sweeper comes again in 15 seconds.
+# Maximum number of rows added at once; the sweeper runs again after 15 seconds.
 BATCH = 10_000
 
 CLASS = "CASE WHEN is_background THEN 'background' ELSE 'interactive' END"
 
 
 def _facts(source: str) -> str:
-    """Rows (name, labels, value) that count the rows of `source`: of a histogram its buckets, and its sum."""
+    """Return SQL for rows (name, labels, value) that count the rows of `source`: histograms as buckets and a sum."""
     parts = [
         f"SELECT 'ended' AS name, ARRAY[type, status, error_code, {CLASS}]::varchar[] AS labels, 1::bigint AS value"  # noqa: S608  # of constants
         f" FROM {source}"
@@ -51,7 +51,7 @@ ADD = f"""
     ON CONFLICT (name, labels) DO UPDATE SET value = tally.value + excluded.value
 """  # noqa: S608  # of constants
 
-# In one statement, so that what is just being added is counted once.
+# One statement, so that rows that are being added at the moment count once.
 TALLIES = f"""
     SELECT name, labels, sum(value)::bigint FROM (
         SELECT name, labels, value FROM scans_scantally UNION ALL {_facts("scans_endedscan")}
@@ -60,7 +60,7 @@ TALLIES = f"""
 
 
 def note_end(scan: Scan, cpu_s: float | None) -> None:
-    """Have a scan that has just ended counted; in the transaction that ends it."""
+    """Record the facts of a finished scan, in the transaction that ends it."""
     started_at, completed_at = scan.started_at, scan.completed_at
     assert completed_at is not None
     EndedScan.objects.create(
@@ -75,13 +75,13 @@ def note_end(scan: Scan, cpu_s: float | None) -> None:
 
 
 def add_up() -> None:
-    """Add those that have ended to the tallies. Any number of these at once count each once."""
+    """Move the rows of finished scans into the tallies. Concurrent calls count each row once."""
     with connection.cursor() as cursor:
         cursor.execute(ADD)
 
 
 def tallies() -> Mapping[str, Mapping[tuple[str, ...], int]]:
-    """By name and labels: `ended`; `waited`, `duration` and `cpu` by bucket, and their sums in milliseconds."""
+    """Return counts by name and labels: `ended`; `waited`, `duration`, `cpu` by bucket; their sums in milliseconds."""
     found: dict[str, dict[tuple[str, ...], int]] = {}
     rows: list[tuple[Any, ...]] = fetch(TALLIES, {})
     for name, labels, value in rows:

@@ -252,7 +252,7 @@ class AuditFindings(ApiView):
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
             findings = findings.filter(type=scan_type)
         order = (F("points").desc(), "id")
-        # What is passed over is read from the index alone.
+        # An index-only scan reads the rows that the offset skips.
         found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)
         return Response(
             {

@@ -1,4 +1,4 @@
-"""A site's pages are looked for, by a worker."""
+"""Discovery of a site's pages by a worker."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ from sites.models import Audit
 logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 300
-# So that the search ends by its own time, which has the better words.
+# Longer, so that the search ends by its own time limit, whose message is clearer.
 NETWORK_LIMIT_S = TIME_LIMIT_S + 5
 
 
 def discover_pages(worker: Worker) -> None:
-    """One attempt at the audit whose turn it is: what is found waits for places."""
+    """Run one attempt at discovery for the audit whose turn it is; the pages found then wait for slots."""
     claim = services.claim_discovery(worker)
     if claim is None:
         return
@@ -38,7 +38,7 @@ def discover_pages(worker: Worker) -> None:
 
 
 def _finish(claim: services.DiscoveryClaim, found: Discovery) -> bool:
-    """Write what was found, as `finish_discovery`, when the policy still allows it."""
+    """Write the found pages through `finish_discovery` if the policy still allows them, else the refusal."""
     try:
         policy = scan_policy()
         pages = [(url, parse_target(url, policy).origin) for url in found.pages]

@@ -1,6 +1,6 @@
-"""An audit in other formats: JSON with all of its pages and findings, CSV for spreadsheets, SARIF for code scanning.
+"""Exports of an audit: JSON with all of its pages and findings, CSV for spreadsheets, SARIF for code scanning.
 
-Written a batch of rows at a time, so that an audit of 10,000 pages takes little more memory than one of ten.
+They are streamed in batches of rows, so that an audit of 10,000 pages takes little more memory than one of ten.
 """
 
 from __future__ import annotations
@@ -53,16 +53,16 @@ def export(
     clock: Callable[[], float] = time.monotonic,
     limit_s: float = TIME_LIMIT_S,
 ) -> Iterator[bytes]:
-    """The pieces of an export of an audit that has ended, in one of FORMATS, in UTF-8.
+    """Yield the chunks of a finished audit's export in one of FORMATS, in UTF-8.
 
-    Raises ConnectionResetError between two pieces when the client has not taken them in time.
+    Raises ConnectionResetError between two chunks if the client has not read them in time.
     """
     pieces = {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes)
     return in_time(map(str.encode, pieces), clock, limit_s)
 
 
 def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
-    """`audit` as GET /v1/audits/:id has it, and `findings` and `pages` as their lists have them, whole."""
+    """Yield JSON: `audit` as in GET /v1/audits/:id, and the complete `findings` and `pages` as in their lists."""
     yield f'{{"audit": {_text(AuditSerializer(audit).data)}, "findings": ['
     yield from _joined(_findings(audit, mutes))
     yield '], "pages": ['
@@ -71,7 +71,7 @@ def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 
 def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
-    """One line for each finding, with its first pages in one cell, after a line of headers."""
+    """Yield CSV: a header line, then one line for each finding with its sample pages in one cell."""
     yield lines([CSV_COLUMNS])
     for batch in _findings(audit, mutes):
         rows = []
@@ -86,7 +86,7 @@ def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 
 def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
-    """SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, at the first of its pages."""
+    """Yield SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, located at its sample pages."""
     yield f'{{"$schema": {_text(SARIF_SCHEMA)}, "version": "2.1.0", "runs": ['
     for number, scan_type in enumerate(audit.types):
         yield ", " * (number > 0)
@@ -96,7 +96,7 @@ def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
     of_type = AuditFinding.objects.filter(audit=audit, type=scan_type)
-    # The worst finding of each check stands for it.
+    # The worst finding of each check represents it as the rule.
     rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
     indexes = {rule.check_id: index for index, rule in enumerate(rules)}
     driver = {
@@ -119,7 +119,7 @@ def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
 
 def _rule(finding: AuditFinding) -> dict[str, Any]:
     properties: dict[str, Any] = {"tags": [finding.type]}
-    # On a rule with this property code scanning calls every result a security alert.
+    # Code scanning shows every result of a rule with this property as a security alert.
     if finding.type == "security":
         properties["security-severity"] = SECURITY_SEVERITY[finding.severity]
     return {
@@ -155,7 +155,7 @@ def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
         "ruleId": finding["check"],
         "ruleIndex": indexes[finding["check"]],
         "level": SARIF_LEVELS[finding["severity"]],
-        "kind": "fail",  # any other kind may have no level (section 3.27.9); `status` tells a warning apart
+        "kind": "fail",  # other kinds may have no level (section 3.27.9); the property `status` distinguishes warnings
         "message": {"text": sarif_text(f"{finding['message']} {place}".rstrip())},
         "locations": [location(each["url"]) for each in samples],
         "occurrenceCount": finding["pages_affected"],
@@ -170,16 +170,16 @@ def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
 
 
 def _suppressed(finding: dict[str, Any], mutes: AuditMutes) -> dict[str, Any]:
-    """All results of a run say whether they are suppressed, or none does (section 3.27.23)."""
+    """Return the `suppressions` of a result: all results of a run have them, or none (section 3.27.23)."""
     if not mutes:
         return {}
-    # Strangers learn of no rule, and so of no reason.
+    # Readers who are not members see no rules, hence no reasons.
     reasons = dict.fromkeys(rule["reason"] for rule in finding["mutes"]) or ("",)
     return {"suppressions": suppressions(reasons if finding["muted"] == ALL else ())}
 
 
 def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[dict[str, Any]]]:
-    """In the order of GET /v1/audits/:id/findings, as it has them. No cursor is open while a client is waited for."""
+    """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
     rows = AuditFinding.objects.filter(audit=audit).order_by("-points", "id")
     if scan_type:
         rows = rows.filter(type=scan_type)
@@ -199,7 +199,7 @@ def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
 
 
 def _joined(batches: Iterator[list[Any]]) -> Iterator[str]:
-    """What stands between the brackets of a JSON list."""
+    """Yield the items of a JSON list, without its brackets."""
     first = next(batches, None)
     if first is None:
         return

@@ -1,7 +1,7 @@
-"""Which findings of an audit are muted: on all of the pages that have them, or on some.
+"""Mutes applied to the findings of an audit: a finding is muted on all, some or none of its pages.
 
-An audit keeps a few pages of each finding, not all. So a rule for a whole host is enough where the audit has no page
-elsewhere, and one for a path only where the finding has no more pages than are kept; else it is muted on some.
+An audit stores a few sample pages of each finding, not all. So a finding is muted on all pages if rules for whole hosts
+cover all hosts of the audit, or if rules for paths cover its pages and all of these are samples; else on some.
 """
 
 from __future__ import annotations
@@ -21,16 +21,16 @@ ALL, SOME, NONE = "all", "some", "none"
 
 @dataclass(frozen=True, slots=True)
 class MutedOn:
-    """`pages` is ALL, SOME or NONE of a finding's pages, `rules` what mutes it there, each once."""
+    """Extent of a finding's muting: `pages` is ALL, SOME or NONE; `rules` are the rules that mute it, each once."""
 
     pages: str
     rules: tuple[MuteRule, ...] = ()
 
 
 class AuditMutes:
-    """The rules that are in force, for the findings of one audit; asks the database only where there are any.
+    """Active mute rules for the findings of one audit; queries the database only if there are any.
 
-    `shows_rules`: whether the reader is a member, who learns who muted what, why and until when.
+    `shows_rules`: the reader is a member, who may see who muted what, why and until when.
     """
 
     def __init__(self, audit: Audit, mutes: Mutes = NO_MUTES, *, shows_rules: bool = True) -> None:
@@ -40,7 +40,7 @@ class AuditMutes:
         return bool(self._mutes)
 
     def on(self, finding: AuditFinding) -> MutedOn:
-        """Where this finding of the audit is muted."""
+        """Return the extent to which a finding of the audit is muted."""
         if finding.check_id not in self._mutes.check_ids:
             return MutedOn(NONE)
         of_hosts = self._of_all_hosts(finding.check_id, finding.fingerprint)
@@ -52,13 +52,13 @@ class AuditMutes:
         return MutedOn(ALL if is_all else SOME if rules else NONE, rules)
 
     def muted(self, findings: QuerySet[AuditFinding]) -> list[int]:
-        """The row IDs of those that are muted on all of their pages."""
+        """Return the row IDs of findings that are muted on all of their pages."""
         if not self:
             return []
         candidates = findings.order_by().filter(check_id__in=self._mutes.check_ids)
         rows = list(candidates.values_list("id", "check_id", "fingerprint", "pages_affected"))
         by_host = {id for id, check_id, place, _ in rows if self._of_all_hosts(check_id, place)}
-        # Only of these all pages are known.
+        # All pages of these findings are known, because they have no more than the samples.
         known = [id for id, _, _, pages in rows if id not in by_host and pages <= AuditFinding.SAMPLES]
         sampled = candidates.filter(id__in=known).values_list(
             "id", "check_id", "fingerprint", "pages_affected", "samples"
@@ -71,7 +71,7 @@ class AuditMutes:
         return sorted(by_host | by_page)
 
     def _of_all_hosts(self, check_id: str, fingerprint: str) -> tuple[MuteRule, ...]:
-        """The rules by which a finding is muted wherever it is; empty where a host has none."""
+        """Return the rules that mute a finding on all hosts of the audit; empty if any host has none."""
         found = [self._mutes.of_host(check_id, host, fingerprint) for host in self._hosts]
         return tuple(rule for rule in found if rule is not None) if all(found) else ()
 

@@ -1,4 +1,4 @@
-"""How far an audit is, in words."""
+"""Progress of an audit in words."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ PHASES = {
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A step with what is known of it; `state` is `done`, `current` or `next`."""
+    """Step of an audit with a detail, such as a count; `state` is `done`, `current` or `next`."""
 
     name: str
     detail: str
@@ -29,32 +29,32 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The steps, and how much of the current one is done: `percent`, None where nobody can know."""
+    """Steps of an audit, and the `percent` of the current step, None if unknown."""
 
     steps: tuple[Step, ...]
     percent: int | None
 
     @property
     def current(self) -> Step:
-        """The step that is under way, or else the last."""
+        """Return the current step, or the last one if none is current."""
         return next((each for each in self.steps if each.state == "current"), self.steps[-1])
 
     @property
     def text(self) -> str:
-        """The current step in a line."""
+        """Return the current step in one line."""
         current = self.current
         return f"{current.name} · {current.detail}" if current.detail else current.name
 
     @classmethod
     def of_scan(cls, scan: Scan) -> Progress:
-        """Of a single scan, or of the one that leads a visit."""
+        """Return the progress of a single scan, or of the leading scan of a visit."""
         if scan.status == Scan.Status.QUEUED:
             return cls((Step(WAITS, "", "current"), Step(LOOKS, "", "next")), 0)
         return cls((Step(WAITS, "", "done"), Step(LOOKS, PHASES.get(scan.phase, ""), "current")), scan.percent)
 
 
 def progress_of(audit: Audit, lead: Scan | None = None) -> Progress:
-    """`lead` is the scan that leads the visit of an audit of one page."""
+    """Return the progress of an audit. `lead` is the leading scan of an audit of one page."""
     if audit.kind == Audit.Kind.PAGE:
         return _of_page(audit, lead)
     ended = audit.pages_done + audit.pages_failed
@@ -82,7 +82,7 @@ def _of_page(audit: Audit, lead: Scan | None) -> Progress:
 
 
 def _state(audit: Audit, step: str) -> str:
-    """Of a step that is named as the status in which it is under way."""
+    """Return the state of a step, which is named after the audit's status during it."""
     order = (Audit.Status.QUEUED, Audit.Status.DISCOVERING, Audit.Status.RUNNING)
     if audit.is_final or order.index(Audit.Status(step)) < order.index(Audit.Status(audit.status)):
         return "done"

@@ -1,7 +1,7 @@
-"""Pages of audits become scans when there is a place for them. Until then nothing is charged for them.
+"""Release of audits' waiting pages as scans, within the organization's concurrency limit. Waiting pages use no quota.
 
-Whoever sees that a place may be free says so: who creates an audit, who ends a visit, and the sweeper. An audit of
-several pages, and one of a monitor, leaves the last place of its organization to what somebody waits for.
+`release_pages` is called wherever a slot may be free: when an audit is created, when a visit ends, and by the sweeper.
+Audits of several pages, and audits of monitors, leave the last slot of their organization to interactive scans.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ from sites.models import Audit, AuditPage
 
 
 def release_pages(organization_id: int) -> int:
-    """Give the places that are free to the pages that wait for them; how many were given."""
-    if not waiting_audits(organization_id).exists():  # what waits from now on says so itself
+    """Release waiting pages while the organization has free slots; return their number."""
+    if not waiting_audits(organization_id).exists():  # an audit created after this query calls this function itself
         return 0
     released = 0
     while _release_one(organization_id):
@@ -36,12 +36,12 @@ def release_pages(organization_id: int) -> int:
 
 
 def give_place(*, organization_id: int, **_: object) -> None:
-    """Give the place that a visit has left to a page that waits for one. Receives `place_freed`."""
+    """Release a waiting page into the slot that a visit has freed. Receives `place_freed`."""
     release_pages(organization_id)
 
 
 def waiting_audits(organization_id: int) -> QuerySet[Audit]:
-    """Those that wait for a place, in the order of their turns: fewest visits running, then longest without one."""
+    """Return the audits with waiting pages, in the order of their turns: fewest running visits, then longest wait."""
     waiting = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.WAITING)
     audits = access.rows(Audit, organization_id).filter(Exists(waiting), status=Audit.Status.RUNNING)
     released = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.RELEASED).order_by()
@@ -51,9 +51,10 @@ def waiting_audits(organization_id: int) -> QuerySet[Audit]:
 
 
 def _release_one(organization_id: int) -> bool:
-    """Release the next page, in one transaction; False when none may be.
+    """Release the next page, in one transaction; return False if none may be released.
 
-    The organization's lock is held by whoever lets pages wait no longer: here, and in `services.cancel_audit`.
+    All code that takes pages out of the state `waiting` holds the organization's lock: this function and
+    `services.cancel_audit`.
     """
     with transaction.atomic():
         try:
@@ -68,7 +69,7 @@ def _release_one(organization_id: int) -> bool:
                 continue
             page = _next_page(audit)
             if page is None:
-                continue  # its origin is being looked at for the first time
+                continue  # the first page of its origin is still being scanned
             try:
                 usage.take(organization_id, limits, len(audit.types), now)
             except usage.QuotaExceeded as refusal:
@@ -80,7 +81,7 @@ def _release_one(organization_id: int) -> bool:
 
 
 def _next_page(audit: Audit) -> AuditPage | None:
-    """The first that waits; of each origin one goes ahead, and gathers what the others share."""
+    """Return the first waiting page. One page of each origin goes ahead and gathers the evidence that others share."""
     pages = AuditPage.objects.filter(audit=audit)
     same = pages.filter(origin=OuterRef("origin"))
     ahead = Exists(same.filter(status=AuditPage.Status.RELEASED))
@@ -110,25 +111,25 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
     )
     leading = made(type=lead)
     Scan.objects.bulk_create([leading, *(made(type=each, lead=leading) for each in others)])
-    # After the scans, as who ends a visit locks them and their counters before the audit.
+    # Lock order: the scans and their counters before the audit, as at the end of a visit.
     Audit.objects.filter(id=audit.id).update(released_at=now, started_at=audit.started_at or now)
     transaction.on_commit(lambda: enqueue(leading.id, ScanType(lead)))
 
 
 def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
-    """The columns of a scan: nothing is shown to another origin than that of the audit."""
+    """Return a scan's columns for credentials, which are sent only to the origin of the audit's URL."""
     if not audit.url.startswith((f"{page.origin}/", f"{page.origin}?")):
         return {}
     return {"credential_names": audit.credential_names, "encrypted_credentials": audit.encrypted_credentials}
 
 
 def _led(types: list[str]) -> Iterator[str]:
-    """The types of a visit; one that uses a browser leads, since it says in which queue they wait."""
+    """Sort the types of a visit; a type that uses a browser leads, because it determines the queue."""
     return iter(sorted(types, key=lambda each: not ScanType(each).uses_browser))
 
 
 def _stop(audit: Audit, refusal: Refusal) -> None:
-    """Leave out what has no place any more: the audit ends with what was looked at."""
+    """Mark waiting pages as left out because the quota is used up; the audit ends with the pages scanned so far."""
     audit = Audit.objects.select_for_update(no_key=True).get(id=audit.id)
     left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
     count = left_out.update(status=AuditPage.Status.LEFT_OUT)

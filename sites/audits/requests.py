@@ -1,4 +1,4 @@
-"""What an audit is asked to be: the body of POST /v1/audits, judged whole."""
+"""Parser of the body of POST /v1/audits."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ MAX_LISTED = 1_000
 MAX_PATTERNS = 50
 PATTERN_LENGTH = 500
 USUAL_MAX_PAGES = 100
-# Of one list; whoever mends these finds the others.
+# Maximum number of invalid pages that an error names; the rest appear once these are fixed.
 TOLD = 20
 OF_A_SITE = frozenset({"discover", "max_pages", "include", "exclude"})
 
 
 class InvalidPages(Refusal):
-    """Some of the pages can't be looked at; the message names their positions, from 1."""
+    """Refusal of a list with pages that can't be scanned; the message names their positions, from 1."""
 
     code = "INVALID_PAGES"
     status = 400
@@ -35,7 +35,10 @@ class InvalidPages(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """What was asked for. `targets` has one, but for a list of pages; the last four are of a site."""
+    """Parsed request for an audit. `targets` has one item, except for a list of pages.
+
+    `discover`, `include` and `exclude` are only for sites.
+    """
 
     kind: str
     targets: tuple[Target, ...]
@@ -48,9 +51,9 @@ class AuditRequest:
 
 
 def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
-    """Raises InvalidParams naming the field, InvalidUrl, Blocked, or InvalidPages for a list.
+    """Parse the body of a request. Raises InvalidParams naming the field, InvalidUrl, Blocked, or InvalidPages.
 
-    `pages_per_audit` is what the organization's plan allows.
+    `pages_per_audit` is the limit of the organization's plan.
     """
     named = [kind for kind in Audit.Kind.values if kind in body]
     if len(named) != 1:
@@ -86,7 +89,7 @@ def _types(value: object) -> tuple[ScanType, ...]:
 
 
 def _chosen(value: object, name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Those that were named, in the order in which they are known; all of them where none is."""
+    """Validate a list of names and return it in the order of `known`; all known names if the value is None."""
     if value is None:
         return tuple(known)
     if not isinstance(value, list) or not value or not all(isinstance(each, str) and each in known for each in value):

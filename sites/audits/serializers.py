@@ -1,4 +1,4 @@
-"""Audits as the API shows them, and openapi.yaml describes them."""
+"""Serializers of audits, for the API and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -151,7 +151,7 @@ class AuditPageSerializer(serializers.Serializer):
 
     @extend_schema_field(serializers.DictField(child=PageScanSerializer()))
     def get_results(self, page: AuditPage) -> dict[str, Any]:
-        return page.results  # as it was written
+        return page.results  # stored in this format
 
 
 class SamplePageSerializer(serializers.Serializer):
@@ -192,7 +192,7 @@ class AuditFindingSerializer(serializers.Serializer):
 
     @extend_schema_field(SamplePageSerializer(many=True))
     def get_sample_pages(self, finding: AuditFinding) -> list[dict[str, str]]:
-        return finding.samples  # as they were written
+        return finding.samples  # stored in this format
 
 
 class _ListSerializer(serializers.Serializer):
@@ -228,7 +228,10 @@ class AuditExportSerializer(serializers.Serializer):
 
 
 def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:
-    """Those with the lowest scores, by type, lowest first; of the pages that are worst for any type."""
+    """Return the pages with the lowest scores, by type, lowest first.
+
+    They are chosen from the pages with the lowest `worst_score`, the minimum over their types.
+    """
     judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
     pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
     found: dict[str, list[dict[str, Any]]] = {}

@@ -1,4 +1,4 @@
-"""The life of an audit: created, its pages found, cancelled. Every step is one transaction."""
+"""Services of audits: create, discover pages, cancel. Every step is one transaction."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ from sites.signals import audit_ended
 
 DISCOVERY_LEASE = Lease(timedelta(seconds=60))
 MAX_ATTEMPTS = 3
-# Of one organization, for each of its places: more would only wait.
+# Maximum number of an organization's unfinished audits for each of its slots: more would only wait.
 UNFINISHED_PER_PLACE = 5
-# Looking for pages costs nothing of the quota, so it has a bound of its own, which also holds for who cancels.
+# Discovery uses no quota, so it has a rate limit of its own, which cancelling does not lift.
 SITES_PER_HOUR_AND_PLACE = 10
 CANCELLED = ScanError(
     "SCAN_CANCELLED", "The audit was cancelled before it started. It does not count against your quota."
@@ -58,7 +58,7 @@ class AuditNotComplete(Refusal):
 
 
 class AuditLimit(Refusal):
-    """As many audits of the organization are under way as may be."""
+    """Refusal because the organization has the maximum number of unfinished or recent audits."""
 
     code = "CONCURRENT_LIMIT"
     status = 429
@@ -66,14 +66,14 @@ class AuditLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class DiscoveryClaim:
-    """The right to look for an audit's pages until the lease runs out."""
+    """Claim of a worker to an audit's discovery until the lease runs out."""
 
     audit_id: str
     token: uuid.UUID
 
 
 def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
-    """Accept an audit, or raise the refusal that comes first; the order is that of `scans.services.create_scan`."""
+    """Create an audit, or raise the first refusal, in the order of `scans.services.create_scan`."""
     policy = scan_policy()
     request = parse_audit(body, policy, caller.limits.pages_per_audit)
     created = created_once(
@@ -86,7 +86,7 @@ def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: st
     )
     if created.replayed:
         return created
-    # In transactions of its own, each of which locks only what one visit needs.
+    # Separate transactions, each of which locks only the rows of one visit.
     release_pages(caller.organization_id)
     return created
 
@@ -113,7 +113,7 @@ def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
 
 
 def insert_audit(organization: Organization, request: AuditRequest, **columns: Any) -> Audit:
-    """Write an audit that was accepted, with its pages or to have them looked for; the caller has locked its row."""
+    """Insert an accepted audit with its pages, or enqueue its discovery; the caller has locked the organization."""
     now = timezone.now()
     audit = Audit.objects.create(
         organization=organization,
@@ -149,14 +149,14 @@ def _refuse_too_many(organization: Organization, kind: str) -> None:
 
 
 def has_enough_sites(organization: Organization) -> bool:
-    """Whether as many sites were asked for within the last hour as the plan allows."""
+    """Return True if the organization has used up its audits of sites for the last hour."""
     sites = access.rows(Audit, organization.id).filter(kind=Audit.Kind.SITE)
     lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
     return lately.count() >= SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans
 
 
 def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
-    """Have these addresses, each with its origin, wait for places; the caller saves the audit."""
+    """Add waiting pages, given as URL and origin, to an audit; the caller saves the audit."""
     AuditPage.objects.bulk_create(
         AuditPage(audit=audit, position=position, url=url, origin=origin[:300])
         for position, (url, origin) in enumerate(pages)
@@ -167,7 +167,7 @@ def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
 
 
 def find_audit(organization_id: int, audit_id: str) -> Audit:
-    """Raises AuditNotFound (unknown, another organization's, or retained no longer)."""
+    """Return an audit. Raises AuditNotFound (unknown, another organization's, or expired)."""
     found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
     if found is None or not found.is_kept:
         raise AuditNotFound("There is no audit with this ID.")
@@ -175,7 +175,7 @@ def find_audit(organization_id: int, audit_id: str) -> Audit:
 
 
 def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
-    """Raises AuditNotFound, or AuditNotComplete while the audit is under way."""
+    """Return a finished audit. Raises AuditNotFound, or AuditNotComplete while the audit is in progress."""
     audit = find_audit(organization_id, audit_id)
     if not audit.is_final:
         raise AuditNotComplete("The audit is still in progress. Poll it until it has ended, or cancel it.")
@@ -183,12 +183,12 @@ def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
 
 
 def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
-    """End an audit: what runs goes on and is counted, what waits does not begin. One that has ended stays as it is.
+    """Cancel an audit: running visits go on and count, waiting ones do not start. A finished audit does not change.
 
     Raises AuditNotFound.
     """
     with transaction.atomic():
-        usage.lock(caller.organization_id)  # nothing of it is released meanwhile
+        usage.lock(caller.organization_id)  # no page of the audit is released meanwhile
         find_audit(caller.organization_id, audit_id)
         audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
         if audit.is_final:
@@ -201,7 +201,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
 
 
 def cancel(audit: Audit) -> None:
-    """Have none of its pages begin that waits for a place; the caller holds its lock."""
+    """Mark the waiting pages as left out and the audit as cancelled; the caller holds the audit's lock."""
     left_out = AuditPage.objects.filter(audit=audit, status=AuditPage.Status.WAITING)
     audit.pages_planned -= left_out.update(status=AuditPage.Status.LEFT_OUT)
     audit.status = Audit.Status.CANCELLED
@@ -212,7 +212,7 @@ def cancel(audit: Audit) -> None:
 
 
 def cancel_visits(scans: QuerySet[Scan]) -> int:
-    """End those of these visits that no worker has taken, and give them back to the quota; how many there were."""
+    """Cancel those of these visits that no worker has claimed, and refund them to the quota; return their number."""
     cancelled = 0
     waiting = scans.filter(status=Scan.Status.QUEUED, lead=None)
     for lead_id in waiting.values_list("id", flat=True):
@@ -224,25 +224,25 @@ def cancel_visits(scans: QuerySet[Scan]) -> int:
 
 
 def enqueue_discovery(audit_id: str) -> None:
-    """Tell the workers that a site's pages are to be found. When the queue does not take it, the sweeper will."""
+    """Send the workers a message that a discovery waits. If the queue refuses it, the sweeper sends it again."""
     queue.enqueue("sites.tasks.discover_pages", audit_id)
 
 
 def waiting_discoveries() -> QuerySet[Audit]:
-    """Audits of sites whose pages nobody looks for yet, or any more."""
+    """Return audits of sites whose discovery no worker has claimed, or whose worker died."""
     unclaimed = Q(status=Audit.Status.QUEUED) | Q(DISCOVERY_LEASE.run_out, status=Audit.Status.DISCOVERING)
     return Audit.objects.filter(unclaimed, kind=Audit.Kind.SITE, attempts__lt=MAX_ATTEMPTS)
 
 
 def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
-    """Take the audit whose turn it is to have its pages found; None when none may.
+    """Claim the discovery of the audit whose turn it is; None if there is none, or no slot for it.
 
-    It is the turn of the organization that has fewest looked into, and of its oldest. Half of a worker's places, at
-    least one, may look for pages at a time: the others are for scans. One organization has half of those.
+    The organization with the fewest running discoveries is next, with its oldest audit. At most half of a worker's
+    slots, but at least one, run discoveries: the others are for scans. One organization may use half of that half.
     """
     token = uuid.uuid4()
     with transaction.atomic():
-        wait_in_line()  # so that each sees how many there are
+        wait_in_line()  # so that each worker sees the claims of the others
         under_way = Audit.objects.filter(DISCOVERY_LEASE.held, status=Audit.Status.DISCOVERING)
         here = under_way.filter(worker=worker.name[:100])
         if worker.name and here.count() >= max(1, worker.places // 2):
@@ -268,13 +268,13 @@ def claim_discovery(worker: Worker) -> DiscoveryClaim | None:
 
 
 def wake_next_discovery() -> None:
-    """After a discovery: its place may go to one that had none when its message came."""
+    """Wake a waiting discovery after one has ended: there may have been no slot when its message came."""
     for audit_id in waiting_discoveries().order_by("created_at").values_list("id", flat=True)[:1]:
         enqueue_discovery(audit_id)
 
 
 def renew_discovery(claim: DiscoveryClaim, found: int) -> bool:
-    """Extend the lease and say how many pages were found; False when the claim was lost."""
+    """Renew the lease and write the number of pages found so far; return False if the claim was lost."""
     held = Audit.objects.filter(id=claim.audit_id, claim_token=claim.token, status=Audit.Status.DISCOVERING)
     return bool(held.update(**DISCOVERY_LEASE.renewed(), pages_found=found))
 
@@ -287,7 +287,7 @@ def finish_discovery(
     notes: Sequence[str],
     error: ScanError | None,
 ) -> bool:
-    """Write which pages were found, as URL and origin; without any the audit has failed. False: the claim was lost."""
+    """Write the found pages, as URL and origin; without any the audit fails. Return False if the claim was lost."""
     with transaction.atomic():
         held = Audit.objects.select_for_update(no_key=True).filter(id=claim.audit_id, claim_token=claim.token)
         audit = held.filter(status=Audit.Status.DISCOVERING).first()
@@ -308,6 +308,6 @@ def finish_discovery(
 
 
 def fail_audit(audit: Audit) -> None:
-    """End an audit of which no page was found; the caller holds its lock, and has named the error."""
+    """End an audit without pages as failed; the caller holds its lock and has set the error."""
     audit.status = Audit.Status.RUNNING
     end_if_done(audit)

@@ -1,4 +1,4 @@
-"""What an audit learns when a visit to one of its pages ends, in the transaction that ends it."""
+"""Update of an audit's scores, counters and findings when a visit of one of its pages ends, in the same transaction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from scans.signals import Ended
 from sites.models import Audit, AuditFinding, AuditPage
 from sites.signals import audit_ended
 
-# A site that never shows the same fault twice must not fill the table; what is known is counted on.
+# Limit of findings per audit, because a site may show a different fault on every page; known findings still count.
 MAX_GROUPS = 20_000
 
 COUNT_FINDINGS = """
@@ -50,11 +50,11 @@ COUNT_FINDINGS = """
 
 
 def settle_page(*, ended: Ended, **_: object) -> None:
-    """Count the ended scans of a visit for their audit; nothing outside of one. Receives `scan_ended`."""
+    """Add the ended scans of a visit to their audit, if they have one. Receives `scan_ended`."""
     if ended[0][0].audit_page_id is None:
         return
     page = AuditPage.objects.get(id=ended[0][0].audit_page_id)
-    # Who ends another page of it waits here, so that each is counted once.
+    # The lock serializes the ends of the audit's pages, so that each page counts once.
     audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
     for scan, result in ended:
         page.results[scan.type] = {
@@ -78,7 +78,7 @@ def settle_page(*, ended: Ended, **_: object) -> None:
 
 
 def end_if_done(audit: Audit) -> None:
-    """End an audit whose pages have all been looked at; the caller holds its lock and saves it."""
+    """End an audit if all of its planned pages are done or failed; the caller holds its lock and saves it."""
     if audit.status != Audit.Status.RUNNING or audit.pages_done + audit.pages_failed < audit.pages_planned:
         return
     audit.completed_at = timezone.now()
@@ -106,7 +106,7 @@ def _add_score(audit: Audit, scan: Scan, result: ScanResult | None) -> None:
 
 
 def _has_gaps(audit: Audit) -> bool:
-    """Whether a scan of it is partial, or failed beside others of its page."""
+    """Return True if a scan of the audit is partial, or failed although others of its page did not."""
     judged = sum(total["pages"] for total in audit.totals.values())
     return judged < audit.scans_done or any(total["gaps"] for total in audit.totals.values())
 
@@ -118,7 +118,7 @@ def _first_failure(audit: Audit) -> tuple[str, str]:
 
 
 def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
-    """Count each finding at each place; how many were new."""
+    """Count each finding by its place; return the number of new findings."""
     rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url)]
     if not rows:
         return 0
@@ -154,5 +154,5 @@ def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[dict[str, Any]]:
 
 
 def _storable(text: str) -> str:
-    """Without what PostgreSQL's jsonb refuses; a report is text, and may have it."""
+    """Remove NUL characters, which PostgreSQL's jsonb refuses; a report is stored as text and may contain them."""
     return text.replace("\0", "")

@@ -1,4 +1,4 @@
-"""What audits wait for comes: pages that are to be found, places that are free, the end of what was cancelled."""
+"""Sweeper of audits: lost and interrupted discoveries, free slots, queued scans of cancelled audits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ INTERRUPTED = "The search for its pages was interrupted several times on our sid
 
 
 def sweep_audits(**_: object) -> None:
-    """Every 15 seconds; idempotent, and harmless beside another sweeper. Receives `swept`."""
+    """Sweep every 15 seconds. Idempotent, also with concurrent sweepers. Receives `swept`."""
     _enqueue_lost()
     _fail_interrupted()
     for organization_id in _organizations_with_waiting_pages():
@@ -41,7 +41,7 @@ def _enqueue_lost() -> None:
     now = timezone.now()
     lost = waiting_discoveries().filter(enqueued_at__lt=now - REQUEUE_AFTER)
     for audit_id, enqueued_at in lost.order_by("enqueued_at").values_list("id", "enqueued_at")[:AT_ONCE]:
-        # Conditional, so that two sweepers at once put it back once.
+        # Compare-and-set, so that two concurrent sweepers requeue an audit only once.
         if Audit.objects.filter(id=audit_id, enqueued_at=enqueued_at).update(enqueued_at=now):
             enqueue_discovery(audit_id)
 

@@ -1,4 +1,4 @@
-"""Who may see an audit: members of its organization, and anybody with the link while it is shared."""
+"""Access to an audit: for members of its organization, and for anybody with the link while it is shared."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from sites.models import Audit
 
 @dataclass(frozen=True, slots=True)
 class SeenAudit:
-    """An audit that somebody may look at; without a membership they only hold the link of a shared one."""
+    """Audit that the reader may see; `membership` is None for readers who only have the link of a shared audit."""
 
     audit: Audit
     membership: Membership | None
@@ -27,9 +27,9 @@ class SeenAudit:
 
 
 def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
-    """The audit with that ID as who asks may see it; strangers see what is shared, and as long as it is kept.
+    """Return the audit if the request's user may see it; strangers may see shared audits until they expire.
 
-    Raises `Unmet` for members who have not logged in as the organization requires it.
+    Raises `Unmet` for members who have not logged in as the organization requires.
     """
     if not is_id("aud", audit_id):
         return None
@@ -38,7 +38,7 @@ def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
     audit = access.rows_of_member(Audit, request.user).filter(id=audit_id).first()
     if audit is not None:
         membership = roles.membership_in(request, audit.organization_id)
-        # It may have ended since the last query: then they are a stranger.
+        # The membership may have ended since the last query: then the user is a stranger.
         unmet = requirements.missing(request.user, membership.organization) if membership else None
         if membership is not None and unmet is None:
             return SeenAudit(audit, membership, now)
@@ -51,9 +51,9 @@ def seen_by(request: HttpRequest, audit_id: str) -> SeenAudit | None:
 
 
 def set_sharing(seen: SeenAudit, *, is_shared: bool) -> bool:
-    """Share an audit and its reports with anybody who has the link, or stop; False when it was so already.
+    """Start or stop sharing an audit and its reports by link; return False if nothing changed.
 
-    Raises PermissionDenied for strangers and for members who only view.
+    Raises PermissionDenied for strangers and viewers.
     """
     if seen.membership is None or not seen.membership.is_member:
         raise PermissionDenied

@@ -1,4 +1,4 @@
-"""What a badge looks like: cells with texts that fit, in colours on which they can be read. Pure."""
+"""Layout of a badge: cells with the widths of their texts, in colours with enough contrast. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MARGIN = 6
 FONT_SIZE = 11
 LABEL = Colours("#3d4454", "#ffffff")
 NEUTRAL = Colours("#5c6370", "#ffffff")
-# Of the characters in Verdana at this size, in pixels. Where another font is at hand, `textLength` makes it fit.
+# Widths of characters in Verdana at this size, in pixels. `textLength` in the SVG fits other fonts.
 NARROW, MIDDLE, WIDE = frozenset("iljI.,:"), frozenset("frt ()"), frozenset("mwMWO@")
 WIDTHS = ((NARROW, 3.6), (MIDDLE, 4.6), (WIDE, 9.8))
 UPPER, USUAL = 7.8, 6.9
@@ -21,7 +21,7 @@ UPPER, USUAL = 7.8, 6.9
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """A part of a badge, in pixels: the box from `x`, and `text_width` of room for its text, in its middle."""
+    """Cell of a badge, in pixels: a box from `x`, with `text_width` for the text at its centre."""
 
     text: str
     colours: Colours
@@ -39,7 +39,7 @@ class Cell:
 
 @dataclass(frozen=True, slots=True)
 class Drawing:
-    """`title` says to whom the picture does not show what it shows."""
+    """Drawing of a badge; `title` is its text alternative."""
 
     cells: Sequence[Cell]
     title: str
@@ -49,9 +49,9 @@ class Drawing:
 
 
 def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None = None) -> Drawing:
-    """A label with a grade and a score for each part; without a grade it says that there is no result yet.
+    """Draw a label with a grade and a score for each part, or "no result yet" without a grade.
 
-    `day` is that of the latest of them: a picture on another site says nothing else of its age.
+    `day` is the date of the latest result: a picture on another site shows its age in no other way.
     """
     texts: list[tuple[str, Colours]] = []
     said: list[str] = []
@@ -66,7 +66,7 @@ def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None =
 
 
 def draw_note(note: str) -> Drawing:
-    """A badge that has nothing to show, and says why."""
+    """Draw a badge that shows a message in place of grades."""
     return _drawn([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
 
 
@@ -81,7 +81,7 @@ def _drawn(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:
 
 
 def text_width(text: str) -> float:
-    """Pixels that the text takes."""
+    """Return the width of a text in pixels."""
     return round(sum(_width(each) for each in text), 1)
 
 

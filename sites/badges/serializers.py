@@ -1,4 +1,4 @@
-"""Badges as the API shows them, and openapi.yaml describes them."""
+"""Serializers of badges, for the API and openapi.yaml."""
 
 from __future__ import annotations
 

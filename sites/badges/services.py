@@ -1,4 +1,4 @@
-"""Badges are switched on and off here, and what each of them shows is looked up."""
+"""Services of badges: switch on and off, and query the results that a badge shows."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ from sites.badges.serializers import BadgeRequestSerializer
 from sites.models import Badge, Monitor
 from sites.monitors.services import MonitorNotFound
 
-# Of an organization. Several at the same moment may go a little beyond it, which harms nobody.
+# Maximum number per organization. Concurrent requests may exceed it slightly, which does no harm.
 MAX_BADGES = 1_000
 
-# A badge with all that it shows: of a monitor what was confirmed last, of a page its last complete scans.
+# Results for a badge: the last confirmed scores of a monitor, or the last completed scans of a page.
 SHOWN = """
     SELECT monitor.types, (
         SELECT jsonb_object_agg(confirmed.key, confirmed.value || jsonb_build_object('day', (
@@ -61,7 +61,7 @@ class BadgeNotFound(Refusal):
 
 
 class BadgeLimit(Refusal):
-    """As many badges as an organization may have."""
+    """Refusal because the organization has the maximum number of badges."""
 
     code = "BADGE_LIMIT"
     status = 409
@@ -69,9 +69,9 @@ class BadgeLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a badge shows: its types in their order, and by type `score`, `grade` and `day`, as far as there are any.
+    """Content of a badge: its types in order, and by type `score`, `grade` and `day`, for types with a result.
 
-    `day` is when that was found, as `2026-11-21` in UTC.
+    `day` is the date of the result, such as `2026-11-21`, in UTC.
     """
 
     types: tuple[str, ...]
@@ -79,7 +79,7 @@ class Shown:
 
 
 def shown_by(badge_id: str) -> Shown | None:
-    """What anybody with its address sees; None for a badge that there is not, or not any more. One query."""
+    """Return the public content of a badge; None if it does not exist, or no longer does. One query."""
     if not is_id("bdg", badge_id):
         return None
     found = fetch(SHOWN, {"id": badge_id, "types": json.dumps(Scan.Type.values)})
@@ -92,9 +92,9 @@ def shown_by(badge_id: str) -> Shown | None:
 
 
 def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, bool]:
-    """The badge of `monitor` or `page`, and whether it is new: there is one of each.
+    """Get or create the badge of `monitor` or `page`; return it, and True if it is new.
 
-    Raises InvalidParams, MonitorNotFound, BadgeLimit, or what is wrong with a URL.
+    Raises InvalidParams, MonitorNotFound, BadgeLimit, or the refusal of an invalid URL.
     """
     asked = BadgeRequestSerializer.judged(body, policy=scan_policy())
     if "monitor" in asked:
@@ -103,12 +103,12 @@ def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, boo
 
 
 def badges_of(organization_id: int) -> QuerySet[Badge]:
-    """All of an organization, newest first."""
+    """Return the badges of an organization, newest first."""
     return access.rows(Badge, organization_id).order_by("-created_at", "-id")
 
 
 def badge_of_page(organization_id: int, url: str) -> Badge | None:
-    """`url` is canonical."""
+    """Return the badge of a page by its canonical URL, or None."""
     rows = access.rows(Badge, organization_id).alias(digest=MD5("page"))
     return rows.exclude(page="").filter(digest=_digest(url), page=url).first()
 
@@ -118,7 +118,7 @@ def badge_of_monitor(monitor: Monitor) -> Badge | None:
 
 
 def delete_badge(*, caller: Caller, badge_id: str) -> None:
-    """Its address shows nothing from then on, and never again. Raises BadgeNotFound."""
+    """Delete a badge; its address never shows anything again. Raises BadgeNotFound."""
     with transaction.atomic():
         rows = access.rows(Badge, caller.organization_id).select_related("monitor")
         badge = rows.filter(id=badge_id).first() if is_id("bdg", badge_id) else None
@@ -130,7 +130,7 @@ def delete_badge(*, caller: Caller, badge_id: str) -> None:
 def _of_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
     with transaction.atomic():
         monitors = access.rows(Monitor, caller.organization_id)
-        # Before its organization, whose row a new badge holds.
+        # Lock order: the monitor before its organization, whose row the insert of a badge locks.
         monitor = monitors.select_for_update(no_key=True).filter(id=monitor_id).first()
         if monitor is None:
             raise MonitorNotFound("There is no monitor with this ID.")
@@ -152,7 +152,7 @@ def _made(caller: Caller, known: Badge | None, **columns: Any) -> tuple[Badge, b
         raise BadgeLimit(f"An organization may have {MAX_BADGES:,} badges. Switch one off.")
     values = {"organization_id": caller.organization_id, **columns}
     created_by = caller.member.user_id if caller.member else None
-    # Two at the same moment get the same one.
+    # Concurrent requests get the same badge.
     badge, is_new = Badge.objects.get_or_create(**values, defaults={"created_by_id": created_by})
     if is_new:
         _note(caller, "badge.created", badge)
@@ -165,5 +165,5 @@ def _note(caller: Caller, action: str, badge: Badge) -> None:
 
 
 def _digest(url: str) -> str:
-    """As the index has it; it keeps no secret."""
+    """Return the MD5 digest that the index uses; it protects no secret."""
     return hashlib.md5(url.encode(), usedforsecurity=False).hexdigest()

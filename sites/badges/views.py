@@ -1,4 +1,4 @@
-"""The picture for everybody who has its address, and the switch for it on the pages of members."""
+"""Views of badges: the public picture, and the switch on the members' pages."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note
 from sites.badges.services import badge_of_page, create_badge, delete_badge, shown_by
 
-# A page may have dozens, and the proxy of a code host asks for all who look at them.
+# Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
 LABELS = dict(Scan.Type.choices)
 
@@ -33,7 +33,7 @@ LABELS = dict(Scan.Type.choices)
 @require_safe
 @csp_override({"default-src": ["'none'"], "frame-ancestors": ["'none'"], "sandbox": []})
 def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Grades as a picture: of one `type`, or of all there are. One that was switched off is as one that never was."""
+    """Return a picture of the grades of one `type` or of all. A deleted badge looks like one that never existed."""
     rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
     if rate.used > rate.limit:
         response = _picture(draw_note("too many requests"), 429)
@@ -56,7 +56,7 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
 @require_POST
 @requires(Membership.Role.MEMBER)
 def page_badge(request: MemberRequest, host: str) -> HttpResponse:
-    """The switch of a page's badge: `page` is its URL, `badge` is `on` or `off`. Back to the page of its site."""
+    """Switch a page's badge: `page` is its URL, `badge` is `on` or `off`. Redirects to the site's page."""
     page, switch = request.POST.get("page", ""), request.POST.get("badge", "")
     caller = member_caller(request.membership)
     try:
@@ -77,7 +77,7 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
 
 
 def _picture(drawing: Drawing, status: int) -> HttpResponse:
-    """Other sites may show it, which is what it is for; nothing of an error is kept."""
+    """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
     body = render_to_string("badge.svg", {"drawing": drawing}, using="jinja2")
     response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
     response["Cross-Origin-Resource-Policy"] = "cross-origin"

@@ -1,4 +1,4 @@
-"""The tables of audits, monitors and badges."""
+"""Models of audits, monitors and badges."""
 
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage
 from sites.models.badge import Badge

@@ -1,4 +1,4 @@
-"""An audit: visits that belong together. Its pages wait here, not as scans, until there is a place for them."""
+"""Models of audits, their pages and findings. Pages wait as rows of their own until a slot is free for their scans."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def new_audit_id() -> str:
 
 class AuditQuerySet(models.QuerySet["Audit"]):
     def unfinished(self) -> AuditQuerySet:
-        """Under way, or waiting to be."""
+        """Filter audits that are queued, discovering or running."""
         return self.filter(status__in=UNFINISHED)
 
     def expired(self) -> AuditQuerySet:
-        """Those that have ended, and whose last scan's report is retained no longer."""
+        """Filter finished audits whose last scan's report has expired."""
         before = timezone.now() - KEPT
         last = Q(released_at__lte=before) | Q(released_at=None)
         return self.filter(last, created_at__lte=before, status__in=Audit.FINAL)
 
 
 class Audit(Keyed, Leased):
-    """One page, a list of pages, or a site, judged for some types.
+    """Audit of one page, a list of pages, or a site, for one or more types.
 
     queued → (discovering →) running → completed | partial | failed | cancelled; nothing leaves a final state.
     """
@@ -90,7 +90,7 @@ class Audit(Keyed, Leased):
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
     findings_count = models.PositiveIntegerField(default=0)
-    # By type: how many pages have a score, their sum, and what holds it down for the whole origin.
+    # By type: the number of pages with a score, the scores' sum, and the cap from faults of the whole origin.
     totals: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
     error_code = models.CharField(max_length=40, blank=True, default="")
@@ -105,7 +105,7 @@ class Audit(Keyed, Leased):
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
 
-    # Looking for pages is done by one worker at a time, as scanning is.
+    # Columns of the discovery's claim: one worker at a time, as for scans.
     attempts = models.PositiveSmallIntegerField(default=0)
     worker = models.CharField(max_length=100, blank=True, default="")
     enqueued_at = models.DateTimeField(default=timezone.now)
@@ -115,7 +115,7 @@ class Audit(Keyed, Leased):
     class Meta:
         indexes = [
             models.Index(fields=["organization", "-created_at", "-id"], name="audit_newest_first"),
-            # What people and programs asked for themselves.
+            # Audits that people and programs requested themselves.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
                 condition=Q(of_monitor=False),
@@ -127,7 +127,7 @@ class Audit(Keyed, Leased):
             ),
             models.Index(fields=["created_at"], name="audit_oldest"),
             models.Index(fields=["kept_days", "created_at"], name="audit_kept"),
-            # Whose credentials are to be forgotten.
+            # Rows with credentials, for their retention.
             models.Index(
                 fields=["created_at"],
                 condition=models.Q(encrypted_credentials__isnull=False),
@@ -144,41 +144,41 @@ class Audit(Keyed, Leased):
 
     @property
     def is_background(self) -> bool:
-        """Whether its visits let go ahead what somebody waits for."""
+        """Return True if the audit's visits yield to interactive scans."""
         return self.of_monitor or self.kind != self.Kind.PAGE
 
     @property
     def is_kept(self) -> bool:
-        """Whether a report of its scans is still retained, or may still come."""
+        """Return True while a report of its scans is retained, or may still come."""
         last = self.released_at or self.created_at
         return not self.is_final or last > timezone.now() - timedelta(days=self.kept_days)
 
     @property
     def failure(self) -> Audit | None:
-        """The audit itself with its `error_code` and `error_message` where something went wrong."""
+        """Return the audit itself, with `error_code` and `error_message`, if it has an error; else None."""
         return self if self.error_code else None
 
     @property
     def scores(self) -> dict[str, dict[str, Any]]:
-        """By type: `score` and `grade`, the mean of its pages' as far as they are known; None where none is."""
+        """Return by type `score` and `grade`: the mean of its pages' known scores; None without any."""
         return {each: self._score(self.totals.get(each)) for each in self.types}
 
     def _score(self, total: dict[str, Any] | None) -> dict[str, Any]:
         if not total or not total["pages"]:
             return {"score": None, "grade": None}
         mean = total["sum"] / total["pages"]
-        # What is of the origin holds all its pages down, also those that were judged before it was found.
+        # A cap of the origin applies to all its pages, including those that were judged before it was found.
         value = rounded(mean if total["cap"] is None else min(mean, total["cap"]))
         return {"score": value, "grade": mean_grade(value, total["flawless"] == total["pages"])}
 
     @property
     def audit_url(self) -> str:
-        """The address of the audit's page, from the start."""
+        """Return the address of the audit's page, which exists from the start."""
         return f"{settings.BASE_URL}/audit/{self.id}"
 
 
 class AuditPage(models.Model):
-    """A page of an audit. waiting → released → done | failed; what waits when the audit ends is left out."""
+    """Page of an audit. waiting → released → done | failed; pages that wait when the audit ends are left out."""
 
     class Status(models.TextChoices):
         WAITING = "waiting"
@@ -193,7 +193,7 @@ class AuditPage(models.Model):
     url = models.CharField(max_length=8192)
     origin = models.CharField(max_length=300)
     status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
-    # By type: {"scan": …, "status": …, "score": …, "grade": …}, once its visit has ended.
+    # By type: {"scan": …, "status": …, "score": …, "grade": …}, written when its visit ends.
     results: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
 
@@ -209,7 +209,7 @@ class AuditPage(models.Model):
 
 
 class AuditFinding(models.Model):
-    """The same finding on pages of an audit, counted as their visits end."""
+    """Finding that pages of an audit share, counted as their visits end."""
 
     SAMPLES = 5
 
@@ -218,8 +218,8 @@ class AuditFinding(models.Model):
     type = models.CharField(max_length=16)
     check_id = models.CharField(max_length=80)
     fingerprint = models.CharField(max_length=64)
-    status = models.CharField(max_length=4)  # the worst of them
-    severity = models.CharField(max_length=8)  # the worst of them
+    status = models.CharField(max_length=4)  # the worst of its pages
+    severity = models.CharField(max_length=8)  # the worst of its pages
     title = models.TextField()
     message = models.TextField(help_text="Of the first page on which it was found.")
     fix = models.TextField(blank=True)

@@ -1,4 +1,4 @@
-"""A badge: a picture with grades, for sites that are not ours. Whoever has its address sees it, and nothing more."""
+"""Model of a badge: a picture with grades to embed in other sites, visible to anybody who has its address."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def new_badge_id() -> str:
 
 
 class Badge(models.Model):
-    """Of a monitor, or of a page. Its ID is what makes its address a secret: deleted, that is gone for good."""
+    """Badge of a monitor or a page. Its random ID makes its address a secret; a deleted badge's address is void."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_badge_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="badges")
@@ -33,7 +33,7 @@ class Badge(models.Model):
         indexes = [models.Index(fields=["organization", "-created_at", "-id"], name="badge_newest_first")]
         constraints = [
             models.CheckConstraint(condition=Q(monitor=None) ^ Q(page=""), name="badge_of_one_thing"),
-            # By digest: addresses may be longer than an index takes.
+            # By digest, because URLs may be longer than an index entry.
             models.UniqueConstraint(F("organization"), MD5("page"), condition=~Q(page=""), name="badge_of_page"),
         ]
 
@@ -42,5 +42,5 @@ class Badge(models.Model):
 
     @property
     def badge_url(self) -> str:
-        """The address of the picture."""
+        """Return the address of the picture."""
         return f"{settings.BASE_URL}/badge/{self.id}.svg"

@@ -1,4 +1,4 @@
-"""A monitor: an audit that repeats, and says what changed. Its runs, and what is known of its pages."""
+"""Models of a monitor (an audit that repeats and reports changes), its runs, and the confirmed state of its pages."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ def new_monitor_id() -> str:
 
 
 class Monitor(Keyed):
-    """What is looked at again and again, when, and who is told what.
+    """Monitor: its target, schedule, alert thresholds and recipients.
 
-    `next_run_at` is when it is due; None while somebody has paused it. Out of quota it is paused until the new month,
-    which `next_run_at` says then.
+    `next_run_at` is the time of the next run; None while a user has paused it. A monitor without quota is paused until
+    the new month; `next_run_at` is then its first run in that month.
     """
 
     class Pause(models.TextChoices):
@@ -41,7 +41,7 @@ class Monitor(Keyed):
     created_at = models.DateTimeField(default=timezone.now)
     name = models.CharField(max_length=100)
 
-    # As an audit's.
+    # The same fields as in an audit.
     kind = models.CharField(max_length=8, choices=Audit.Kind)
     pages = ArrayField(models.CharField(max_length=8192), help_text="The page, the pages, or where the site begins.")
     types = ArrayField(models.CharField(max_length=16))
@@ -69,9 +69,9 @@ class Monitor(Keyed):
     )
     tells_webhooks = models.BooleanField(default=True)
 
-    # Since when it can't be reached, confirmed by a second try; None while it can.
+    # Start of an outage, confirmed by a second try; None while the target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)
-    # By type, of the last run: {"score": …, "grade": …}, and the pages' certificate ending first.
+    # By type, from the last run: {"score": …, "grade": …}. Below, the certificate of the pages that expires first.
     scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     certificate_expires_at = models.DateTimeField(null=True, blank=True)
     certificate_host = models.CharField(max_length=300, blank=True, default="")
@@ -93,7 +93,7 @@ class Monitor(Keyed):
 
     @property
     def url(self) -> str:
-        """The page, the first of the pages, or where the site begins."""
+        """Return the page, the first of the pages, or the start page of the site."""
         return self.pages[0]
 
     @property
@@ -102,14 +102,14 @@ class Monitor(Keyed):
 
     @property
     def monitor_url(self) -> str:
-        """The address of the monitor's page."""
+        """Return the address of the monitor's page."""
         return f"{settings.BASE_URL}/o/{self.organization.slug}/monitors/{self.id}"
 
 
 class MonitorRun(models.Model):
-    """One look at what a monitor watches. due → running → done | failed; a beat that was left out is skipped.
+    """Run of a monitor. due → running → done | failed; a run is skipped if the last is unfinished, or by a pause.
 
-    A run whose audit could reach nothing is due a second time, some minutes later, before it is failed.
+    A run whose audit could reach nothing is due a second time, some minutes later, before it fails.
     """
 
     class Status(models.TextChoices):
@@ -130,12 +130,12 @@ class MonitorRun(models.Model):
     attempts = models.PositiveSmallIntegerField(default=0)
     started_at = models.DateTimeField(null=True, blank=True)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # The last attempt's; None when it has expired.
+    # The audit of the last attempt; None once it has expired.
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="run")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
-    # By type: {"before": …, "score": …, "grade": …}; and what changed, as `sites.monitors.news` describes it.
+    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in `sites.monitors.news`.
     scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     news: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     is_told = models.BooleanField(default=False, help_text="Whether it was worth a message.")
@@ -146,7 +146,7 @@ class MonitorRun(models.Model):
             models.Index(fields=["monitor"], condition=Q(status__in=("due", "running")), name="monitor_run_unfinished"),
             models.Index(fields=["started_at"], condition=Q(status="running"), name="monitor_run_running"),
             models.Index(fields=["due_at"], name="monitor_run_oldest"),
-            # The last ones that found something changed, however many found nothing.
+            # The last runs with changes, found without reading those without.
             models.Index(fields=["monitor", "-due_at"], condition=~Q(news={}), name="monitor_run_news"),
         ]
         constraints = [models.UniqueConstraint(fields=["monitor", "due_at"], name="monitor_run_once")]
@@ -156,7 +156,7 @@ class MonitorRun(models.Model):
 
 
 class MonitorState(models.Model):
-    """What was last confirmed of one page for one type: what the next run is compared with."""
+    """Last confirmed state of one page for one type; the next run is compared with it."""
 
     id = models.BigAutoField(primary_key=True)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="states", db_index=False)
@@ -165,7 +165,7 @@ class MonitorState(models.Model):
     type = models.CharField(max_length=16)
     scan_id = models.CharField(max_length=40, help_text="Whose report it is; that may have expired.")
     confirmed_at = models.DateTimeField()
-    # What of the report a comparison needs, and what is waited for before it is believed.
+    # `document`: the parts of the report that a comparison needs. `doubts`: changes that await confirmation.
     document: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField()
     doubts: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
 

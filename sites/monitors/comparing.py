@@ -1,8 +1,8 @@
-"""What has changed on a page since it was last confirmed, and what of that is believed at once. Pure.
+"""Comparison of a page's report with its confirmed state: changes, and doubts that await confirmation. Pure.
 
-Not everything that differs is news. What a report that has gaps says, and what rests on measured times, is believed
-when a further run says the same; what came and went lately, when several do. Until then it is a doubt, and the page
-is known as it was.
+Not every difference is a change. A difference from a partial report, or from measured times, is confirmed by a second
+run in a row; a finding that came and went lately needs several. Until then it is a doubt, and the confirmed state
+of the page stays.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from typing import Any
 from scanner.report.diff import Change, Diff, Reason, diff
 from sites.monitors.states import Document, has_browser, is_error, merged, silent_checks
 
-# How many runs are remembered of what came and went, and how many of a row are asked for at most.
+# Number of runs for which a check's changes are remembered, and maximum number of runs in a row for a confirmation.
 REMEMBERED_RUNS = 10
 MOST_RUNS = 5
 GONE = "gone"
@@ -23,11 +23,11 @@ Doubts = Mapping[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is known of a page and type from now on, and what has changed: the groups of a diff with their changes.
+    """New confirmed state of a page and type, and its confirmed changes: the direction in the diff, and the change.
 
-    `doubts` is JSON: by check the direction and how many runs in a row said so (`checks`), how many runs ago a check
-    came or went (`moved`), runs in a row without the browser that there had been (`other`), or without an answer
-    (`down`). What is not there is nothing.
+    `doubts` is JSON: by check the direction and the number of runs in a row that showed it (`checks`), how many runs
+    ago a check came or went (`moved`), the number of runs in a row without the browser that was there before (`other`),
+    or without an answer (`down`). Missing keys count as empty or 0.
     """
 
     document: Document
@@ -37,14 +37,14 @@ class Compared:
 
 
 def compare(known: Document, doubts: Doubts, report: Document, *, is_partial: bool, measured: Set[str]) -> Compared:
-    """Compare a report, reduced, with what is known of the page (empty: nothing yet).
+    """Compare a reduced report with the confirmed state of the page (`known`; empty at first).
 
-    `measured` are the checks whose verdict may differ although the site is the same.
+    `measured` are the checks whose verdict may vary although the site is the same.
     """
     if not known:
         return Compared(report, {})
     if has_browser(known) != has_browser(report):
-        # What a browser shows and what markup says are two things. Where it was missing once, it comes back.
+        # Reports with and without a browser are not comparable. A browser that is missing once will be back.
         other = doubts.get("other", 0) + 1
         if has_browser(report) or other > 1:
             return Compared(report, {})
@@ -62,7 +62,7 @@ def compare(known: Document, doubts: Doubts, report: Document, *, is_partial: bo
     for each in found.not_compared:
         if each.found_in == "to" or each.reason is Reason.OTHER_RULES:
             continue
-        # What does not apply may be away for once only; whatever could not run says nothing.
+        # A check that stops applying needs confirmation; a check that could not run tells nothing.
         if each.reason is not Reason.NOT_APPLICABLE:
             keeps.add(each.id)
         else:
@@ -76,14 +76,14 @@ def _moved(found: Diff) -> Iterator[tuple[str, Change]]:
     for direction in ("new", "fixed", "worse", "better"):
         for change in getattr(found, direction):
             was, now = change.before, change.after
-            # Other rules may weigh the same finding otherwise: then the site has not changed.
+            # A new catalogue may rate the same finding differently: then the site has not changed.
             is_other = was is None or now is None or was.status != now.status
             if found.same_rules or is_other or change.new_places or change.fixed_places:
                 yield direction, change
 
 
 class _Memory:
-    """The doubts of a page and type, from one run to the next."""
+    """Doubts about a page and type, from one run to the next."""
 
     def __init__(self, doubts: Doubts, silent: Set[str]) -> None:
         self.waiting: dict[str, list[Any]] = {}
@@ -97,7 +97,7 @@ class _Memory:
         self._seen: set[str] = set()
 
     def believes(self, id: str, direction: str, runs: int) -> bool:
-        """Whether as many runs in a row say so as are asked for: `runs`, and one for each time it came and went."""
+        """Return True if enough runs in a row show the change: `runs`, plus one for each time it came and went."""
         self._seen.add(id)
         said, times = self._before.get(id, ("", 0))
         times = times + 1 if said == direction else 1
@@ -108,7 +108,7 @@ class _Memory:
         return False
 
     def end(self) -> None:
-        """Forget what this run does not say any more; what it could not judge goes on waiting."""
+        """Drop doubts that this run does not show again; doubts about checks that could not run stay."""
         for id, doubt in self._before.items():
             if id in self._seen:
                 continue
@@ -123,11 +123,11 @@ class _Memory:
 
 
 def is_down(known: Document, report: Document) -> bool:
-    """Whether the page answered with an error instead: with any of the server's, or where it had been there."""
+    """Return True if the response is an error instead of the page: any 5xx, or a 4xx where the page was fine before."""
     answer = report["answer"]
     return answer is not None and (answer >= 500 or (is_error(report) and bool(known) and not is_error(known)))
 
 
 def runs_down(doubts: Iterable[Doubts]) -> int:
-    """How many runs in a row a page could not be judged at all, by the doubts of its types."""
+    """Return the number of runs in a row in which the page could not be judged at all, from its types' doubts."""
     return max((each.get("down", 0) for each in doubts), default=0)

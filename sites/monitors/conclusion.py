@@ -1,8 +1,8 @@
-"""How a run of a monitor ends: what it found is compared with what is known, and told where it is worth a message.
+"""Conclusion of a monitor's run: compare its audit with the confirmed state, and notify if the alert demands it.
 
-All that takes long is done before anything is locked, since an audit that has ended changes no more. Then one
-transaction locks the monitor and its run, in this order as everywhere, and writes what is known, the run and its event.
-Whoever dies before it has done nothing; after it there is nothing left to do.
+The slow part runs before any lock is taken, because a finished audit does not change. Then one transaction locks the
+monitor and its run, in this order as everywhere, and writes the state, the run and its event. A process that dies
+before the commit has changed nothing; after it nothing is left to do.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ logger = logging.getLogger(__name__)
 
 RETRY_AFTER = timedelta(minutes=5)
 ATTEMPTS = 2
-# What says nothing of the site.
+# Errors that tell nothing about the site.
 NOT_OF_SITE = REFUNDED | {"QUOTA_EXCEEDED", "AUDIT_GONE"}
 FAULT = "The comparison failed because of an error on our side. The next run compares with the same state."
 MISSED_AFTER = timedelta(minutes=1)
 MISSED_AT_ONCE = 20
-# Bytes of what is to be written; what is beyond waits in a file.
+# Bytes of pending rows that stay in memory; larger ones go to a temporary file.
 IN_MEMORY = 4 * 1024 * 1024
-# Of PostgreSQL's advisory locks: the first of two numbers, the second being the run's.
+# First key of PostgreSQL's advisory locks; the second key is the run's ID.
 LOCK = 0x6D6F6E
 
 
 def conclude_soon(*, audit: Audit, **_: object) -> None:
-    """Have the run of a monitor whose audit has just ended concluded. Receives `audit_ended`.
+    """Enqueue the conclusion of the run whose audit has just ended. Receives `audit_ended`.
 
-    A lost message is made up for by `conclude_missed`.
+    `conclude_missed` replaces lost messages.
     """
     if audit.of_monitor:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
@@ -54,7 +54,7 @@ def conclude_soon(*, audit: Audit, **_: object) -> None:
 
 
 def conclude_missed(now: datetime) -> int:
-    """Hand those runs to the workers that should have been concluded by now; how many there were."""
+    """Enqueue runs again that should have been concluded by now; return their number."""
     over = Q(audit=None) | Q(audit__status__in=Audit.FINAL, audit__completed_at__lt=now - MISSED_AFTER)
     missed = MonitorRun.objects.filter(over, status=MonitorRun.Status.RUNNING).order_by("started_at")
     ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
@@ -64,8 +64,8 @@ def conclude_missed(now: datetime) -> int:
 
 
 def conclude_run(run_id: int, now: datetime) -> bool:
-    """End a run whose audit has ended, or that has none; False where there was nothing to do."""
-    # Nothing depends on it but work that is not done twice: it goes with the connection of whoever dies.
+    """Conclude a run whose audit has ended, or that has none; return False if there was nothing to do."""
+    # The lock only prevents duplicate work; PostgreSQL releases it with the connection if the process dies.
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, run_id % 2**31])
         if not cursor.fetchone()[0]:
@@ -73,9 +73,9 @@ def conclude_run(run_id: int, now: datetime) -> bool:
     try:
         return _conclude(run_id, now)
     except (OperationalError, InterfaceError):
-        raise  # it is taken up again
+        raise  # `conclude_missed` retries it
     except Exception:
-        # A run that never ended would keep all later ones from beginning.
+        # A run that never ends would block all later ones.
         logger.exception("run %d of a monitor could not be concluded", run_id)
         running = MonitorRun.objects.filter(id=run_id, status=MonitorRun.Status.RUNNING)
         ended = {"status": MonitorRun.Status.FAILED, "ended_at": now}
@@ -109,7 +109,7 @@ def _conclude(run_id: int, now: datetime) -> bool:
 
 
 def _failure(run: MonitorRun, looking: Looking) -> tuple[str, str] | None:
-    """Code and message where nothing of what the monitor watches could be judged; None where something was."""
+    """Return an error's code and message if no page of the run could be judged; None if any was."""
     if run.audit is None:
         gone = ("AUDIT_GONE", "The audit of this run was deleted before it could be compared.")
         return (run.error_code, run.error_message) if run.error_code else gone
@@ -123,7 +123,7 @@ def _failure(run: MonitorRun, looking: Looking) -> tuple[str, str] | None:
 
 
 def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datetime) -> None:
-    """What cannot be reached is tried a second time before it is believed, but for what is known to be failing."""
+    """Fail a run, or retry it once if the target was unreachable and the monitor was not failing before."""
     is_of_site = code not in NOT_OF_SITE
     if is_of_site and run.audit is not None and monitor.failing_since is None and run.attempts < ATTEMPTS:
         run.status, run.ended_at, run.not_before = MonitorRun.Status.DUE, None, now + RETRY_AFTER
@@ -142,7 +142,7 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
 
 
 def _alert(monitor: Monitor) -> dict[str, Any]:
-    """What is worth a message; what a monitor was made without is as usual."""
+    """Return the monitor's alert settings, with defaults for missing ones."""
     return {**USUAL_ALERT, **monitor.alert}
 
 
@@ -181,7 +181,7 @@ def _run(run: MonitorRun) -> dict[str, Any]:
 
 
 def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, looking: Looking) -> dict[str, Scored]:
-    """Those of the types that were judged; what the monitor knows of scores afterwards is that."""
+    """Return the scores of the judged types, and store them on the monitor with their memory."""
     assert run.audit is not None
     memory = monitor.memory.get("scores", {})
     counts = monitor.memory.get("pages", {})
@@ -193,7 +193,7 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, looking: L
             continue
         of_type = looking.types[name]
         known = monitor.scores.get(name, {}).get("score")
-        # Other pages have another mean, though none of them may have changed.
+        # A different set of pages has a different mean, even if no page has changed.
         has_others = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
         has_gaps = of_type.has_gaps or has_others
         judged = Run(shown["score"], shown["grade"], of_type.basis, of_type.is_measured, has_gaps)
@@ -207,7 +207,7 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, looking: L
 
 
 def _certificate(monitor: Monitor, alert: dict[str, Any], looking: Looking, now: datetime) -> dict[str, Any] | None:
-    """The one to be told of, if any; the one that ends first is what the monitor shows."""
+    """Return the certificate to notify about, if any; store the one that expires first on the monitor."""
     ends = looking.certificates
     told = monitor.memory.get("certificates", {})
     shown, told = news.ending_certificate(ends, told, alert, now)

@@ -1,6 +1,6 @@
-"""Read what the audit of a run has found, page by page, beside what is known of its pages.
+"""Comparison of a run's audit with the confirmed state of its pages, page by page.
 
-A few pages at a time, so that an audit of thousands takes little memory; what is to be written waits compressed.
+Reads a few pages at a time, so that an audit of thousands takes little memory; pending rows wait compressed.
 """
 
 from __future__ import annotations
@@ -27,10 +27,10 @@ from sites.monitors.comparing import Compared, compare, is_down, runs_down
 from sites.monitors.news import IsMuted, Looked, News, cut
 from sites.monitors.states import has_browser, page_key, reduced
 
-# With four reports of some 100 KB each.
+# Each page has up to four reports of some 100 KB.
 PAGES_AT_ONCE = 20
 ROWS_AT_ONCE = 50
-# A page that is away for once comes back; away a second time it is news.
+# Number of runs in a row without the page after which it is reported as unreachable: once may be temporary.
 RUNS_DOWN = 2
 
 CONFIRM = """
@@ -41,7 +41,7 @@ CONFIRM = """
 
 @dataclass(slots=True)
 class OfType:
-    """What is known of a type in this run: pages that were judged, by which rules, and whether something is missing."""
+    """Summary of a type in this run: number of judged pages, their rules (`bases`), and gaps."""
 
     is_measured: bool
     pages: int = 0
@@ -56,13 +56,13 @@ class OfType:
 
 @dataclass(slots=True)
 class Looking:
-    """What a run has found. `error` is code and message of the first page that could not be judged, by its own fault.
+    """Result of a run's comparison. `error`: code and message of the first page that failed through its own fault.
 
-    `judged` are the pages of which at least one type was compared, `certificates` the end of each host's.
+    `judged` counts the pages with at least one compared type; `certificates` has the expiry of each host's certificate.
     """
 
     news: News
-    _changed: IO[bytes]  # the rows that are to be written, one after the other, compressed
+    _changed: IO[bytes]  # the pending rows, one after the other, compressed
     types: dict[str, OfType] = field(default_factory=dict)
     judged: int = 0
     error: tuple[str, str] | None = None
@@ -70,17 +70,17 @@ class Looking:
     _seen: dict[int, str] = field(default_factory=dict)
 
     def keep(self, url: str, type: str, scan_id: str, document: Mapping[str, Any], doubts: Mapping[str, Any]) -> None:
-        """Have this written as what is known from now on."""
+        """Add a pending row with the new confirmed state and doubts of a page and type."""
         row = {"url": url, "type": type, "scan_id": scan_id, "document": document, "doubts": doubts}
         packed = zlib.compress(json.dumps(row).encode(), 1)
         self._changed.write(len(packed).to_bytes(4, "big") + packed)
 
     def confirm(self, state_id: int, scan_id: str) -> None:
-        """What is known of it is what this scan found, too."""
+        """Record that this scan confirms the state unchanged."""
         self._seen[state_id] = scan_id
 
     def write(self, monitor: Monitor, now: datetime) -> None:
-        """Into the table; inside the transaction that ends the run."""
+        """Write the pending rows to the table, inside the transaction that ends the run."""
         changed = self._read()
         while rows := list(islice(changed, ROWS_AT_ONCE)):
             MonitorState.objects.bulk_create(
@@ -100,9 +100,9 @@ class Looking:
 
 
 def look(monitor: Monitor, audit: Audit | None, changed: IO[bytes], now: datetime) -> Looking:
-    """What the audit, which has ended, says of what the monitor knows.
+    """Compare a finished audit with the monitor's confirmed state.
 
-    Nothing is written yet: what will be waits in the file `changed`.
+    Writes nothing to the database: pending rows wait in the file `changed`.
     """
     looking = Looking(News(_is_muted(monitor.organization_id, now)), changed)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
@@ -141,7 +141,7 @@ def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], kept_da
 
 
 class _Page:
-    """One page of the audit, and what is known of it."""
+    """Page of the audit with its confirmed state."""
 
     def __init__(
         self, looking: Looking, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
@@ -154,7 +154,7 @@ class _Page:
         self._now = now
 
     def look(self, reports: dict[str, tuple[str, dict[str, Any]]], errors: dict[str, tuple[str, str]]) -> None:
-        """Compare it type by type; `reports` and `errors` are by scan."""
+        """Compare the page type by type; `reports` and `errors` are by scan ID."""
         error: tuple[str, str] | None = None
         is_judged = False
         for name, scan_id in self._scans.items():

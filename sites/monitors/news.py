@@ -1,4 +1,4 @@
-"""What a run has found that was not so before, over all pages: grouped, in the words of a message. Pure."""
+"""News of a run: the changes on all pages, grouped by finding, in the format of the event's data. Pure."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from sites.monitors.states import checks_of
 
 DIRECTIONS = ("new", "fixed", "worse", "better")
 GROUPS, PAGES, PLACES, ADDRESSES = 50, 5, 5, 20
-# A site that never shows the same fault twice must not fill the memory.
+# Limit of groups in memory, because a site may show a different fault on every page.
 MOST_GROUPS = 1_000
 TITLE, TEXT, PLACE, ADDRESS = 200, 300, 150, 1_000
-# Of a message of at most 256 KB, whatever pages write.
+# Maximum size in bytes of the news in a message, which may have 256 KB, for any content of pages.
 LARGEST = 200_000
 
-# By check, URL and fingerprint: whether the organization has muted it.
+# Returns True if the organization has muted the finding, given by check, URL and fingerprint.
 IsMuted = Callable[[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Looked:
-    """A page, its type, its report and the one that it was compared with; that is empty where it is kept no longer."""
+    """Compared page: its type, its report, and the previous report, which is empty if it has expired."""
 
     url: str
     type: str
@@ -65,7 +65,7 @@ class _Group:
 
 
 class News:
-    """Gathers the changes of one page after the other."""
+    """Collector of changes, page by page."""
 
     def __init__(self, is_muted: IsMuted) -> None:
         self.unreachable: list[dict[str, str]] = []
@@ -76,7 +76,7 @@ class News:
         self._worst: dict[str, int] = {}
 
     def add(self, page: Looked, compared: Compared, fixes: Mapping[str, str]) -> None:
-        """The changes of one page and type; `fixes` says by check what to do about it."""
+        """Add the changes of one page and type; `fixes` has the fix of each check."""
         if not compared.changes:
             return
         was, now = checks_of(compared.known), checks_of(compared.document)
@@ -87,7 +87,7 @@ class News:
                 self._group(direction, heard, page, fixes.get(change.id, ""))
 
     def _heard(self, change: Change, url: str, places: Mapping[str, str]) -> Change | None:
-        """The change without the places that are muted; None where nothing of it is left."""
+        """Return the change without its muted places; None if nothing of it is left."""
         if places and all(self._is_muted(change.id, url, each) for each in places):
             return None
         heard = replace(
@@ -130,11 +130,11 @@ class News:
         self._dropped[direction] += len(heaviest) - MOST_GROUPS // 2
 
     def worst(self, *directions: str) -> int | None:
-        """The rank of the heaviest severity in these; None where there is nothing."""
+        """Return the rank of the highest severity in these directions; None without changes."""
         return min((self._worst[each] for each in directions if each in self._worst), default=None)
 
     def as_json(self) -> dict[str, Any]:
-        """`new`, `fixed`, `worse` and `better`, the heaviest first, each with how many `more` there are; and pages."""
+        """Return `new`, `fixed`, `worse` and `better`, highest severity first, the pages, and the counts of `more`."""
         found: dict[str, Any] = {"more": {}}
         for name in DIRECTIONS:
             ordered = sorted(self._groups[name].values(), key=lambda group: group.weight)
@@ -153,7 +153,7 @@ def cut(text: str, length: int) -> str:
 def reasons(
     alert: Mapping[str, Any], news: News, scored: Mapping[str, Scored], certificate: Mapping[str, Any] | None
 ) -> list[str]:
-    """Why a monitor with this `alert` sends a message; empty where it does not."""
+    """Return the reasons for which a monitor with this `alert` sends a message; empty if it does not."""
     least = SEVERITY_RANK.get(alert["new_findings"] or "", -1)
 
     def weighs(direction: str) -> bool:
@@ -176,7 +176,7 @@ def reasons(
 def described(
     news: News, scored: Mapping[str, Scored], certificate: Mapping[str, Any] | None, why: list[str]
 ) -> dict[str, Any]:
-    """`MonitorRun.news` and the `data` of an event without the monitor; empty where nothing has changed."""
+    """Return `MonitorRun.news`, which is also an event's `data` without the monitor; empty if nothing has changed."""
     found = news.as_json()
     if not why and not any(found[name] for name in found if name != "more"):
         return {}
@@ -185,7 +185,7 @@ def described(
 
 
 def _fitting(described: dict[str, Any]) -> dict[str, Any]:
-    """Without the lighter of its groups, where it would be too large for a message."""
+    """Drop groups of the lowest severities until the news fits into a message."""
     while len(json.dumps(described)) > LARGEST:
         longest = max((*DIRECTIONS, "unreachable_pages", "reachable_pages"), key=lambda name: _size(described[name]))
         kept = described[longest][: len(described[longest]) // 2]
@@ -201,11 +201,11 @@ def _size(part: list[Any]) -> int:
 def ending_certificate(
     ends: Mapping[str, str], told: Mapping[str, Any], alert: Mapping[str, Any], now: datetime
 ) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """The certificate that ends first of those that are nearer than the alert's days and were not told, if any; and
-    what is told from now on.
+    """Return the certificate that expires first of those within the alert's days that were not notified yet, or None;
+    and the new value of `told`.
 
-    `ends` has the end of each host's certificate, `told` and the second value the end and the days for which each host
-    was told.
+    `ends` has the expiry of each host's certificate; `told` has for each host the expiry and the alert's days of its
+    notification.
     """
     days = alert["certificate_days"]
     near = dict(_near(ends, days, now)) if days else {}

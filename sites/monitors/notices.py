@@ -1,6 +1,6 @@
-"""The e-mails of a monitor, written in the transaction that ends its run, to those whom it is to tell; and weekly ones.
+"""E-mails of a monitor to its recipients, written in the transaction that ends its run; and weekly digests.
 
-`data` is that of the event with the same name (docs/webhooks.md): mails and webhooks say the same.
+`data` is the data of the event with the same name (docs/webhooks.md): e-mails and webhooks have the same content.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ from scanner.report.references import page_url
 from scanner.timestamps import timestamp
 from sites.models import Monitor, MonitorRun
 
-# Of each kind of change, and of the pages of a finding.
+# Maximum number of findings for each kind of change, and of listed pages.
 MOST_FINDINGS = 10
 PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
 CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
 WEEK = timedelta(days=7)
-# More of them nobody reads; the page of the monitors has all.
+# Maximum number in a digest: nobody reads more, and the page of monitors lists all.
 MOST_MONITORS = 50
-# Days before a certificate ends.
+# Days before a certificate's expiry on which a reminder is sent.
 LAST_CALLS = (3, 14)
-# What is kept of runs may be large, so that the database counts in it.
+# The database counts, because the news of runs may be large.
 WEEK_OF_RUNS = """
     SELECT run.monitor_id, (array_agg(run.scores ORDER BY run.due_at))[1],
         sum(jsonb_array_length(coalesce(run.news->'new', '[]')) + coalesce((run.news->'more'->>'new')::int, 0)),
@@ -43,9 +43,9 @@ WEEK_OF_RUNS = """
 
 
 def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
-    """What one run found changed, once for each person; returns to how many it goes.
+    """Write an e-mail about the changes of a run, once for each recipient; return the number of recipients.
 
-    Nothing but a certificate that ends soon has a mail of its own.
+    If the only reason is an expiring certificate, the e-mail has its own template.
     """
     if data["reasons"] == ["certificate"]:
         certificate = data["certificate"]
@@ -60,28 +60,28 @@ def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
 
 
 def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
-    """What it watches can't be reached, after a second try; once for each outage."""
+    """Write an e-mail that the target is unreachable, after a second try; once for each outage."""
     return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
 
 
 def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
-    """It can be reached again, and what has changed meanwhile."""
+    """Write an e-mail that the target is reachable again, with the changes since."""
     counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
     said, key = "reachable again", f"recovered:{data['down_since']}"
     return _post(monitor, "monitor_recovered", said, key, {**data, "counts": counts})
 
 
 def post_paused(monitor: Monitor, now: datetime) -> int:
-    """The month's scans are used: once for each month."""
+    """Write an e-mail that the monitor is paused because the month's quota is used up; once for each month."""
     said, key = "paused, because this month's scans are used up", f"paused:{now:%Y-%m}"
     return _post(monitor, "monitor_paused", said, key, {"goes_on_at": monitor.next_run_at})
 
 
 def post_certificates(now: datetime) -> int:
-    """The last calls before certificates end, each once; returns how many e-mails were written.
+    """Write the reminders before certificates expire, each once; return the number of e-mails.
 
-    They come whether a run is due or not, and say when the certificate was seen. Who was told by a run within a day is
-    not told again.
+    Reminders do not depend on runs, and say when the certificate was last seen. There is none within a day of a run
+    that has reported the certificate.
     """
     ending = Monitor.objects.filter(
         certificate_expires_at__gt=now, certificate_expires_at__lt=now + timedelta(days=max(LAST_CALLS)), paused_at=None
@@ -96,7 +96,7 @@ def _post_certificate(monitor: Monitor, now: datetime) -> int:
     runs = monitor.runs.filter(status=MonitorRun.Status.DONE)
     seen_at = runs.order_by("-due_at").values_list("ended_at", flat=True).first()
     told = runs.filter(ended_at__gt=now - timedelta(days=1), news__certificate__host=monitor.certificate_host)
-    # The alert's own days are told by the run that sees them.
+    # The run itself reports the alert's own number of days.
     if call == monitor.alert["certificate_days"] or told.exists():
         return 0
     ends = timestamp(monitor.certificate_expires_at)
@@ -107,7 +107,7 @@ def _post_certificate(monitor: Monitor, now: datetime) -> int:
 
 
 def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:
-    """One topic for each monitor, so that one that is too loud can be stopped alone."""
+    """Write an e-mail to the recipients. Each monitor is a topic, so that people can unsubscribe from a single one."""
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
@@ -120,7 +120,7 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
 
 
 def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
-    """As in "2 new problems, 1 fixed, 1 page can't be reached"."""
+    """Return the numbers of changes in words, such as "2 new problems, 1 fixed, 1 page unreachable"."""
     said: list[str] = []
     for change in changes:
         number, title = change["count"], str(change["title"]).lower()
@@ -132,7 +132,7 @@ def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
 
 
 def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:
-    """News by kind: `title`, `count`, `findings` or `urls` of pages, and how many `more` there are than these."""
+    """Yield the news by kind: `title`, `count`, `findings` or `urls` of pages, and the number of `more`."""
     for name, title in CHANGES:
         if findings := data[name]:
             yield {
@@ -149,7 +149,7 @@ def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, An
 
 
 def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[str, Any]:
-    """With the first of its pages, and for what is new or worse the page on which it is muted."""
+    """Add to a finding its first page and, if it is new or worse, the address of the form that mutes it."""
     page = finding["pages"][0] if finding["pages"] else None
     mute_url = ""
     if page and change in ("new", "worse"):
@@ -161,7 +161,7 @@ def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[
 
 
 def post_digests(now: datetime) -> int:
-    """Write the summaries of the week before `now`, each person's once for each ISO week; returns how many."""
+    """Write the digests of the week before `now`, once for each person and ISO week; return their number."""
     wanted = Organization.objects.filter(closed_at=None, membership__weekly_digest=True, monitors__isnull=False)
     return sum(_post_digest(organization, now) for organization in wanted.distinct().order_by("pk"))
 
@@ -188,7 +188,7 @@ def _post_digest(organization: Organization, now: datetime) -> int:
 
 
 def _digest_row(monitor: Monitor, first: dict[str, Any], new: int, fixed: int) -> dict[str, Any]:
-    """`scores` by type: before the week's first run, and now."""
+    """Return a monitor's row in the digest. `scores` has by type the score before the week's first run, and now."""
     return {
         "monitor": monitor,
         "new": new,

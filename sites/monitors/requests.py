@@ -1,4 +1,4 @@
-"""What a monitor is asked to be: the bodies of POST and PATCH /v1/monitors, judged whole."""
+"""Parsers of the bodies of POST and PATCH /v1/monitors."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from sites.monitors.schedule import PERIODS, time_zones
 NAME_LENGTH = 100
 MOST_EMAILS = 50
 TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
-# What decides how a target is looked at; all of it is said anew, or none.
+# Fields that define the audit. A change that names the target replaces all of them.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
 USUAL_ALERT: Mapping[str, Any] = {
@@ -36,7 +36,7 @@ USUAL_ALERT: Mapping[str, Any] = {
 
 @dataclass(frozen=True, slots=True)
 class MonitorRequest:
-    """What is to change: `audit` is None where the target stays, `columns` are those of the row."""
+    """Parsed request: `audit` is None if the target does not change; `columns` are the row's columns to set."""
 
     audit: AuditRequest | None
     columns: dict[str, Any]
@@ -44,7 +44,7 @@ class MonitorRequest:
 
 
 def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> MonitorRequest:
-    """Raises as `parse_audit` does, or InvalidParams naming the field."""
+    """Parse the body of POST. Raises the same errors as `parse_audit`, or InvalidParams naming the field."""
     audit = parse_audit({name: body[name] for name in body if name in OF_AUDIT}, policy, tier.pages_per_audit)
     if "every" not in body:
         raise InvalidParams(f"every must be one of {', '.join(Interval.values)}.")
@@ -55,10 +55,10 @@ def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_
 
 
 def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: Monitor) -> MonitorRequest:
-    """What is not named stays as it is; raises as `parse_new` does."""
+    """Parse the body of PATCH; missing fields do not change. Raises the same errors as `parse_new`."""
     audit = None
     if named := {name: body[name] for name in body if name in OF_AUDIT}:
-        # Another target is another audit. Of the same target, other types or patterns may be asked for alone.
+        # A new target replaces the whole audit. With the same target, types or patterns may change alone.
         if not any(kind in named for kind in Audit.Kind.values):
             named = audit_body(monitor) | named
         audit = parse_audit(named, policy, tier.pages_per_audit)
@@ -70,7 +70,7 @@ def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: M
 
 
 def audit_body(monitor: Monitor) -> dict[str, Any]:
-    """The body of an audit that looks at what the monitor watches; without its credentials."""
+    """Return the request body of an audit of the monitor's target, without its credentials."""
     target: object = monitor.pages if monitor.kind == Audit.Kind.PAGES else monitor.url
     body: dict[str, Any] = {monitor.kind: target, "types": monitor.types}
     if monitor.kind == Audit.Kind.SITE:
@@ -80,7 +80,7 @@ def audit_body(monitor: Monitor) -> dict[str, Any]:
 
 
 def audit_columns(audit: AuditRequest) -> dict[str, Any]:
-    """The columns of a monitor that watches this, but for the credentials."""
+    """Return the columns of a monitor with this audit's target, without the credentials."""
     return {
         "kind": audit.kind,
         "pages": [each.url for each in audit.targets],
@@ -121,7 +121,7 @@ def _schedule(body: Mapping[str, Any], tier: Tier, known: Mapping[str, Any]) -> 
     zone = body.get("timezone", known["timezone"])
     if zone not in time_zones():
         raise InvalidParams("timezone must be a name of the IANA time zone database, such as Europe/Berlin.")
-    # Another interval has other days.
+    # The day of another interval has another meaning.
     day = body.get("day", known["day"] if every == known["every"] else None)
     return {"every": every, "at": at, "day": _day(day, every, at), "timezone": zone}
 
@@ -204,7 +204,7 @@ def _notify(value: object, organization_id: int) -> dict[str, Any]:
 
 
 def _members(value: object, organization_id: int) -> list[int]:
-    """Their IDs: who changes the address is told at the new one, who leaves is told nothing."""
+    """Return the members' IDs. IDs follow a change of a member's address, and drop members who leave."""
     if not isinstance(value, list) or len(value) > MOST_EMAILS or not all(isinstance(each, str) for each in value):
         raise InvalidParams(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
     members = {email.casefold(): id for id, email in access.people_of(organization_id).values_list("id", "email")}

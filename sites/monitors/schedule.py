@@ -1,7 +1,8 @@
-"""When a monitor is due. Pure; local times are those of the IANA time zone database.
+"""Schedule of a monitor. Pure; local times follow the IANA time zone database.
 
-Every hour is every sixty minutes, whatever clocks do. What is less often is a time of day: one that a day does not
-have, because clocks go forward, is the first moment after the gap; one that it has twice is the first of both.
+An hourly schedule runs every sixty minutes, regardless of daylight saving time. Longer intervals run at a time of day:
+a time that a day lacks, because clocks go forward, becomes the first moment after the gap; an ambiguous time is the
+first of both.
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ from zoneinfo import ZoneInfo, available_timezones
 
 from accounts.models import Interval
 
-# From the shortest. Months are as short as February.
+# In ascending order. A month counts as its shortest, February.
 PERIODS = {
     Interval.HOUR: timedelta(hours=1),
     Interval.SIX_HOURS: timedelta(hours=6),
@@ -24,16 +25,16 @@ PERIODS = {
     Interval.WEEK: timedelta(weeks=1),
     Interval.MONTH: timedelta(days=28),
 }
-# Any Monday: weeks without a time of their own are counted from it.
+# An arbitrary Monday, from which intervals without a time of day are counted.
 FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """`at` is a local time, without which the start is spread over the interval by the digest of `seed`.
+    """Schedule of a monitor. `at` is a local time; without it, a digest of `seed` spreads the start over the interval.
 
-    `day` is an ISO weekday for weeks, a day of the month for months (in shorter months the last one). Without it, it is
-    spread as well.
+    `day` is an ISO weekday for weeks, a day of the month for months (in shorter months the last one); without it, the
+    digest chooses the day.
     """
 
     every: Interval
@@ -43,11 +44,11 @@ class Schedule:
     timezone: str = "UTC"
 
     def after(self, moment: datetime) -> datetime:
-        """The first time it is due later than `moment`, in UTC."""
+        """Return the first due time later than `moment`, in UTC."""
         return next(each for each in self._times(moment) if each > moment)
 
     def _times(self, moment: datetime) -> Iterator[datetime]:
-        """Rising, from before `moment` on."""
+        """Yield due times in ascending order, starting before `moment`."""
         if self.every is Interval.HOUR:
             return self._hours(moment)
         if self.at is None:
@@ -57,7 +58,7 @@ class Schedule:
     def _hours(self, moment: datetime) -> Iterator[datetime]:
         offset_s = self._number % 3600
         if self.at is not None:
-            # Some zones are half an hour, or three quarters, from others.
+            # The offsets of some zones include half an hour or three quarters.
             zone_s = ZoneInfo(self.timezone).utcoffset(moment.replace(tzinfo=None))
             assert zone_s is not None
             offset_s = int(self.at.minute * 60 + self.at.second - zone_s.total_seconds()) % 3600
@@ -104,18 +105,18 @@ class Schedule:
 
 
 def spread(seed: str) -> int:
-    """A number that is as good as random, and always the same."""
+    """Return a pseudo-random number from a seed, always the same."""
     return int.from_bytes(hashlib.sha256(seed.encode()).digest()[:8])
 
 
 @lru_cache(maxsize=1)
 def time_zones() -> tuple[str, ...]:
-    """The names of the IANA time zone database, in order; without the machine's own."""
+    """Return the sorted names of the IANA time zone database, without the machine's local zone."""
     return tuple(sorted(each for each in available_timezones() if each not in ("localtime", "Factory")))
 
 
 def _months(day: date) -> Iterator[tuple[int, int]]:
-    """From the month before that of `day` on."""
+    """Yield year and month, starting with the month before `day`."""
     month = day.year * 12 + day.month - 2
     while True:
         yield month // 12, month % 12 + 1
@@ -123,12 +124,12 @@ def _months(day: date) -> Iterator[tuple[int, int]]:
 
 
 def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
-    """The first moment at which clocks show that time on that day, or, in a gap, the first after it; in UTC."""
+    """Return the first moment in UTC with that local time on that day or, in a gap, the first moment after the gap."""
     local = datetime.combine(day, at, zone)
     moment = local.astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return moment
-    # The gap ends where the offset changes: between what the time would be before it and after it.
+    # Bisect for the end of the gap, where the offset changes: it lies between the readings with either offset.
     early, late = local.replace(fold=1).astimezone(UTC), moment
     before = early.astimezone(zone).utcoffset()
     while late - early > timedelta(seconds=1):

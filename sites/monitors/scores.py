@@ -1,9 +1,8 @@
-"""Whether a score is another one than before, or only differs as scores do from run to run. Pure.
+"""Detection of score changes, as opposed to variation (noise) from run to run. Pure.
 
-The score of a type that measures times differs although nothing has changed. It is another one when two runs in a row
-lie outside of all that was seen lately, by more than half of how far those lie apart, and three points at least. What
-is compared then is the middle of what was seen. The score of another type is what it is; where a run has gaps, it is
-believed when the next run says so, too.
+The score of a type that measures times varies although nothing has changed. It counts as changed when two runs in a row
+lie outside the range of recent scores, by more than half of that range and at least three points. Then the medians are
+compared. The score of another type counts as it is; if a run has gaps, the next run must confirm it.
 """
 
 from __future__ import annotations
@@ -14,16 +13,16 @@ from statistics import median
 from typing import Any
 
 REMEMBERED = 15
-# Of a type that measures: before that, nobody knows how far its scores lie apart.
+# Number of runs before the range of a measured type's scores is known.
 LEARNING = 5
 LEAST_MARGIN = 3.0
-# Rules of two kinds may take turns: with a browser, and without one.
+# Maximum number of remembered bases: runs with and without a browser may alternate.
 BASES = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """A type's score of this run, and what is told of it. `before` is None where there was none."""
+    """Score of a type in this run, and its alerts. `before` is None if there was no score before."""
 
     score: int
     grade: str
@@ -34,9 +33,9 @@ class Scored:
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A type's score of one run: `basis` are the rules and whether there was a browser.
+    """Score of a type in one run: `basis` identifies the rules and whether there was a browser.
 
-    `is_measured`: it differs from run to run; `has_gaps`: not the same was judged as last time.
+    `is_measured`: the score varies from run to run; `has_gaps`: the run did not judge the same things as the last one.
     """
 
     score: int
@@ -49,10 +48,10 @@ class Run:
 def scored(
     run: Run, before: int | None, memory: Mapping[str, Any], *, drop: int | None, below: int | None
 ) -> tuple[Scored, dict[str, Any]]:
-    """What is told of a score, and the memory from now on (JSON; empty at first).
+    """Return a score's alerts, and the new memory (JSON; empty at first).
 
-    `before` is the score of the run before; `drop` so many points less are told, and whenever it falls below `below`.
-    A score of other rules begins anew, and tells nothing.
+    `before` is the score of the previous run. A loss of `drop` points or a fall below `below` raises an alert. A score
+    from other rules starts a new history without an alert.
     """
     bases: dict[str, Any] = memory.get("bases", {})
     level = bases.get(run.basis)
@@ -70,7 +69,7 @@ def scored(
     if below is None:
         is_below = False
     elif is_settled:
-        # What measures may lie to both sides of it for ever.
+        # Hysteresis, because a measured score may vary around the threshold permanently.
         is_below = value < below + (LEAST_MARGIN if was_below and run.is_measured else 0)
     others = {name: each for name, each in bases.items() if name != run.basis}
     kept = dict(list(others.items())[-(BASES - 1) :])
@@ -89,7 +88,7 @@ def _begun(run: Run) -> dict[str, Any]:
 
 
 def _settled(level: Mapping[str, Any], run: Run) -> dict[str, Any]:
-    """With this run's score among those seen, or waiting for the next one to say the same."""
+    """Add this run's score to those seen, or to those that await confirmation by the next run."""
     seen, waiting = level["seen"], level["waiting"]
     side = _side(seen, run)
     if side == 0:
@@ -101,7 +100,7 @@ def _settled(level: Mapping[str, Any], run: Run) -> dict[str, Any]:
 
 
 def _side(seen: list[int], run: Run, score: int | None = None) -> int:
-    """1 above, -1 below, 0 within what was seen."""
+    """Return 1 for a score above the range seen, -1 below, 0 within."""
     score = run.score if score is None else score
     if run.is_measured and len(seen) < LEARNING:
         return 0

@@ -1,4 +1,4 @@
-"""Monitors as the API shows them, and openapi.yaml describes them."""
+"""Serializers of monitors, for the API and openapi.yaml."""
 
 from __future__ import annotations
 
@@ -49,7 +49,7 @@ class NotifySerializer(serializers.Serializer):
 
 
 class MonitorFieldsSerializer(serializers.Serializer):
-    """What POST and PATCH have in common."""
+    """Fields that POST and PATCH /v1/monitors share."""
 
     page = serializers.CharField(required=False, help_text="One page.")
     pages = serializers.ListField(child=serializers.CharField(), max_length=MAX_LISTED, required=False)
@@ -156,7 +156,7 @@ class MonitorSerializer(serializers.Serializer):
 
 
 def recipients_of(monitor: Monitor) -> list[str]:
-    """The addresses of those who are told and are members still."""
+    """Return the e-mail addresses of the recipients who are still members."""
     if not monitor.recipients:
         return []
     people = access.people_of(monitor.organization_id).filter(id__in=monitor.recipients)

@@ -1,4 +1,4 @@
-"""The life of a monitor: created, changed, paused, run at once, deleted. Every step is one transaction."""
+"""Services of monitors: create, change, pause, run at once, delete. Every step is one transaction."""
 
 from __future__ import annotations
 
@@ -33,32 +33,32 @@ class MonitorNotFound(Refusal):
 
 
 class MonitorLimit(Refusal):
-    """As many monitors as the plan allows."""
+    """Refusal because the organization has the plan's maximum number of monitors."""
 
     code = "MONITOR_LIMIT"
     status = 409
 
 
 class MonitorBusy(Refusal):
-    """A run of it has not ended."""
+    """Refusal because a run of the monitor has not ended."""
 
     code = "MONITOR_RUNNING"
     status = 409
 
 
 def schedule_of(monitor: Monitor, tier: Tier) -> Schedule:
-    """When it is due; after a change of the plan no more often than that allows."""
+    """Return the monitor's schedule, with the plan's shortest interval if the plan no longer allows its own."""
     every = allowed(monitor.every, tier.shortest_interval)
     return Schedule(every, monitor.id, monitor.at, monitor.day, monitor.timezone)
 
 
 def allowed(every: str, shortest: str) -> Interval:
-    """What becomes of the interval `every` under a plan whose shortest one is `shortest`."""
+    """Return the interval `every`, or `shortest`, the plan's shortest one, if it is longer."""
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
 def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
-    """Accept a monitor, or raise the refusal that comes first; its first run is due when its schedule says."""
+    """Create a monitor, or raise the first refusal; its schedule determines the first run."""
     tier = Tier.objects.get(organization=caller.organization_id)
     request = parse_new(body, scan_policy(), tier, caller.organization_id)
     assert request.audit is not None
@@ -105,7 +105,7 @@ def _refuse_too_many(organization: Organization) -> None:
 
 
 def find_monitor(organization_id: int, monitor_id: str) -> Monitor:
-    """Raises MonitorNotFound (unknown, or another organization's)."""
+    """Return a monitor. Raises MonitorNotFound (unknown, or another organization's)."""
     monitors = access.rows(Monitor, organization_id).select_related("organization__tier")
     monitor = monitors.filter(id=monitor_id).first() if is_id("mon", monitor_id) else None
     if monitor is None:
@@ -114,7 +114,7 @@ def find_monitor(organization_id: int, monitor_id: str) -> Monitor:
 
 
 def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) -> Monitor:
-    """Change what is named; raises as `create_monitor`, and MonitorNotFound."""
+    """Change the named fields. Raises the same refusals as `create_monitor`, and MonitorNotFound."""
     monitor = find_monitor(caller.organization_id, monitor_id)
     tier = monitor.organization.tier
     request = parse_change(body, scan_policy(), tier, monitor)
@@ -149,10 +149,10 @@ def _change(monitor: Monitor, columns: Mapping[str, Any]) -> None:
 
 
 def _watch(monitor: Monitor, audit: AuditRequest, *, keeps_credentials: bool) -> list[str]:
-    """Have it look at something else. What is known of pages and types that stay is kept; what was changed."""
+    """Change the monitor's target; return the names of changed fields. The state of remaining pages and types stays."""
     columns = audit_columns(audit)
     changed = [name for name, value in columns.items() if value != getattr(monitor, name)]
-    # What was meant for one origin is never shown to another one.
+    # Credentials for one origin are never sent to another.
     is_same = all(monitor.url.startswith((f"{each.origin}/", f"{each.origin}?")) for each in audit.targets)
     has_credentials = monitor.credential_names is not None or audit.credentials is not None
     if has_credentials and not (keeps_credentials and is_same):
@@ -171,7 +171,7 @@ def _plan(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> No
 
 
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
-    """Have it look at once, beside its schedule; raises MonitorNotFound or MonitorBusy."""
+    """Start a run outside the schedule. Raises MonitorNotFound or MonitorBusy."""
     monitor = find_monitor(caller.organization_id, monitor_id)
     now = timezone.now()
     with transaction.atomic():
@@ -185,7 +185,7 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
 
 
 def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
-    """Delete it with its runs and what it knows; reports of its runs stay. Raises MonitorNotFound."""
+    """Delete a monitor with its runs and states; reports of its runs stay. Raises MonitorNotFound."""
     monitor = find_monitor(caller.organization_id, monitor_id)
     with transaction.atomic():
         monitor = _locked(monitor)
@@ -194,7 +194,7 @@ def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
 
 
 def _locked(monitor: Monitor) -> Monitor:
-    """Before its runs and its organization, as everywhere."""
+    """Lock the monitor. Lock order everywhere: the monitor before its runs and its organization."""
     rows = access.rows(Monitor, monitor.organization_id).select_related("organization__tier")
     found = rows.select_for_update(of=("self",)).filter(id=monitor.id).first()
     if found is None:

@@ -1,4 +1,4 @@
-"""Runs that are due become audits, each in one transaction with its audit."""
+"""Start of due runs: each run and its audit are written in one transaction."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ from sites.monitors.services import schedule_of
 logger = logging.getLogger(__name__)
 
 AT_ONCE = 200
-# Audits of monitors that an organization has under way, for each of its places: the others wait here.
+# Maximum number of an organization's unfinished audits of monitors for each of its slots: other runs stay due.
 UNFINISHED_PER_PLACE = 2
 LATER = timedelta(minutes=1)
 
 
 def start_runs(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Start what is due, the longest waiting first, until there is nothing more or no time; how many were started."""
+    """Start due runs, longest wait first, until none is left or time is up; return the number of started runs."""
     started = 0
     while has_time():
         due = MonitorRun.objects.filter(status=MonitorRun.Status.DUE, not_before__lte=now)
@@ -44,7 +44,7 @@ def start_runs(now: datetime, has_time: Callable[[], bool]) -> int:
 
 
 def start_run(run_id: int, monitor_id: str, now: datetime) -> bool:
-    """Make the audit of a run that is due; False where there was nothing to do, or somebody else does it."""
+    """Start a due run; return False if there was nothing to do, or another process starts it."""
     with transaction.atomic():
         monitors = Monitor.objects.select_related("organization__tier").select_for_update(
             skip_locked=True, of=("self",)
@@ -70,7 +70,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         return
     audits = Audit.objects.filter(organization=organization, of_monitor=True, status__in=UNFINISHED)
     is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
-    # Looking for pages costs nothing of the quota: who runs a monitor again and again is bounded as with audits.
+    # Discovery uses no quota, so runs of monitors have the same rate limit of sites as audits.
     types = [ScanType(each) for each in monitor.types]
     if (
         is_full
@@ -87,7 +87,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     except usage.QuotaExceeded as refusal:
         _pause(monitor, run, Monitor.Pause.QUOTA, now, refusal)
         return
-    except Refusal as refusal:  # the policy has changed since
+    except Refusal as refusal:  # the policy has changed since the monitor was created
         run.error_code, run.error_message = refusal.code, str(refusal)
     else:
         run.audit = insert_audit(
@@ -111,7 +111,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
 
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
-    """What it watches, as far as the plan goes now. Raises the refusals of a new audit."""
+    """Return the audit request for the monitor's target, within the current plan. Raises a new audit's refusals."""
     body = audit_body(monitor)
     if monitor.kind == Audit.Kind.SITE:
         body["max_pages"] = min(monitor.max_pages, pages_per_audit)
@@ -121,14 +121,14 @@ def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
 
 
 def _is_over_plan(monitor: Monitor) -> bool:
-    """Whether the plan, which may have changed, allows fewer monitors than there are before this one."""
+    """Return True if the older monitors alone use up the plan's number of monitors: the plan may have changed."""
     older = Monitor.objects.filter(organization=monitor.organization_id).exclude(pause_reason=Monitor.Pause.PLAN)
     older = older.filter(created_at__lt=monitor.created_at)
     return older.count() >= monitor.organization.tier.schedules
 
 
 def _pause(monitor: Monitor, run: MonitorRun, reason: str, now: datetime, refusal: Refusal | None = None) -> None:
-    """Leave the run out. Out of quota it goes on by itself with the new month."""
+    """Pause the monitor and skip the run. Without quota, the monitor resumes automatically with the new month."""
     monitor.paused_at = monitor.paused_at or now
     monitor.pause_reason = reason
     monitor.next_run_at = None

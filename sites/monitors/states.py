@@ -1,4 +1,4 @@
-"""What of a report a comparison needs: small enough to be kept longer than reports, for each page and type. Pure."""
+"""Reduced reports for comparisons: small enough to be kept longer than reports, for each page and type. Pure."""
 
 from __future__ import annotations
 
@@ -10,22 +10,22 @@ from urllib.parse import urlsplit
 from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
 
 Document = Mapping[str, Any]
-# The check whose evidence names the certificate, whatever its verdict.
+# The check whose evidence names the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
-# Characters of a place in words: pages may write more than anybody reads.
+# Maximum length of a place's text: pages may have very long ones.
 PLACE = 300
 
 
 def page_key(url: str) -> str:
-    """SHA-256 in hexadecimal: a URL may be longer than an index takes."""
+    """Return the SHA-256 digest of a URL in hexadecimal: a URL may be longer than an index entry."""
     return hashlib.sha256(url.encode()).hexdigest()
 
 
 def reduced(export: Document, facts: Mapping[str, Any]) -> dict[str, Any]:
-    """What `scanner.report.diff` reads of a JSON export, to find the same changes; and what a monitor asks beside it.
+    """Reduce a JSON export to the fields that `scanner.report.diff` reads, and add two fields for monitors.
 
-    `answer` is the HTTP status that the page answered with, None where it is not known; `certificate` the host and the
-    end of its certificate, None where none was seen.
+    `answer` is the HTTP status of the page, None if unknown; `certificate` is the host and the expiry of its
+    certificate, None if none was seen.
     """
     return {
         "url": export["url"],
@@ -61,12 +61,12 @@ def _certificate(export: Document) -> list[str] | None:
 
 
 def checks_of(document: Document) -> dict[str, dict[str, Any]]:
-    """Its checks by their IDs, in its order."""
+    """Return the document's checks by ID, in order."""
     return {check["id"]: check for category in document["categories"] for check in category["checks"]}
 
 
 def silent_checks(document: Document) -> set[str]:
-    """Those that it says nothing of, as they could not run or were left out."""
+    """Return the IDs of checks without a verdict, because they could not run or were left out."""
     return {each["id"] for name in ("skipped_checks", "omitted_checks") for each in document[name]}
 
 
@@ -75,22 +75,22 @@ def has_browser(document: Document) -> bool:
 
 
 def is_error(document: Document) -> bool:
-    """Whether the page answered with an error: then it is not the page that was judged."""
+    """Return True if the HTTP status is an error: then the report is about an error page."""
     answer = document.get("answer")
     return answer is not None and answer >= 400
 
 
 def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, Any]:
-    """The report, but for the checks in `keeps`, of which stays what was known: also that there was nothing.
+    """Merge a report into the known document: checks in `keeps` stay as known, including their absence.
 
-    Of what the report is silent on, stays what passed; a finding does when it is in `keeps`.
+    Of the checks without a verdict in the report, those that passed before stay; findings stay if they are in `keeps`.
     """
     was, silent = checks_of(known), silent_checks(report)
     stays = {each for each in keeps if each in was}
     stays |= {id for id, check in was.items() if id in silent and check["status"] == "pass"}
     categories: dict[str, list[dict[str, Any]]] = {each["name"]: [] for each in report["categories"]}
     for name, check in _in_order(report, known, stays):
-        # What is as it was is left as it was, so that a row is written only where something has changed.
+        # Unchanged checks keep their old form, so that a row is written only if something has changed.
         if check["id"] in stays or _is_same(was.get(check["id"]), check):
             check = was[check["id"]]
         elif check["id"] in keeps:
@@ -108,7 +108,7 @@ def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, A
 
 
 def _in_order(report: Document, known: Document, stays: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """The checks of the report with their categories' names, then those that stay and only the other one has."""
+    """Yield the report's checks with their category names, then the checks in `stays` that only `known` has."""
     seen = set()
     for category in report["categories"]:
         for check in category["checks"]:
@@ -121,7 +121,7 @@ def _in_order(report: Document, known: Document, stays: Set[str]) -> Iterator[tu
 
 
 def _is_same(was: Document | None, check: Document) -> bool:
-    """Whether a finding is as before, but for the figures in its message."""
+    """Return True if a finding is unchanged, apart from its message, which may contain measured figures."""
     if was is None:
         return False
     return all(was.get(name) == check.get(name) for name in ("status", "severity", "title", "is_cut")) and (

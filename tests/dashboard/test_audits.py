@@ -1,4 +1,4 @@
-"""Audits on the pages: a row each in the lists, a page of their own, its live part, sharing, cancelling, again."""
+"""Audits on the dashboard: rows in lists, the audit's page and its live fragment, sharing, cancelling, repeating."""
 
 from __future__ import annotations
 
@@ -25,14 +25,14 @@ WHOLE_SITE = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]
 
 
 def page_audit(home: Member, **columns: Any) -> Audit:
-    """One page, looked at for all types."""
+    """Create a finished audit of one page for all types."""
     audit = make_audit(home)
     look_at(make_pages(audit, [SITE])[0], NOW(), **columns)
     return Audit.objects.get(id=audit.id)
 
 
 def site_audit(home: Member, pages: int, **columns: Any) -> Audit:
-    """A site of which all pages were looked at, but the last one."""
+    """Create an audit of a site whose pages were all scanned except the last one."""
     audit = make_audit(home, **WHOLE_SITE | columns)
     for page in make_pages(audit, [f"{SITE}{n}" for n in range(pages)])[:-1]:
         look_at(page, NOW())
@@ -367,7 +367,7 @@ def test_a_report_shared_by_itself_names_nothing_it_is_part_of(home: Member) -> 
 
 
 def test_two_tabs_of_two_organizations_act_each_on_their_own(home: Member) -> None:
-    """What the page of an audit does is done to its organization, whichever was chosen last."""
+    """Actions on an audit's page apply to the audit's organization, not to the one chosen last."""
     other = member_of("Other")
     audit = site_audit(home, 3)
     client = browser_of(home)

@@ -1,4 +1,4 @@
-"""The pages of monitors: the list, the form that makes and changes one, its timeline, its switches."""
+"""Pages of monitors: the list, the form to create and change one, its timeline, its switches."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def client(home: Member) -> Client:
 
 
 def problems(response: Any) -> dict[str, str]:
-    """By the ID of the field: what is wrong with it."""
+    """Return the error messages of the form by field."""
     found = page_of(response).xpath("//p[contains(@class, 'problem')][@id]")
     return {each.get("id").removesuffix("_error"): " ".join(each.text_content().split()) for each in found}
 
@@ -112,7 +112,7 @@ def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Membe
     places = {client.post(NEW, entered)["Location"] for _ in range(2)}
     assert len(places) == Monitor.objects.count() == 1
     Tier.objects.update(schedules=5)
-    # Who goes back and changes it wants another one, and is asked.
+    # A user who goes back and changes the form wants another monitor, and is asked to confirm.
     again = client.post(NEW, {**entered, "name": "Another"})
     assert again.status_code == 409
     assert "This form has already created a monitor." in text_of(again)
@@ -298,7 +298,7 @@ def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
 
 
 def test_a_tab_of_another_organization_acts_on_that_one(home: Member, stranger: Member, target: str) -> None:
-    """Two tabs: the address says whose monitor it becomes, whatever was looked at last."""
+    """With two tabs, the URL decides whose monitor it becomes, not the organization opened last."""
     client = browser_of(home)
     person = User.objects.get(membership__organization=home.organization)
     stranger.organization.membership_set.create(user=person, role="member")
@@ -318,7 +318,7 @@ def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: C
     assert set(rows_of(page)) == {f"{SITE}asked-for", f"{SITE}watched"}
     assert text_of(page).count("Monitor ") >= 1
     assert rows_of(client.get("/o/home/")) == [f"{SITE}asked-for"]
-    # Sites and their trends count them.
+    # Sites and their trends include the monitors' scans.
     assert f"{SITE}watched".rpartition("/")[2] in text_of(client.get("/o/home/sites/bakery.example.com"))
     Audit.objects.filter(id=audit.id).delete()
     assert rows_of(client.get("/o/home/scans/?monitors=yes")) == [f"{SITE}asked-for"]
@@ -341,7 +341,7 @@ def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> 
 def test_a_form_that_is_still_being_sent_leads_to_the_list(
     client: Client, home: Member, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Two clicks at the same moment: the second one's answer is what shows."""
+    """After a double click, the browser shows the second response."""
 
     def held(organization_id: int, key: str) -> None:
         raise idempotency.IdempotencyConflict("A request with this Idempotency-Key is still in progress.")

@@ -1,4 +1,4 @@
-"""The pages of scans: who sees which scans, the form for new ones, scanning again, cancelling."""
+"""Pages of scans: access, the form for new scans, scanning again, cancelling."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ NEVER = "scan_" + "0" * 22
 
 
 def browser_of(member: Member, role: str = "member") -> Client:
-    """A browser in which somebody with this role has logged in."""
+    """Return a browser that is logged in as a person with this role."""
     client = Client()
     client.force_login(person_of(member, role, f"{role}-{User.objects.count()}@people.test"))
     return client
@@ -42,7 +42,7 @@ def page_of(response: HttpResponse) -> html.HtmlElement:
 
 
 def text_of(response: HttpResponse) -> str:
-    """The words, with the addresses in one piece."""
+    """Return the page's text, with URLs in one piece."""
     whole = html.fromstring(response.content.decode().replace("<wbr>", ""))
     for each in whole.find_class("url"):
         each.text, each[:] = each.text_content(), ()
@@ -50,7 +50,7 @@ def text_of(response: HttpResponse) -> str:
 
 
 def rows_of(response: HttpResponse) -> list[str]:
-    """The addresses in the table of scans, top down."""
+    """Return the URLs in the table of scans, from top to bottom."""
     found = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
     return [each.text_content().strip() for each in found]
 
@@ -61,7 +61,7 @@ def used(member: Member) -> int:
 
 
 def accepted(member: Member, **columns: object) -> Scan:
-    """A queued scan that was taken from the quota."""
+    """Create a queued scan that is charged to the quota."""
     MonthlyUsage.objects.update_or_create(
         organization=member.organization, period=month_of(timezone.now()), defaults={"used": 1}
     )
@@ -191,7 +191,7 @@ def test_all_types_take_one_click_and_one_place(home: Member, target: str) -> No
     client.post("/o/home/scans/new", {"url": target, "type": ticked})
     assert sorted(Scan.objects.values_list("type", flat=True)) == sorted(ticked)
     assert (running_visits(home.organization.id), used(home)) == (1, 4)
-    # The plan has two places.
+    # The plan has two slots.
     assert client.post("/o/home/scans/new", {"url": f"{target}x", "type": ticked}).status_code == 302
     assert running_visits(home.organization.id) == 2
 
@@ -261,7 +261,7 @@ def test_what_is_missing_is_said_at_its_field(home: Member, form: dict[str, obje
     (found,) = page_of(response).xpath("//*[@id=$id]", id=f"id_{field}_error")
     assert problem in found.text_content()
     assert page_of(response).xpath("//*[@aria-describedby[contains(., $id)]]", id=f"id_{field}_error")
-    # What is wrong is not hidden.
+    # Fields with errors are not hidden in a closed section.
     assert not page_of(response).xpath("//details[not(@open)]//*[@id=$id]", id=f"id_{field}_error")
     assert not Audit.objects.exists()
 
@@ -373,7 +373,7 @@ def test_a_cancelled_scan_has_failed_and_is_given_back(home: Member) -> None:
     event = ActivityEvent.objects.get(action__startswith="scan.")
     assert (event.action, event.actor, event.target) == ("scan.cancelled", person, scan.url)
     assert "Cancelled" in text_of(client.get("/o/home/scans/"))
-    # A second time changes nothing, and gives nothing back.
+    # Cancelling twice changes nothing, and refunds nothing.
     MonthlyUsage.objects.update(used=5)
     client.post(f"/o/home/scans/{scan.id}/cancel")
     assert used(home) == 5
@@ -428,7 +428,7 @@ def test_pages_ask_the_database_a_dozen_times_at_most(
             finished_scan(home, url=f"https://{host}/", type=type)
             make_scan(home, url=f"https://{host}/", type=type)
     client = browser_of(home)
-    with django_assert_max_num_queries(10):  # and two at most that Django does not count
+    with django_assert_max_num_queries(10):  # plus at most two that Django does not count
         assert client.get(path).status_code == 200
 
 
@@ -443,7 +443,7 @@ def test_a_member_of_two_organizations_sees_one_at_a_time(home: Member) -> None:
 
 
 def test_a_trend_is_of_one_page(home: Member) -> None:
-    """A page that is not there once pulled the line of the whole site down."""
+    """Regression: a missing page used to lower the trend of the whole site."""
     for score, grade, url in ((86, "B", "/"), (88, "B", "/"), (40, "F", "/404"), (90, "A", "/")):
         scan = finished_scan(home, url=f"https://example.com{url}")
         Scan.objects.filter(id=scan.id).update(score=score, grade=grade)

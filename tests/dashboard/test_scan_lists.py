@@ -1,4 +1,4 @@
-"""The lists of /dashboard/: filters, pages newer and older, searches with an end, sites and their charts."""
+"""Lists of the dashboard: filters, pagination, bounded searches, sites and their charts."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ NONE = "\N{EN DASH}"
 
 
 def many(member: Member, urls: list[str], **columns: object) -> list[Scan]:
-    """Scans of these pages, the last the newest; every two of them at the same moment."""
+    """Create scans of these URLs, the last one newest; each two have the same time."""
     return Scan.objects.bulk_create(
         Scan(
             organization=member.organization,
@@ -49,7 +49,7 @@ def flat(pages: Iterable[list[str]]) -> list[str]:
 
 
 def walk(client: Client, path: str | None, rel: str) -> list[list[str]]:
-    """The rows of each page from here on."""
+    """Follow the pagination links and return the rows of each page."""
     pages = []
     while path is not None:
         pages.append(rows_of(client.get(path)))
@@ -156,10 +156,10 @@ def test_a_search_stops_and_goes_on_where_it_stopped(home: Member, monkeypatch: 
     nothing = client.get("/o/home/scans/?q=nowhere")
     assert "Nothing found so far" in text_of(nothing)
     assert "Search further back" in text_of(nothing)
-    # The last window holds nothing, and is the end.
+    # The last window has no match, and ends the search.
     Scan.objects.filter(url__endswith="-3").delete()
     found.remove("https://example.com/rare-3")
-    # And from the oldest page back to the newest, nothing is lost.
+    # From the oldest page back to the newest, no row is lost.
     last = path
     while (older := link_of(client, last or "", "next")) is not None:
         last = older
@@ -183,7 +183,7 @@ def test_the_site_of_a_scan_is_its_host_with_the_port(home: Member, url: str, ho
 
 
 def cells_of(page: html.HtmlElement) -> list[list[str]]:
-    """The rows of the last table, without the names that cells carry for narrow screens."""
+    """Return the rows of the last table, without the labels that cells have for narrow screens."""
     for name in page.xpath("//*[@class='type-name']"):
         name.drop_tree()
     table = page.xpath("//table[contains(@class, 'graded')]")[-1]

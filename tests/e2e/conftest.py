@@ -1,4 +1,4 @@
-"""One running service for the tests that only use it."""
+"""Fixture of one running service for all tests that only use it."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.targets.server import Site
 
 @dataclass(frozen=True)
 class Running:
-    """A service with its processes, a site that it may scan, and a key."""
+    """Running service, a site that it may scan, and an API key."""
 
     service: Service
     site: Site
@@ -30,7 +30,7 @@ class Running:
 
 @pytest.fixture(scope="session")
 def running() -> Iterator[Running]:
-    """The whole stack, started once for the tests of the xdist group `service`."""
+    """Whole stack, started once for the tests of the xdist group `service`."""
     folder = Path(tempfile.mkdtemp(prefix="wss-e2e-"))
     folder.chmod(0o755)
     port = free_port()

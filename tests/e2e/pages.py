@@ -1,4 +1,4 @@
-"""Every page as data, and as a browser sees it: rendered once by Django, then served to Chromium without a server."""
+"""All pages, rendered once by Django and then served to Chromium without a server."""
 
 from __future__ import annotations
 
@@ -31,13 +31,13 @@ from tests.world import browser_of, member_of, person_of
 
 T = TypeVar("T")
 
-# A secure context, so that scripts have the clipboard, as they have it over HTTPS.
+# Localhost is a secure context, so that scripts may use the clipboard, as over HTTPS.
 ORIGIN = "http://localhost"
 BROWSER_LIMIT_S = 100
 SIZE: ViewportSize = {"width": 1280, "height": 720}
 REDUCED: Mapping[str, Any] = {"reduced_motion": "reduce"}
 ROWS = 7
-# Answers of ours that pages load, beside static files.
+# Resources that pages load from the service beside static files.
 PARTS = (
     "/openapi.yaml",
     "/site.webmanifest",
@@ -56,13 +56,13 @@ PARTS = (
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )
-# Those that a report with a browser has, as many as its load gave.
+# Pictures of a report with a browser; their number depends on its load.
 PICTURE = re.compile(r"/report/(?:sample/)?\w+/(?:film/\d+\.jpg|page\.webp)")
 
 
 @dataclass(frozen=True)
 class Shown:
-    """A page: who opens it, and what was posted to get it, if anything."""
+    """Page to render: its path, the person who opens it, and the posted data, if any."""
 
     path: str
     who: str = "owner"
@@ -242,7 +242,7 @@ PAGES: Mapping[str, Shown] = {
 
 @dataclass(frozen=True)
 class Rendered:
-    """An answer of Django's."""
+    """Response of Django."""
 
     path: str
     status: int
@@ -252,14 +252,14 @@ class Rendered:
 
 @dataclass(frozen=True)
 class Rendering:
-    """All pages by name, and what they load by its path with the query."""
+    """All pages by name, and the resources that they load by path with query."""
 
     pages: Mapping[str, Rendered]
     parts: Mapping[str, Rendered]
 
 
 def render_pages() -> Rendering:
-    """Everything there is, with real reports, one of them made with a browser. Needs the database."""
+    """Render all pages, with real reports, one of them made with a browser. Needs the database."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with WarmBrowser(program) as browser:
@@ -299,7 +299,7 @@ def _ids(furnished: Furnished) -> dict[str, Any]:
         **furnished.ids,
         "uid": urlsafe_base64_encode(force_bytes(reset.pk)),
         "token": default_token_generator.make_token(reset),
-        # As the admin writes them in its addresses.
+        # Quoted as in the admin's URLs.
         "admin_scan_id": quote(furnished.ids["scan_id"]),
         "admin_monitor_id": quote(furnished.ids["monitor_id"]),
         "admin_delivery_id": quote(furnished.ids["delivery_id"]),
@@ -325,7 +325,7 @@ def ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
 
 
 class Window:
-    """A browser in a thread of its own: Playwright's event loop and Django's ORM do not live in one."""
+    """Browser in a separate thread: Playwright's event loop and Django's ORM cannot share one."""
 
     def __init__(self, thread: ThreadPoolExecutor, browser: Browser) -> None:
         self._thread = thread
@@ -333,14 +333,14 @@ class Window:
         self._tab: Page | None = None
 
     def do(self, action: Callable[[Browser], T]) -> T:
-        """What `action` returns."""
+        """Run `action` in the browser's thread and return its result."""
         return self._thread.submit(action, self._browser).result(BROWSER_LIMIT_S)
 
     def look(self, rendering: Rendering, name: str, action: Callable[[Page], T], **options: Any) -> T:
-        """Open a page and do something there; fails when the page's own console has complained.
+        """Open a page and run `action` there; fail if the page has logged an error to its console.
 
-        Without options in the tab that the last one was opened in, which spares its process and its compiled scripts:
-        our pages keep nothing in a browser.
+        Without options, the tab of the last page is reused with its process and compiled scripts: pages of the service
+        store nothing in a browser.
         """
 
         def act(browser: Browser) -> T:
@@ -364,7 +364,7 @@ def _look(page: Page, rendering: Rendering, name: str, action: Callable[[Page], 
         url = urlsplit(route.request.url)
         path = url.path + (f"?{url.query}" if url.query else "")
         if route.request.resource_type == "document":
-            # Chromium itself notes every page of an error; here only what the page does is of interest.
+            # Status 200, because Chromium logs an error for every error page; only the page's own errors count here.
             asked = shown if path == shown.path else by_path.get(path, shown)
             route.fulfill(status=200, headers=dict(asked.headers), body=asked.body)
             return
@@ -378,7 +378,7 @@ def _look(page: Page, rendering: Rendering, name: str, action: Callable[[Page], 
         if each.type == "error":
             complaints.append(f"{each.text} {each.location}")
 
-    page.goto("about:blank")  # what the last page still asks for, nobody answers
+    page.goto("about:blank")  # pending requests of the last page end here
     page.route("**/*", answer)
     page.on("pageerror", note_error)
     page.on("console", note)
@@ -403,7 +403,7 @@ def _static_file(path: str) -> Rendered:
 
 @contextlib.contextmanager
 def window() -> Iterator[Window]:
-    """A running Chromium, which may go where it likes: it sees nothing but our own pages."""
+    """Run Chromium without a proxy: it only opens pages of the service."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:

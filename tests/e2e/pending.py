@@ -1,7 +1,7 @@
-"""Writes pending deliveries into the database that the environment names, and rings for them.
+"""Program that writes pending deliveries to the database of the environment, and wakes the dispatcher.
 
-Run as a process of its own, which takes lines of `COUNT URL…`: every URL gets COUNT deliveries. Each line is answered
-with one that says `pending`.
+Reads lines of `COUNT URL…` from standard input: every URL gets COUNT deliveries. Answers each line with the line
+`pending`.
 """
 
 from __future__ import annotations

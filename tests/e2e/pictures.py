@@ -1,6 +1,6 @@
-"""`make pictures`: the sample reports, the pictures of one on the start page, and the icons, each made from its source.
+"""`make pictures`: generates the sample reports, the pictures of one on the start page, and the icons.
 
-Named so that pytest takes it only where it is asked for: what it makes is committed.
+Its file name keeps pytest from collecting it, unless it is named: its output is committed.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ from tests.world import member_of
 IMAGES = settings.BASE_DIR / "static" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
 PICTURED = f"/report/sample/{ScanType.PERFORMANCE}"
-# The first screen of a small window, finer than it is shown, for dense screens.
+# The first screen of a small window, in a higher resolution for high-density screens.
 PICTURE: ViewportSize = {"width": 760, "height": 700}
 DENSITY = 1.5
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
@@ -94,7 +94,7 @@ def test_a_sample_report_is_pictured(db: None) -> None:
 
 
 def test_icons_are_drawn() -> None:
-    """Full squares: home screens cut their own corners, and what is transparent gets black there."""
+    """Icons are full squares: home screens round the corners themselves, and show transparent areas in black."""
     mark = (IMAGES / "icon.svg").read_text()
     square = mark.replace('rx="8" ', "").replace('viewBox="0 0 32 32"', 'viewBox="-2 -2 36 36"')
     square = square.replace('<rect width="32" height="32"', '<rect x="-2" y="-2" width="36" height="36"')
@@ -115,6 +115,6 @@ def test_icons_are_drawn() -> None:
 
 
 def _ico(png: bytes, size: int) -> bytes:
-    """An .ico file with one PNG, which all browsers since 2007 read."""
+    """Return an .ico file with one PNG, which all browsers since 2007 support."""
     header = struct.pack("<HHH", 0, 1, 1)
     return header + struct.pack("<BBBBHHII", size, size, 0, 0, 1, 32, len(png), len(header) + 16) + png

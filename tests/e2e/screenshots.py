@@ -1,6 +1,6 @@
-"""`make screenshots`: every page at three widths in both themes, into var/screenshots, to be looked at.
+"""`make screenshots`: saves every page at three widths in both themes to var/screenshots, for visual inspection.
 
-Named so that pytest takes it only where it is asked for: pictures prove nothing by themselves.
+Its file name keeps pytest from collecting it, unless it is named: screenshots alone test nothing.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""The service as a newcomer runs it: `manage.py up` on a data folder of its own."""
+"""The service as a newcomer runs it: `manage.py up` with its own data folder."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ SET_BY_US = ("DATABASE_URL", "REDIS_URL", "SECRET_KEY", "BASE_URL", "PORT", "DAT
 
 
 class Service:
-    """`manage.py up` on a data folder, started from another folder; its output as it comes."""
+    """Process of `manage.py up` on a data folder, started from another folder, with its output so far."""
 
     def __init__(self, data_dir: Path, port: int, **env: str) -> None:
         self.data_dir = data_dir
@@ -67,7 +67,7 @@ class Service:
             pytest.fail(f"ended with status {self.process.returncode}:\n{self.output}")
 
     def wait_for_health(self, timeout_s: float) -> float:
-        """Seconds from the start until /healthz answers 200."""
+        """Wait until /healthz answers 200; return the seconds since the start."""
         self.wait_for(lambda: get_status(self.port, "/healthz") == 200, timeout_s)
         return time.monotonic() - self._started_at
 
@@ -75,7 +75,7 @@ class Service:
         self.wait_for(lambda: "Ctrl-C stops the service" in self.output, timeout_s=30)
 
     def wait_for_end(self, timeout_s: float) -> int:
-        """The exit status."""
+        """Wait for the end and return the exit status."""
         try:
             return self.process.wait(timeout_s)
         except subprocess.TimeoutExpired:
@@ -87,13 +87,13 @@ class Service:
         return match[1]
 
     def kill(self) -> None:
-        """End the process, if it has not, and read its last words."""
+        """Kill the process, if it still runs, and read the rest of its output."""
         self.process.kill()
         self.process.wait()
         self._reader.join(STOP_S)
 
     def stop(self, number: signal.Signals) -> None:
-        """Send a signal and check the promise: status 0 within 10 s, and nothing left running."""
+        """Send a signal and check that it ends with status 0 within 10 s, and that nothing is left running."""
         self.process.send_signal(number)
         status = self.wait_for_end(STOP_S)
         self.kill()
@@ -114,7 +114,7 @@ def get_status(port: int, path: str) -> int | None:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port that nobody listens on, of an address of loopback."""
+    """Return a free port of a loopback address."""
     with socket.socket() as probe:
         probe.bind((host, 0))
         number: int = probe.getsockname()[1]

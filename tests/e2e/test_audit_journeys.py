@@ -1,4 +1,4 @@
-"""A page and a site, scanned by a person in a real browser: by keyboard, followed, cancelled, shared."""
+"""Audits of a page and of a site in a real browser: by keyboard, with progress, cancelling and sharing."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ GAUGES = ("Security", "Performance", "Accessibility", "SEO")
 
 
 def ended(person: Person, text: str) -> None:
-    """What shows when the scan is done; without scripts the page loads anew by itself."""
+    """Wait for a text that appears when the scan is done; without scripts the page reloads automatically."""
     expect(person.page.get_by_text(text).first).to_be_visible(timeout=1000 * SCAN_S)
 
 
 def shop(site: Site) -> str:
-    """A small site of its own below a path, whose pages link to each other; where it begins."""
+    """Add a small shop below a path, whose pages link to each other; return the address of its start page."""
     begin = f"/shop-{uuid.uuid4().hex}"
     links = "".join(f"<p><a href='{begin}/{name}'>{name}</a></p>" for name in ("bread", "cakes"))
     page = f"<!doctype html><html lang='en'><title>A bakery</title><body><h1>Bread</h1>{links}</body></html>"
@@ -45,7 +45,7 @@ def shop(site: Site) -> str:
 
 
 def test_a_page_is_scanned_by_keyboard_with_one_click(running: Running, browser: Window) -> None:
-    """On the free plan, which has two places: all four types take one of them."""
+    """The free plan has two slots, and all four types together take one of them."""
     gate = Gate(running.site)
 
     def act(chromium: Browser) -> None:

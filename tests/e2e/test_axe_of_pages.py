@@ -1,4 +1,4 @@
-"""Every page in a real browser: no axe-core violation in both themes, no scrolling sideways, a keyboard is enough."""
+"""Accessibility of every page in a real browser: axe-core in both themes, reflow (WCAG 1.4.10), keyboard access."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ from tests.e2e.pages import PAGES, Rendering, Window, render_pages
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 
-# 320: a page at 400 % on a screen of 1,280 pixels (WCAG 1.4.10).
+# 320 pixels correspond to 400 % zoom on a screen of 1,280 pixels (WCAG 1.4.10).
 WIDTHS = (320, 390, 768, 1440)
-# Style sheets are not fetched a second time: that is for one rule, about orientation, and against our policy.
+# No preload: axe-core would fetch style sheets again for the rule on orientation alone, which the pages' CSP forbids.
 COMMON = {"resultTypes": ["violations"], "preload": False}
 ALL_RULES = COMMON | {"rules": {"target-size": {"enabled": True}}}
 CONTRAST = COMMON | {"runOnly": {"type": "rule", "values": ["color-contrast", "link-in-text-block"]}}
 LAYOUT = COMMON | {"runOnly": {"type": "rule", "values": ["target-size", "scrollable-region-focusable"]}}
-# Everything once, then what another theme and what another width can change.
+# All rules once, then the rules whose results depend on the theme or on the width.
 VIEWS = (("light", 1440, ALL_RULES), ("dark", 1440, CONTRAST), ("dark", 390, LAYOUT))
-# The admin and the API's documentation fade colours; an inherited colour begins to fade when its parent's has ended.
-# A script hears of another colour scheme with the next frame, and only then what it changes begins to fade.
+# The admin and the API's documentation have colour transitions; an inherited colour starts its transition when its
+# parent's has ended. Scripts notice a new colour scheme with the next frame, and only then their transitions start.
 SETTLED = """async () => {
   await new Promise(shown => requestAnimationFrame(() => requestAnimationFrame(shown)));
   for (let each; (each = document.getAnimations()[0]);) each.finish();
 }"""
-# Identifiers are random: one in some hundred is wide enough to push a narrow page sideways. So all of them are.
+# IDs are random, and about one in a hundred is wide enough to overflow a narrow page. So all get the widest letters.
 WIDEST_IDS = """() => {
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
@@ -37,10 +37,10 @@ WIDEST_IDS = """() => {
     if (wide !== text.data) text.data = wide;
   }
 }"""
-# A report with all kinds of pictures, by all rules, at every width and twice in each theme.
+# A report with all kinds of pictures: all rules, at every width and twice in each theme.
 PICTURED = "report-browser"
 PICTURED_VIEWS = (("light", 320), ("light", 768), ("dark", 390), ("dark", 1440))
-# In colours that the system chose, what is written and drawn differs from what it stands on.
+# With forced colours, text and graphics must differ from their background.
 UNSEEN = """() => {
   const solid = colour => !/^rgba\\(.*, 0\\)$|^transparent$/.test(colour);
   const under = each => {
@@ -67,7 +67,7 @@ MOVING = """() => [...document.querySelectorAll("*")].flatMap(each => [null, "::
   return moves || style.scrollBehavior === "smooth" ? each.outerHTML.slice(0, 120) : "";
 })).filter(Boolean)"""
 KEYBOARD = ("login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site")
-# What a keyboard must reach: everything that shows and does something; of buttons of which one is chosen, that one.
+# Elements that a keyboard must reach: everything visible and interactive; of a radio group, the checked button.
 REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled && each.type !== "hidden")
   .filter(each => each.type !== "radio" || each.checked)
@@ -89,13 +89,13 @@ FOCUSED = """() => {
   };
 }"""
 MOST_STOPS = 500
-# A report like another one: its findings are opened there.
+# Reports like another one, whose test opens the findings.
 LIKE_OTHERS = ("report-viewer", "report-of-audit")
 
 
 @dataclass
 class Stage:
-    """The pages, and a browser to look at them."""
+    """Rendered pages and a browser to open them."""
 
     rendering: Rendering
     window: Window
@@ -103,7 +103,7 @@ class Stage:
 
 @pytest.fixture(scope="module")
 def kept() -> list[Rendering]:
-    """Rendered for the first test, which has the database, and kept for the others."""
+    """Rendered pages: the first test, which has the database, renders them for all."""
     return []
 
 
@@ -128,7 +128,7 @@ def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: S
     def look(page: Page) -> dict[str, Any]:
         found: dict[str, Any] = {}
         if name not in LIKE_OTHERS:
-            # An enlarged picture lies over what is below it.
+            # Thumbnails stay closed, because an enlarged picture covers the content below it.
             page.evaluate(
                 "document.querySelectorAll('details:not(.drop, .thumbnail)').forEach(each => each.open = true)"
             )
@@ -218,9 +218,9 @@ def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name:
             page.keyboard.press("Tab")
             stop = page.evaluate(FOCUSED)
             if stop is None or (stops and stop["number"] == stops[-1]["number"]):
-                continue  # between the last and the first, or in a field of several parts
+                continue  # outside the page between the last and the first stop, or within a field of several parts
             if any(stop["number"] == each["number"] for each in stops):
-                break  # once round
+                break  # back at an earlier stop
             stops.append(stop)
         else:
             raise AssertionError(f"never comes round: {stops[-3:]}")
@@ -236,7 +236,7 @@ def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name:
 @pytest.mark.parametrize("name", ["landing", "login", "keys", "report", "report-shared"])
 def test_the_first_stop_skips_to_the_content(stage: Stage, name: str) -> None:
     def look(page: Page) -> tuple[str, bool]:
-        page.evaluate("document.body.tabIndex = -1; document.body.focus()")  # whatever has the focus from the start
+        page.evaluate("document.body.tabIndex = -1; document.body.focus()")  # reset an initial focus
         page.keyboard.press("Tab")
         first = page.evaluate("document.activeElement.textContent")
         page.keyboard.press("Enter")

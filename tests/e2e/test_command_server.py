@@ -1,4 +1,4 @@
-"""`website-scan --server`: the same documents and the same gate, with the scans done by a running service."""
+"""`website-scan --server`: the same output formats and the same gate, with scans by a running service."""
 
 from __future__ import annotations
 

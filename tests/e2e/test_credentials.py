@@ -1,4 +1,4 @@
-"""A page that needs a key, scanned by the running service, and what is found of the key afterwards."""
+"""Scan of a page that needs credentials by the running service; no trace of them may be left afterwards."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_nothing_of_a_key_is_in_the_database_the_queue_the_logs_or_the_data_fold
     assert given.found_in("".join(f"{each.path}{each.headers}{each.body!r}" for each in other.requests)) == []
     assert given.found_in(dump_of_database(environ.Env.db_url_config(variables["DATABASE_URL"]))) == []
     assert given.found_in(running.service.output) == []
-    # The cluster's own files and its write-ahead log, too.
+    # Also search the database's files and its write-ahead log.
     assert [str(path) for path in files(running.service.data_dir) if given.found_in(content(path))] == []
 
 
@@ -78,5 +78,5 @@ def files(folder: Path) -> list[Path]:
 def content(path: Path) -> bytes:
     try:
         return path.read_bytes()
-    except FileNotFoundError:  # the service runs on
+    except FileNotFoundError:  # the running service has deleted it
         return b""

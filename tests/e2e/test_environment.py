@@ -1,4 +1,4 @@
-"""What can be read in the environment of the service's processes."""
+"""Environment of the service's processes: it must not contain the secret key."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
 @pytest.mark.skipif(not Path("/proc/self/environ").exists(), reason="there is no /proc here")
 def test_no_process_of_the_service_has_the_key_in_its_environment(running: Running) -> None:
-    """Scans load other people's pages: whoever gets out of one reads /proc of every process of the same user."""
+    """Scans load untrusted pages: an attacker who escapes the browser can read /proc of all processes of its user."""
     key = (running.service.data_dir / "secret_key").read_text().strip()
     assert len(running_with(str(running.service.data_dir))) > 5
     assert running_with(key) == {}

@@ -1,4 +1,4 @@
-"""Who leaves takes everything along: asked for on a page, made by a worker, told by e-mail, downloaded and opened."""
+"""Data export in a real browser: requested on a page, created by a worker, announced by e-mail, downloaded, opened."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def test_an_export_holds_what_was_scanned(running: Running, travel: Callable[[Jo
 
 
 def mailed(person: Person) -> str | None:
-    """The path of the page that the e-mail leads to, once it is there."""
+    """Return the path of the page that the e-mail links to, or None before it has arrived."""
     mails = person.service.service.output.split(f"To: {person.email}")[1:]
     found = [each for each in mails if f"The data export of {ORGANIZATION} is ready" in each]
     match = found and re.search(rf"{re.escape(person.base)}(/o/\S+/settings/export)", found[-1])

@@ -1,4 +1,4 @@
-"""Every kind of call, with a Python client that is generated from openapi.yaml, against the running service."""
+"""All API operations with a Python client generated from openapi.yaml, against the running service."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ FINAL = {"completed", "partial", "failed"}
 
 
 class Consumer:
-    """Calls operations by their IDs, and notes which."""
+    """API client that calls operations by ID, and records them."""
 
     def __init__(self, base: str, key: str) -> None:
         described = description()["paths"].values()
@@ -38,7 +38,7 @@ class Consumer:
         self.called: set[str] = set()
 
     def call(self, operation: str, *arguments: str, answered: int = 200, **options: Any) -> Any:
-        """What the client makes of the answer, which has this status."""
+        """Call an operation and return the response as parsed by the client; the status must be `answered`."""
         self.called.add(operation)
         module = self._module(f"api.{self.rooms[operation]}.{operation}")
         answer = module.sync_detailed(*arguments, client=self.client, **options)

@@ -1,4 +1,4 @@
-"""What people come for, done by a person in a real browser with the real service: with scripts and without."""
+"""User journeys in a real browser with the real service, with scripts and without."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ NUMBERS = itertools.count(1)
 
 @dataclass
 class Person:
-    """Somebody with a browser of their own. Their page has complained about nothing."""
+    """Person with a browser of their own. Errors in the page's console fail the test."""
 
     page: Page
     service: Running
@@ -50,7 +50,7 @@ class Person:
 
     @property
     def base(self) -> str:
-        """As the service names itself in its e-mails: a session is one host's."""
+        """Return the service's base URL as in its e-mails: a session is valid for one host only."""
         return f"http://localhost:{self.service.service.port}"
 
     def open(self, path: str) -> None:
@@ -79,7 +79,7 @@ Journey = Callable[[Callable[[], Person]], None]
 
 @pytest.fixture
 def travel(running: Running, browser: Window, with_scripts: bool) -> Callable[[Journey], None]:
-    """Runs a journey; it is handed a function that brings one more person."""
+    """Return a function that runs a journey; the journey gets a function that adds one more person."""
 
     def run(journey: Journey) -> None:
         def act(chromium: Browser) -> None:
@@ -100,7 +100,7 @@ def people(chromium: Browser, running: Running, with_scripts: bool) -> Iterator[
         context = chromium.new_context(
             java_script_enabled=with_scripts,
             viewport={"width": 1280, "height": 900},
-            # Everybody from an address of their own, as what one address may do is limited.
+            # Each person has an own IP address, because of the rate limits per address.
             extra_http_headers={"X-Forwarded-For": f"198.51.100.{number % 250}"},
         )
         context.set_default_timeout(PATIENCE_MS)
@@ -124,7 +124,7 @@ def people(chromium: Browser, running: Running, with_scripts: bool) -> Iterator[
 
 
 def mailed_link(person: Person, email: str) -> str:
-    """The link of the e-mail to this address, as the console of the service shows it."""
+    """Return the link in the e-mail to this address, read from the service's console output."""
     found: list[str] = []
 
     def arrived() -> bool:
@@ -167,7 +167,7 @@ def api(person: Person, key: str, method: str, path: str, body: object = None) -
 
 
 class Gate:
-    """A page of the site that is sent when the test says so."""
+    """Page of the site whose response waits until the test opens the gate."""
 
     def __init__(self, site: Site) -> None:
         self.path = f"/gate-{uuid.uuid4().hex}"
@@ -218,7 +218,7 @@ def test_a_newcomer_signs_up_scans_by_api_reads_shares_and_exports(
 
 
 def watch(person: Person, address: str, gate: Gate) -> None:
-    """The progress shows, and the report takes its place by itself."""
+    """Check that the progress is visible, and that the report replaces it automatically."""
     person.page.goto(address)
     expect(person.page.get_by_role("progressbar", name="Progress of the scan")).to_be_visible()
     gate.open()
@@ -256,7 +256,7 @@ def export(person: Person, scan: dict[str, Any]) -> None:
 
 
 def share(person: Person, visitor: Person, scan: dict[str, Any]) -> None:
-    """An anonymous visitor sees the report while it is shared, not before and not afterwards."""
+    """Check that an anonymous visitor sees the report while it is shared, but neither before nor afterwards."""
     address = scan["report_url"]
 
     def is_seen() -> bool:
@@ -325,7 +325,7 @@ def test_a_revoked_key_is_refused(travel: Callable[[Journey], None]) -> None:
     travel(journey)
 
 
-# Each tells whether the form would have been sent.
+# Script that submits the form and tells each time if it would have been sent.
 SUBMITS = """() => {
   const form = document.getElementById("new-scan");
   const submit = () => form.dispatchEvent(new Event("submit", {bubbles: true, cancelable: true}));
@@ -394,7 +394,7 @@ def test_a_webhook_receives_a_signed_event_and_its_replay(running: Running, trav
 
 
 def verified(request: Request, secret: str) -> dict[str, Any]:
-    """The event, after both signatures have been held against the secret."""
+    """Verify both signatures of a delivery and return its event."""
     digest = hmac.new(secret.encode(), request.body, hashlib.sha256).hexdigest()
     assert request.header("X-Service-Signature") == f"sha256={digest}"
     Verifier(secret).verify(request.body, {name.lower(): value for name, value in request.headers})

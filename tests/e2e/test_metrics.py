@@ -1,4 +1,4 @@
-"""/metrics of the running service, each value beside the rows."""
+"""/metrics of the running service, compared with the rows."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def rows(running: Running, sql: str) -> list[tuple[Any, ...]]:
 
 
 def by_rows(running: Running) -> tuple[dict[str, float], dict[str, float]]:
-    """What `ended` should be, and how many scans of each type began."""
+    """Return the expected result of `ended`, and the number of started scans of each type."""
     found, begun = {}, dict[str, float]()
     for kind, status, reason, waited, count, started in rows(running, ENDED):
         found[f'scans_ended_total{{class="{waited}",reason="{reason}",status="{status}",type="{kind}"}}'] = count
@@ -78,7 +78,7 @@ def test_what_prometheus_reads_is_what_the_rows_say(running: Running) -> None:
         return bool(count == len(ids))
 
     wait_until(have_ended, PATIENCE_S, poll_s=0.5)
-    # What is kept of an answer is some seconds old.
+    # The response may be cached for some seconds.
     wait_until(lambda: ended(scrape(running)) == by_rows(running)[0], 60, poll_s=1)
     found = scrape(running)
     for kind, begun in by_rows(running)[1].items():
@@ -113,11 +113,11 @@ def _said(running: Running, name: str) -> float | None:
     try:
         return scrape(running).get(name)
     except requests.RequestException:
-        return None  # who answered has just ended
+        return None  # the web process has just ended
 
 
 def _is_child(pid: int) -> bool:
-    """Whether its parent is gunicorn, too."""
+    """Return True if the parent of a process is gunicorn, too."""
     try:
         parent = psutil.Process(pid).parent()
         return parent is not None and "config.wsgi" in " ".join(parent.cmdline())

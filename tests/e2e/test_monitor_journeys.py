@@ -1,4 +1,4 @@
-"""A monitor's life in a real browser: set up, run, edited, paused, shown as a badge, deleted."""
+"""Life of a monitor in a real browser: created, run, edited, paused, shown as a badge, deleted."""
 
 from __future__ import annotations
 

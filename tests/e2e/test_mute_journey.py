@@ -1,4 +1,4 @@
-"""A finding is muted on its report, stands apart with both scores, and shows again when somebody stops it."""
+"""Muting in a real browser: a finding is muted on its report, listed apart with both scores, and shown again later."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_a_finding_is_muted_and_shows_again(running: Running, travel: Callable[[
         title = found.get_by_role("heading").inner_text()
 
         found.get_by_role("link", name="Mute…").click()
-        # Without a reason nothing is muted: the browser asks for it.
+        # The browser requires a reason.
         ada.page.get_by_label("Reason").fill("The proxy sends one from next month on.")
         ada.page.get_by_role("button", name="Mute", exact=True).click()
         ada.told("The report itself does not change.")

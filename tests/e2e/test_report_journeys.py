@@ -1,4 +1,4 @@
-"""Finding one's way in a report: by clicks, by keys, without scripts, and on paper."""
+"""Navigation in a report: by mouse, by keyboard, without scripts, and in print."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.world import browser_of, make_result, make_scan, member_of, person_of
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
 
-# As forms send their fields; the page itself leaves out what is empty.
+# Queries as a form submits them; the page itself omits empty fields.
 QUERIES = ("", "?q=&severity=&show=failed", "?q=hero+h1&severity=&show=", "?severity=low", "?q=nowhere")
 VISIBLE = "[...document.querySelectorAll('.report .check')].filter(each => each.checkVisibility()).map(each => each.id)"
 OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
@@ -38,7 +38,7 @@ def check(id: str, status: CheckStatus, severity: Severity, **columns: Any) -> C
 
 
 def categories() -> tuple[CategoryResult, ...]:
-    """Ten categories of 25 checks; far down in the fourth is the contrast."""
+    """Return ten categories of 25 checks; the contrast check is far down in the fourth."""
     contrast = check(
         "color-contrast",
         "fail",
@@ -58,7 +58,7 @@ def categories() -> tuple[CategoryResult, ...]:
 
 @pytest.fixture
 def rendering() -> Rendering:
-    """A long report, for its owner, and as the server answers its filters."""
+    """Rendered long report for its owner, and its filtered versions."""
     home = member_of("Larkspur")
     scan = make_scan(home, type="accessibility")
     judged = categories()
@@ -87,7 +87,7 @@ def _ask(client: Client, path: str) -> Rendered:
 
 
 def in_view(page: Page, selector: str) -> bool:
-    """Whether it begins on the screen."""
+    """Return True if the top of the element is in the viewport."""
     return bool(
         page.locator(selector).evaluate(
             "each => { const { top } = each.getBoundingClientRect(); return top >= 0 && top + 24 <= innerHeight; }"
@@ -139,7 +139,7 @@ def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, renderi
         page.get_by_label("Severity", exact=True).select_option("critical")
         assert page.url.endswith("?show=failed&severity=critical")
         assert page.evaluate(VISIBLE) == ["check-names-fail", "check-aria-fail"]
-        # What only holds findings that are left out is not there either.
+        # Categories with only filtered-out findings are hidden as well.
         assert page.locator(".report .category:visible").count() == 2
         page.get_by_role("link", name="Show all").click()
         expect(status).to_have_text(f"{total} of {total} shown")
@@ -147,16 +147,16 @@ def test_filters_answer_at_once_and_stay_in_the_address(browser: Window, renderi
         page.get_by_role("searchbox").fill("HERO h1")
         assert page.evaluate(VISIBLE) == ["check-color-contrast"]
         assert page.url.endswith("?q=HERO+h1")
-        # Of texts that every finding has, such as its buttons', none is searched.
+        # The search ignores texts that every finding has, such as its buttons.
         for words in ("copy", "how to fix", "selector", "nowhere"):
             page.get_by_role("searchbox").fill(words)
             assert page.evaluate(VISIBLE) == [], words
         expect(page.get_by_text("No finding matches.")).to_be_visible()
-        # A link to what is left out brings it back.
+        # A link to a filtered-out finding shows it again.
         page.locator(".first a").first.click()
         assert in_view(page, "#check-names-fail")
         expect(status).to_have_text(f"{total} of {total} shown")
-        # What is asked for is counted from the top as well.
+        # The counts in the result section at the top filter as well.
         page.get_by_role("region", name="Result").get_by_role("link", name="6 low").click()
         assert len(page.evaluate(VISIBLE)) == 6
         assert page.url.endswith("?severity=low")
@@ -221,7 +221,7 @@ def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering)
         expect(page.locator("#check-time-fine")).to_be_hidden()
         page.evaluate("location.hash = 'check-time-fine'")
         assert in_view(page, "#check-time-fine")
-        # And a narrow page has its contents behind a button.
+        # On a narrow page, a button opens the table of contents.
         page.locator(".contents .button").click()
         page.get_by_role("navigation", name="Contents").get_by_role("link", name="Keyboard").click()
         expect(page.locator(".contents [popover]")).to_be_hidden()
@@ -246,7 +246,7 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         page.goto(f"{page.url.partition('#')[0]}#check-colour-pass-3")
         expect(page.locator("#check-colour-pass-3")).to_be_visible()
         page.goto(page.url.partition("#")[0])
-        # What is searched for is found, a fold away.
+        # The search finds text in closed sections.
         page.get_by_role("searchbox", name="Search this report").fill("hero h1")
         page.get_by_role("button", name="Apply").click()
         assert page.url.endswith("?q=hero+h1&severity=&show=#findings")
@@ -254,12 +254,12 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         expect(page.locator("#check-color-contrast")).to_be_visible()
         expect(page.locator("#check-names-fail")).to_be_hidden()
         page.get_by_role("link", name="Show all").click()
-        # And what is folded away opens.
+        # Closed sections can be opened.
         passed = page.locator("#check-colour-pass-3")
         page.locator("details.passed", has=passed).locator("> summary").click()
         passed.locator("summary").click()
         expect(passed.locator(".sources")).to_be_visible()
-        # What only scripts can do is not offered.
+        # Functions that need scripts are not offered.
         expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
 
@@ -280,7 +280,7 @@ def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Re
         page.emulate_media(media="print")
         for each in (".contents", ".finder", ".toolbar", ".anchor"):
             expect(page.locator(f".report {each}").first).to_be_hidden()
-        # Every fold is open.
+        # All sections are open.
         expect(page.locator("#check-colour-pass-3 h4")).to_be_visible()
         expect(page.locator("#check-time-fine h4")).to_be_visible()
         page.emulate_media(media="screen")
@@ -364,7 +364,7 @@ def test_every_state_is_accessible_in_both_themes_at_every_width(
 
 
 def test_addresses_of_findings_are_of_this_page(browser: Window, rendering: Rendering) -> None:
-    """On a filtered page, links lead to findings that are left out there."""
+    """Links on a filtered page must also reach findings that the filter hides."""
 
     def look(page: Page) -> str:
         page.locator(".first a").first.click()

@@ -1,4 +1,4 @@
-"""The running service, used as its consumers use it."""
+"""The running service, used through its API like by its clients."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def call(
 
 
 def readme_block() -> str:
-    """The commands of the README that the reader is told to paste."""
+    """Return the commands of the README for copying."""
     readme = (BASE_DIR / "README.md").read_text()
     match = re.search(r"<!-- the tests run this block as it stands -->\n```bash\n(.*?)```", readme, re.DOTALL)
     assert match
@@ -79,7 +79,7 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
     wait_until(lambda: state()["status"] in FINAL, 110, poll_s=0.5)
     assert state()["status"] == "completed"
     assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200
-    # Both attempts asked the site for the page, and there is one report.
+    # Both attempts requested the page, and there is one report.
     assert running.site.paths().count("/slow") >= 2
 
 
@@ -120,7 +120,7 @@ def test_a_chunked_body_is_read(running: Running) -> None:
 
 @pytest.mark.timeout(300)
 def test_schemathesis_finds_nothing(running: Running, tmp_path: Path) -> None:
-    # A key of its own would need the database; the demo organization's tier allows 1,200 requests a minute.
+    # Uses the demo organization's key, because another one would need the database; its tier allows 1,200 requests/min.
     result = subprocess.run(
         [
             sys.executable, "-m", "schemathesis.cli", "run", str(BASE_DIR / "openapi.yaml"),

@@ -1,4 +1,4 @@
-"""`manage.py up`: a newcomer's first minute, and every way it may be told no."""
+"""`manage.py up`: a newcomer's first minute, and every reason for a refusal to start."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ from tests.e2e.service import STOP_S, Service, free_port, get_status
 from tests.operations.stack.processes import running_with, wait_until
 
 COLD_START_S = 90
-# Alone it takes half of that. Beside others' work it is no measure.
+# Alone it takes half of that. On a busy machine only the longer limit applies.
 WARM_START_S, BUSY_START_S = 10, 60
 
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """A folder that does not exist yet, with a blank in its path; gone afterwards, and all in it."""
+    """Path of a folder that does not exist yet, with a blank in it; deleted afterwards."""
     parent = Path(tempfile.mkdtemp(prefix="wss tests "))
     parent.chmod(0o755)
     yield parent / "var"
@@ -44,7 +44,7 @@ def port() -> int:
 
 @pytest.fixture
 def start(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
-    """Starts a service on `data_dir` and `port`, with more variables when given."""
+    """Return a function that starts a service on `data_dir` and `port`, with further variables if given."""
     services = []
 
     def start_service(**env: str) -> Service:
@@ -57,7 +57,7 @@ def start(data_dir: Path, port: int) -> Iterator[Callable[..., Service]]:
 
 
 def refusal(service: Service) -> str:
-    """What is said when the service does not start; it must end with status 2 and no traceback."""
+    """Return the output of a service that refuses to start; it must end with status 2 and no traceback."""
     assert service.wait_for_end(20) == 2, service.output
     service.kill()
     assert "Traceback" not in service.output
@@ -73,18 +73,18 @@ def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_
     assert first.shown("Address") == f"http://localhost:{port}"
     assert re.fullmatch(r"\S+@\S+  password: \S{12,}", login)
 
-    # The request that is shown can be pasted into a shell.
+    # The printed request can be pasted into a shell.
     command = shlex.split(first.shown("curl"))
     assert f"http://localhost:{port}/v1/scan" in command
     assert f"Authorization: Bearer {key}" in command
     assert json.loads(command[-1])["type"] == "security"
 
-    # What holds a secret is its owner's alone.
+    # Files with secrets are private to their owner.
     for name in ("secret_key", "demo.json", "running.json", "postgres.log", "redis.log"):
         assert stat.S_IMODE((data_dir / name).stat().st_mode) == 0o600
     assert get_status(port, "/readyz") == 200
 
-    # A worker that is killed comes back, and so does the database.
+    # A killed worker restarts, and so does the database.
     def workers() -> list[int]:
         return [process for process, command in running_with(str(data_dir)).items() if "-A config worker" in command]
 
@@ -101,19 +101,19 @@ def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_
     started_s = second.wait_for_health(BUSY_START_S)
     assert started_s <= WARM_START_S or os.getloadavg()[0] > (os.cpu_count() or 1), second.output
     second.wait_for_welcome()
-    # Its output is no terminal: what goes into a log does so once.
+    # The output is not a terminal: secrets go into a log only once.
     assert key not in second.output
     assert login.rpartition(" ")[2] not in second.output
     made = run("create_api_key", "Second shell", DATA_DIR=str(data_dir))
     assert (made.returncode, made.stderr) == (0, "")
     assert is_well_formed(made.stdout.strip())
 
-    # Meanwhile nobody else may use the folder.
+    # Meanwhile no other service may use the folder.
     message = refusal(start())
     assert str(second.process.pid) in message
     assert str(data_dir) in message
 
-    # Only Linux tells children of a parent's death: then a killed service leaves nothing, and starts again.
+    # Only Linux signals children on their parent's death: there a killed service leaves no process, and can restart.
     if sys.platform == "linux":
         second.kill()
         third = start()

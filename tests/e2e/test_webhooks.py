@@ -1,6 +1,6 @@
-"""Nothing pending is lost: not with a killed worker, an emptied Redis or a restarted PostgreSQL.
+"""Recovery of pending deliveries: a killed worker, an emptied Redis or a restarted PostgreSQL loses none.
 
-The real worker and scheduler, as `manage.py up` runs them, on servers of their own.
+Runs the real worker and scheduler, as `manage.py up` does, on separate servers.
 """
 
 from __future__ import annotations
@@ -30,14 +30,14 @@ from webhooks.delivery.claims import PER_RECEIVER
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("webhooks")]
 
-# A lease of 20 s, a sweep every 15 s, the start of a worker, and a machine that is busy.
+# Covers a lease of 20 s, a sweep every 15 s and the start of a worker, on a busy machine.
 RECOVERY_S = 75
 # Deliveries of the test with restarts: enough for seconds of work.
 ALL = 800
 
 
 class Deployment:
-    """PostgreSQL, Redis, and the processes that deliver."""
+    """Deployment of PostgreSQL, Redis, and the processes that send deliveries."""
 
     def __init__(self, folder: Path, stack: embedded.Stack) -> None:
         self.stack = stack
@@ -63,12 +63,12 @@ class Deployment:
         )
 
     def close(self) -> None:
-        """End what writes deliveries."""
+        """End the process that writes deliveries."""
         self._pending.communicate()
         assert self._pending.returncode == 0
 
     def pend(self, count: int, *urls: str) -> None:
-        """So many deliveries to each, due now."""
+        """Write `count` deliveries to each URL, due now."""
         assert self._pending.stdin is not None
         assert self._pending.stdout is not None
         print(count, *urls, file=self._pending.stdin, flush=True)
@@ -76,7 +76,7 @@ class Deployment:
 
     @contextlib.contextmanager
     def running(self, *names: str) -> Iterator[list[subprocess.Popen[bytes]]]:
-        """The processes of that name; killed at the end, if they have not been."""
+        """Run the named processes; kill them at the end, if they still run."""
         log = (self._folder / "log").open("ab")
         chosen = [each for each in programs(self._folder, 0, self._env) if each.name in names]
         processes = [
@@ -102,13 +102,13 @@ class Deployment:
         return int(row[0])
 
     def restart_postgresql(self, number: signal.Signals) -> None:
-        """SIGINT ends it orderly, SIGQUIT at once, which is a crash to it."""
+        """Restart PostgreSQL after SIGINT (a fast shutdown) or SIGQUIT (an immediate one, like a crash)."""
         os.kill(int((self._folder / "postgres" / "postmaster.pid").read_text().split()[0]), number)
         wait_until(lambda: self.stack.revive() == ["PostgreSQL"], 30)
         wait_until(self._answers, 30)
 
     def forget(self) -> None:
-        """As if nothing had been sent yet."""
+        """Delete all webhooks, events and deliveries, and empty Redis."""
         with self.connect() as connection:
             connection.execute("TRUNCATE webhooks_webhook, webhooks_event CASCADE")
         self.redis.flushall()
@@ -148,14 +148,14 @@ def deployment(started: Deployment) -> Deployment:
 
 
 def arrivals(*sites: Site) -> Counter[str]:
-    """How often every event has arrived."""
+    """Count the arrivals of every event."""
     return Counter(request.header("webhook-id") or "" for site in sites for request in site.requests)
 
 
 def test_a_worker_killed_between_the_receivers_200_and_our_commit_delivers_again(deployment: Deployment) -> None:
     with Site({"/hook": Answer("ok")}) as site:
         with deployment.running("webhooks") as (worker,), deployment.connect() as blocker:
-            # Nobody can write an attempt down, so the worker stands right before its commit.
+            # The lock blocks the insert of an attempt, so the worker waits right before its commit.
             blocker.execute("LOCK TABLE webhooks_attempt IN SHARE MODE")
             deployment.pend(1, f"{site.url}/hook")
             wait_until(lambda: len(site.requests) == 1, 30)
@@ -182,14 +182,14 @@ def test_a_worker_that_is_told_to_stop_ends_what_it_has_begun(deployment: Deploy
             wait_until(lambda: len(site.requests) == PER_RECEIVER, 30)
             worker.terminate()
             assert worker.wait(15) == 0
-        # All that was begun, and nothing else.
+        # All deliveries that had begun were recorded, and no others.
         assert deployment.count() == len(site.requests) == PER_RECEIVER
 
 
 def test_redis_may_lose_everything_at_any_moment(deployment: Deployment) -> None:
     with Site({"/hook": Answer("ok", delay_s=0.02)}) as first, Site({"/hook": Answer("ok")}) as second:
         deployment.pend(150, f"{first.url}/hook", f"{second.url}/hook")
-        deployment.redis.flushall()  # before anybody has heard the bell
+        deployment.redis.flushall()  # before any worker has read the wake-up message
         with deployment.running("webhooks", "scheduler"):
             wait_until(lambda: deployment.count() > 50, RECOVERY_S)
             deployment.redis.flushall()  # while they are sent
@@ -215,6 +215,6 @@ def test_postgresql_may_restart_under_load(deployment: Deployment) -> None:
             wait_until(lambda: deployment.count() == ALL, RECOVERY_S, poll_s=0.2)
         arrived = arrivals(*sites)
     assert len(arrived) == ALL
-    # What had ended when the database went was kept, and written when it was back.
+    # The worker kept the results of finished attempts during the outage, and wrote them afterwards.
     assert sum(arrived.values()) - ALL < ALL // 10
     assert "PostgreSQL does not answer" in deployment.log()

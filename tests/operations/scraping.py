@@ -1,4 +1,4 @@
-"""Reads /metrics as Prometheus does."""
+"""Scraper that reads /metrics like Prometheus."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Samples = Mapping[str, float]
 
 
 def scrape(client: Client | None = None) -> Samples:
-    """All samples of the answer of this process, collected at this moment; the settings must have the token."""
+    """Collect the metrics anew in this process and return all samples; the settings must have the token."""
     views._latest.forget()
     response = (client or Client()).get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
     assert response.status_code == 200, response.content
@@ -23,7 +23,7 @@ def scrape(client: Client | None = None) -> Samples:
 
 
 def samples(text: str) -> Samples:
-    """By `name{label="value",…}`, labels in the order of their names."""
+    """Parse samples by `name{label="value",…}`, with labels sorted by name."""
     found: dict[str, float] = {}
     for family in text_string_to_metric_families(text):
         for sample in family.samples:

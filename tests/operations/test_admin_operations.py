@@ -1,4 +1,4 @@
-"""The operations page: what it shows, who may switch, and that nothing that hangs makes it hang."""
+"""The operations page: content, permission to switch, and short timeouts for servers that hang."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ PAGE = "/admin/operations/"
 
 @pytest.fixture(autouse=True)
 def workers(monkeypatch: pytest.MonkeyPatch) -> dict[str, list[str]]:
-    """What workers would answer."""
+    """Replies of the workers to a ping."""
     answers = {"celery@one": ["scans", "maintenance"], "browser@one": ["browser"]}
     monkeypatch.setattr(state, "_ask_workers", lambda: answers)
     return answers

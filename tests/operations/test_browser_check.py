@@ -1,4 +1,4 @@
-"""An operator learns which browser scans use, and what is missing."""
+"""System check of the browser: reports the browser that scans use, or what is missing."""
 
 from __future__ import annotations
 

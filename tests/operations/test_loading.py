@@ -1,4 +1,4 @@
-"""Nothing is collected while code is loaded, and everything afterwards."""
+"""Garbage collection is off while code is loaded, and on afterwards."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def test_collecting_goes_on_after_loading_even_where_that_fails() -> None:
 
 
 def test_a_command_loads_without_collecting_and_collects_while_it_works() -> None:
-    """`manage.py shell` is any command, told to look at its own process."""
+    """`manage.py shell` stands for any command, and inspects its own process."""
     look = "import gc; print(gc.isenabled(), gc.get_freeze_count() > 50_000)"
     ran = subprocess.run(
         [sys.executable, str(ROOT / "manage.py"), "shell", "--no-imports", "--command", look],

@@ -1,4 +1,4 @@
-"""An operator learns that nobody gets mail."""
+"""System check of mail: warns if mail only goes to the log."""
 
 from __future__ import annotations
 

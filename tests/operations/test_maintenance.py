@@ -1,4 +1,4 @@
-"""The maintenance switch: of the environment, of the database, and what it costs."""
+"""The maintenance switch, in the environment and in the database, and its number of queries."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.world import Api, Member
 
 @pytest.fixture
 def new_process(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
-    """A process that has not asked yet."""
+    """Return a function that resets the cached switch, as in a new process."""
 
     def forget() -> None:
         monkeypatch.setattr(maintenance, "_switch", maintenance._Switch(maintenance._stored))
@@ -99,7 +99,7 @@ def test_while_one_thread_asks_the_others_do_not_wait(monkeypatch: pytest.Monkey
     asked = []
 
     def ask() -> str | None:
-        asked.append(switch.message())  # as another thread would, in the middle of the question
+        asked.append(switch.message())  # like another thread during the query
         return "Soon."
 
     switch = maintenance._Switch(ask)

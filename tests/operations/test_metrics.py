@@ -1,4 +1,4 @@
-"""What /metrics says beside what the rows say, and who may read it."""
+"""/metrics: its values compared with the rows, and access to it."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def test_each_scan_that_ends_is_counted_once_whenever_it_is_added_up(home: Membe
         'scans_ended_total{class="interactive",reason="SCAN_CANCELLED",status="failed",type="seo"}': 1,
     }
     assert ended(before) == expected
-    # Two scans of one visit share its 3 seconds; one that was cancelled has taken no time at all.
+    # Two scans of one visit share its 3 seconds; a cancelled scan has taken no time.
     assert before['scan_cpu_seconds_sum{type="seo"}'] == 1.5
     assert before['scan_cpu_seconds_bucket{le="1.0",type="seo"}'] == 0
     assert before['scan_cpu_seconds_bucket{le="2.0",type="seo"}'] == 1
@@ -206,7 +206,7 @@ def test_without_postgresql_it_says_so_and_what_it_knows(db: None, monkeypatch: 
 
 
 def test_who_asks_while_it_is_collected_gets_what_is_new() -> None:
-    """What this process told long ago is less than what another has told since: counters would seem to begin anew."""
+    """An old cached result may be lower than another process' newer one: counters would appear to be reset."""
     collected = itertools.count(1)
     is_collecting, may_end = threading.Event(), threading.Event()
     may_end.set()

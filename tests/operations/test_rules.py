@@ -1,4 +1,4 @@
-"""Alert rules and the dashboard name metrics that exist; docs/metrics.md says what to do about each alert."""
+"""Alert rules and the dashboard use only existing metrics; docs/metrics.md explains what to do about each alert."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SELECTOR = re.compile(rf"({PREFIX}[a-z_]+)(?:\{{([^}}]*)\}})?")
 
 @pytest.fixture
 def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]:
-    """The labels of every sample of a service in which everything has happened, by its name."""
+    """Labels of every sample by its name, from a service in which every event has been counted."""
     monkeypatch.setattr(rows, "queues_of_workers", lambda: {"worker@here": ["scans"]})
     counters.counters.begin_anew()
     for counter in COUNTERS:
@@ -78,7 +78,7 @@ def test_rules_and_panels_ask_for_what_there_is(samples: Mapping[str, set[str]])
 
 
 def test_every_metric_is_there_with_its_labels_as_defined(samples: Mapping[str, set[str]]) -> None:
-    """docs/metrics.md lists the definitions."""
+    """The definitions must be right, because docs/metrics.md lists them."""
     there = {each.name: set().union(*(sample.labels for sample in each.samples)) - {"le"} for each in families()}
     assert there == {each.name: {*each.labels} for each in (*OF_ROWS, *OF_SERVERS, *OF_PROCESSES)}
 

@@ -1,4 +1,4 @@
-"""The scheduler goes on when the clock is put back, and says of an outage of Redis one line."""
+"""The scheduler continues when the clock is set back, and logs an outage of Redis in one line."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from operations.scheduler import SteadyScheduler
 
 @pytest.fixture
 def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The entries that are sent, by their names."""
+    """Names of the entries that were sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
     monkeypatch.setattr(SteadyScheduler, "producer", None)

@@ -1,4 +1,4 @@
-"""`manage.py checks`: the catalogue, for docs and for programs."""
+"""`manage.py checks`: output of the catalogue as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def markdown() -> str:
 
 
 def shown(cell: str) -> str:
-    """What a reader sees of a cell of a table."""
+    """Return the text of a table's cell as Markdown renders it."""
     return html.unescape(re.sub(r"\\([\\`*_\[\]<>|~])", r"\1", cell))
 
 

@@ -1,4 +1,4 @@
-"""`manage.py refresh_libraries`, against a database of the test's own."""
+"""`manage.py refresh_libraries`, with a fake OSV database."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py refresh_vocabulary`, against a release of the test's own."""
+"""`manage.py refresh_vocabulary`, with a fake release of schema.org."""
 
 from __future__ import annotations
 

@@ -81,7 +81,7 @@ def test_a_refused_request_says_why_and_uses_no_quota(home: Member, body: object
 
 
 def test_a_target_that_refuses_connections_is_URL_NOT_REACHABLE(home: Member, target: str) -> None:
-    # Port 1 of loopback: exempted, and nobody listens there.
+    # Port 1 of loopback: the network is exempted, and nothing listens there.
     response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
     assert refusal(response) == (400, "URL_NOT_REACHABLE")
     assert used(home) == 0

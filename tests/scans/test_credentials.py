@@ -1,4 +1,4 @@
-"""Scans of pages that need a key: what is taken, what is shown of it, and where it never stands."""
+"""Scans with credentials: validation, what is shown of them, and the places that must not contain them."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def test_a_refusal_says_which_part_and_uses_no_quota(home: Member, target: str) 
 
 
 def test_the_body_is_judged_in_its_order(home: Member) -> None:
-    """The type before the credentials, and they before the blocklist."""
+    """The type is validated before the credentials, and these before the blocklist."""
     bad = {"url": "http://localhost/", "type": "all", "request": 1}
     for name, value, code in (
         ("type", "all", "INVALID_TYPE"),
@@ -179,7 +179,7 @@ def test_a_line_that_is_none_is_refused_without_repeating_it(home: Member, targe
 
 @pytest.fixture
 def places() -> Iterator[tuple[Site, Site, Site]]:
-    """The target, another origin, and a receiver of webhooks."""
+    """Sites for the target, another origin, and a receiver of webhooks."""
     with (
         override_settings(SCAN_ALLOWED_NETWORKS=NETWORKS),
         Site() as site,

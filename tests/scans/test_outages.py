@@ -1,4 +1,4 @@
-"""A database that does not answer for a while costs time, and no scan."""
+"""Outages of the database delay scans, but none is lost."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from tests.world import Member, make_result, make_scan
 
 @pytest.fixture(autouse=True)
 def world(monkeypatch: pytest.MonkeyPatch) -> None:
-    """No pauses, no site; the test's own connection stays, as its transaction is in it."""
+    """Remove pauses and the site; keep the test's connection open, because it holds the test's transaction."""
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(tasks.connection, "close", lambda: None)
     monkeypatch.setattr(silence, "outage", Outage("PostgreSQL"))

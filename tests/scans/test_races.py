@@ -1,4 +1,4 @@
-"""Limits hold against real threads on real PostgreSQL."""
+"""Races for the limits of scans, with real threads on real PostgreSQL."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def crowd(settings: object) -> Iterator[tuple[Member, str]]:
 
 
 def all_at_once(call: Callable[[int], object]) -> list[object]:
-    """The answers of 50 threads that start together."""
+    """Return the results of 50 threads that start together."""
     barrier = Barrier(PARALLEL)
 
     def one(number: int) -> object:

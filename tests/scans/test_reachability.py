@@ -1,4 +1,4 @@
-"""Hosts that swallow packets hold few threads of web, and not for long."""
+"""Reachability tests of hosts that drop packets: they block few threads of web, and only for a short time."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PATIENCE_S = 30
 
 @pytest.fixture
 def silent() -> Iterator[str]:
-    """The URL of a port that answers no SYN: its queue is full, and nobody takes from it."""
+    """URL of a port that answers no SYN: its backlog is full, and nothing accepts its connections."""
     with socket.create_server(("127.0.0.1", 0), backlog=0) as server:
         address = server.getsockname()
         waiting = [socket.socket() for _ in range(2)]
@@ -39,7 +39,7 @@ def target_of(url: str) -> Target:
 
 
 class Looks:
-    """Stands in front of the network: notes that somebody looks, and lets a test decide when it ends."""
+    """Network wrapper that records the start of each reachability test, and blocks until the test lets it end."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
         self.begun = threading.Semaphore(0)
@@ -93,7 +93,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
         for _ in looking:
             assert looks.begun.acquire(timeout=PATIENCE_S)
         accepted = stranger.api.post("/v1/scan", {"url": silent, "type": "seo"})
-        # Who looks takes a place already: the free plan has two.
+        # A running reachability test already takes a slot: the free plan has two.
         refused = home.api.post("/v1/scan", {"url": silent, "type": "seo"})
         looks.may_end.set()
         for each in looking:
@@ -105,7 +105,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
 
 @pytest.mark.django_db
 def test_while_many_look_a_webhook_is_registered_without_a_look(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each attempt judges the receiver's address again."""
+    """Each delivery attempt checks the receiver's address again."""
     monkeypatch.setattr("scanner.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
     with reachability.place(1), reachability.place(2):
         answer = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})

@@ -1,4 +1,4 @@
-"""Operators hand scans to the workers again: those that wait, whose worker died, or that failed by our fault."""
+"""Requeueing by operators: scans that wait, whose worker died, or that failed through the service's fault."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def staff(db: None) -> User:
 
 @pytest.fixture
 def enqueued(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The IDs of what was handed to the workers."""
+    """IDs of the enqueued scans."""
     ids: list[str] = []
     monkeypatch.setattr(services, "enqueue", lambda scan_id, scan_type: ids.append(scan_id))
     return ids

@@ -1,4 +1,4 @@
-"""`manage.py maintenance`: the switch of the operations page, for scripts and for when no page can be reached."""
+"""`manage.py maintenance`: switch maintenance mode from scripts, or when the operations page cannot be reached."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`manage.py reencrypt_secrets`: after it, only the first key of the ring is needed."""
+"""`manage.py reencrypt_secrets`: encrypt all secrets with the first key of the ring, to retire the others."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Command(BaseCommand):
 
 
 def _encrypted_columns() -> Iterator[tuple[type[Model], str]]:
-    """What is encrypted says so by its name, whatever app it is of."""
+    """Find the encrypted columns of all apps: binary fields whose names begin with `encrypted_`."""
     for model in apps.get_models():
         for field in model._meta.local_fields:
             if isinstance(field, BinaryField) and field.name.startswith("encrypted_"):
@@ -51,7 +51,10 @@ def _encrypted_columns() -> Iterator[tuple[type[Model], str]]:
 
 
 def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
-    """1 when the row's secret was under another key. Under the row's lock: it may be changed or dropped meanwhile."""
+    """Re-encrypt a row's secret; return 1 if it was under another key, else 0.
+
+    The row is locked because another process may change or delete it meanwhile.
+    """
     with transaction.atomic():
         row = model._default_manager.select_for_update(no_key=True).filter(pk=id).first()
         if row is None or getattr(row, column) is None:
@@ -66,7 +69,7 @@ def _reencrypt(model: type[Model], column: str, id: str | int) -> int:
 
 
 def _reencrypt_factor(id: int) -> int:
-    """The same for a second factor, whose secrets are texts in its JSON."""
+    """Re-encrypt a second factor, whose secrets are strings in its JSON, like `_reencrypt`."""
     with transaction.atomic():
         row = Authenticator.objects.select_for_update(no_key=True).filter(pk=id).first()
         before = {} if row is None else {name: row.data[name] for name in FACTOR_SECRETS if name in row.data}

@@ -1,4 +1,4 @@
-"""`manage.py tables`: those tables of docs/*.md that the code tells, each between its marks."""
+"""`manage.py tables`: generate the tables of docs/*.md between `<!-- generated: … -->` and `<!-- end -->`."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ class Command(BaseCommand):
 
 
 def table(rows: Iterator[Row]) -> str:
-    """In Markdown; the first row is its head."""
+    """Return rows as a Markdown table; the first row is the header."""
     head, *others = rows
     return "".join(f"{line}\n" for line in (_line(head), "|---" * len(head) + "|", *map(_line, others)))
 
@@ -60,7 +60,7 @@ def _line(cells: Row) -> str:
 
 
 def variables(before: str) -> Iterator[Row]:
-    """The settings with their defaults. What they mean stands in the table alone, and stays as it is there."""
+    """Yield the settings with their defaults. Only the table holds their meanings, so those are kept."""
     rows = [line.strip("| ").split(" | ", 2) for line in before.splitlines() if line.startswith("| `")]
     meanings = {name.strip("`"): meaning for name, _, meaning in rows}
     if missing := environment.defaults.keys() - meanings:
@@ -73,7 +73,7 @@ def variables(before: str) -> Iterator[Row]:
 
 
 def _as_text(default: object) -> str:
-    """As one would set it."""
+    """Return a default in the form in which the variable is set."""
     match default:
         case None:
             return ""
@@ -108,7 +108,7 @@ def retries(before: str) -> Iterator[Row]:
 
 
 def _duration(of: timedelta) -> str:
-    """In hours and minutes; less than a minute in seconds."""
+    """Return a duration in hours and minutes, or in seconds if it is less than a minute."""
     hours, minutes = divmod(of // timedelta(minutes=1), 60)
     parts = [f"{hours} h" if hours else "", f"{minutes} min" if minutes else ""]
     return " ".join(filter(None, parts)) or f"{of.seconds} s"
@@ -126,7 +126,7 @@ def grades(before: str) -> Iterator[Row]:
         yield letter, str(least)
 
 
-# By what stands in the mark; each is given what the table was.
+# Generators of the tables, by the name in the mark; each gets the table's present text.
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "environment": variables,
     "metrics of rows": metrics(OF_ROWS),

@@ -1,4 +1,4 @@
-"""`manage.py checks`: the catalogue."""
+"""`manage.py checks`: print the catalogue of checks."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from scanner.findings import ScanType
 from scanner.plan import needs_browser
 from scanner.scoring import SEVERITY_WEIGHT
 
-# The evidence that checks read, in words for people.
+# Readable names of the evidence that checks read.
 EVIDENCE = Path(catalogue.__file__).with_name("evidence.toml")
 
 
@@ -90,7 +90,7 @@ def _markdown() -> Iterator[str]:
 
 
 def _as_text(cell: str) -> str:
-    """Text that Markdown shows as it is: a fix may hold markup, which would vanish from the page."""
+    """Escape text for Markdown: a fix may contain markup, which would vanish from the page."""
     return re.sub(r"[\\`*_\[\]<>&|~]", _escaped, cell)
 
 

@@ -1,4 +1,4 @@
-"""`manage.py refresh_libraries`: what is known of JavaScript libraries, from the OSV database."""
+"""`manage.py refresh_libraries`: download known vulnerabilities of JavaScript libraries from the OSV database."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Command(BaseCommand):
 
 
 def _known(network: Network, api: str, package: str) -> list[dict[str, str | None]]:
-    """What OSV has for a package of npm; raises CommandError."""
+    """Return the vulnerabilities that OSV lists for an npm package. Raises CommandError."""
     query = json.dumps({"package": {"name": package, "ecosystem": "npm"}}).encode()
     try:
         response = network.fetch(
@@ -59,7 +59,7 @@ def _known(network: Network, api: str, package: str) -> list[dict[str, str | Non
 
 
 def _entries(advisory: dict[str, Any], package: str) -> Iterator[dict[str, str | None]]:
-    """The affected ranges of an advisory, under its CVE number where it has one."""
+    """Yield the affected version ranges of an advisory, under its CVE number if it has one."""
     if "withdrawn" in advisory:
         return
     number = next((alias for alias in advisory.get("aliases", ()) if alias.startswith("CVE-")), advisory["id"])

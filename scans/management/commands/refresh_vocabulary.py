@@ -1,4 +1,4 @@
-"""`manage.py refresh_vocabulary`: the names of schema.org's types and properties, from its own release."""
+"""`manage.py refresh_vocabulary`: download the names of schema.org's types and properties from its release."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Command(BaseCommand):
 
 
 def _names(release: dict[str, Any]) -> dict[str, set[str]]:
-    """The names in schema.org's own namespace, by what they are."""
+    """Return the names in schema.org's own namespace by kind: classes and properties. Raises ValueError if empty."""
     found: dict[str, set[str]] = {"rdfs:Class": set(), "rdf:Property": set()}
     for node in release["@graph"]:
         kinds = node["@type"] if isinstance(node["@type"], list) else [node["@type"]]

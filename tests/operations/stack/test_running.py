@@ -19,7 +19,7 @@ def test_the_variables_hold_while_the_service_runs_and_are_its_owners_alone(tmp_
     assert running.variables_of(tmp_path) == {}
     with running.shown(tmp_path, {"SECRET_KEY": "secret"}):
         assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}
-        assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}  # looking changes nothing
+        assert running.variables_of(tmp_path) == {"SECRET_KEY": "secret"}  # reading changes nothing
         assert stat.S_IMODE((tmp_path / running.NAME).stat().st_mode) == 0o600
     assert running.variables_of(tmp_path) == {}
     assert list(tmp_path.iterdir()) == []
@@ -37,7 +37,7 @@ def test_a_command_finds_key_and_database_of_the_service(tmp_path: Path) -> None
         ran = run("create_api_key", "Acme", DATA_DIR=str(tmp_path))
         assert (ran.returncode, ran.stderr) == (0, "")
         assert is_well_formed(ran.stdout.strip())
-        # What is set in the shell counts more.
+        # Variables of the shell take precedence.
         elsewhere = run("create_api_key", "Acme", DATA_DIR=str(tmp_path), DATABASE_URL="postgresql://127.0.0.1:1/x")
         assert elsewhere.returncode == 1
 

@@ -1,4 +1,4 @@
-"""The supervisor: what dies comes back, what is told to stop is gone."""
+"""The supervisor: programs that end restart, and a stop leaves no process behind."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ Supervisor(programs, sys.stdout).run()
 
 
 class Clock:
-    """Time that passes when a test says so."""
+    """Clock that a test advances."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -65,7 +65,7 @@ def test_output_of_all_programs_is_one_stream_of_named_lines() -> None:
     supervisor.run()
     lines = [line.split(" ", 1)[1] for line in output.getvalue().splitlines()]
     assert "web    | one" in lines
-    assert "web    | two" in lines  # though the line had no end
+    assert "web    | two" in lines  # although the line did not end with a newline
     assert "worker | three" in lines
     assert "worker | �" in lines
 
@@ -87,7 +87,7 @@ def test_a_program_waits_until_it_need_not() -> None:
     supervisor = Supervisor(programs, output, on_tick=stop_when_complete)
     supervisor.run()
     assert len(asked) > 1
-    assert "worker | up" not in asked[-1]  # and once it runs, nobody asks
+    assert "worker | up" not in asked[-1]  # `waits` is not called once the program runs
 
 
 def test_a_program_that_dies_starts_again_after_growing_pauses(tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ def test_a_reader_that_goes_away_stops_everything(tmp_path: Path) -> None:
     with start_supervisor(tmp_path) as supervisor:
         assert supervisor.stdout is not None
         supervisor.stdout.close()
-        # The death of a program is news, and nobody reads it any more.
+        # The supervisor reports the death of a program, but its output has no reader any more.
         sleepers = [pid for pid in running_with(str(tmp_path)) if pid != supervisor.pid]
         os.kill(sleepers[0], signal.SIGKILL)
         assert supervisor.wait(10) in (0, 120)  # 120: Python could not flush its own output
@@ -220,7 +220,7 @@ def test_a_reader_that_goes_away_stops_everything(tmp_path: Path) -> None:
 
 
 def start_supervisor(tmp_path: Path) -> subprocess.Popen[str]:
-    """A process that supervises two sleepers whose command lines contain `tmp_path`."""
+    """Start a process that supervises two sleepers whose command lines contain `tmp_path`."""
     supervisor = subprocess.Popen(
         [sys.executable, "-c", SUPERVISE, str(tmp_path)],
         cwd=BASE_DIR,

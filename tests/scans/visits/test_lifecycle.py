@@ -1,4 +1,4 @@
-"""A scan's life: claimed once, ended once, never lost."""
+"""Life cycle of a scan: claimed once, ended once, never lost."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What an audit's visits keep for each other in Redis: evidence of an origin, whole, or none."""
+"""Evidence cache of an audit in Redis: visits share an origin's evidence, complete or not at all."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ pytestmark = pytest.mark.usefixtures("db")  # for an empty Redis
 
 @dataclass
 class Noted:
-    """Writes down what visits ask for and keep, in front of the real thing."""
+    """Wrapper of the real cache that records what visits store."""
 
     inner: OriginEvidence
     kept: dict[tuple[str, str], object]
@@ -50,7 +50,7 @@ class Noted:
 
 
 class NoRecords:
-    """A name server that knows the name and has nothing on it."""
+    """Name server that knows the name but has no records for it."""
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         return DnsAnswer()
@@ -125,7 +125,7 @@ def test_the_first_who_kept_it_is_believed() -> None:
 
 
 class Trap:
-    """Unpickled, it would do what it likes."""
+    """Object that executes code when it is unpickled."""
 
     sprung = False
 
@@ -151,7 +151,7 @@ def test_what_nobody_of_us_has_written_is_not_unpickled() -> None:
     with override_settings(SECRET_KEY="another one, of at least thirty-two characters"):
         assert OriginEvidence("aud_1").find(ORIGIN, robots) is None
     assert not Trap.sprung
-    # Nor is what one of us has written for another audit.
+    # An entry that a process of the service has written for another audit is not unpickled either.
     cache.set(name.replace("aud_1", "aud_2"), text)
     assert OriginEvidence("aud_2").find(ORIGIN, robots) is None
     assert not Trap.sprung

@@ -1,4 +1,4 @@
-"""New scans are refused when they would wait too long, and not because of what others have queued for themselves."""
+"""Overload: new scans are refused if they would wait too long, but not because of other organizations' backlogs."""
 
 from __future__ import annotations
 

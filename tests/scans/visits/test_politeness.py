@@ -1,4 +1,4 @@
-"""How often a domain is visited, over all organizations: at once, and one after the other."""
+"""Rate limit of visits to a domain over all organizations: concurrent visits, and the gap between visits."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def _with_a_gap(settings: Any) -> None:
 
 
 class Told(list[tuple[float, str]]):
-    """What is to be looked at later: in how many seconds, and which scan's queue."""
+    """Arranged wake-ups: the delay in seconds, and the scan."""
 
 
 @pytest.fixture
@@ -62,7 +62,7 @@ def on(host: str, member: Member, **columns: Any) -> Scan:
         ("example.com", "example.com"),
         ("www.example.com", "example.com"),
         ("a.b.example.co.uk:8443", "example.co.uk"),
-        ("one.github.io", "one.github.io"),  # somebody's own, of many under that name
+        ("one.github.io", "one.github.io"),  # on the Public Suffix List: each subdomain has another owner
         ("co.uk", "co.uk"),
         ("203.0.113.7:8080", "203.0.113.7"),
         ("[2001:db8::1]:8443", "2001:db8::1"),

@@ -1,4 +1,4 @@
-"""What nobody serves ends, is given back and is told of; what waits in a long queue goes on waiting."""
+"""Sweeper: visits in an unserved queue end, are refunded and reported; visits in a long queue go on waiting."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from tests.world import Member, make_scan
 
 
 class Clock:
-    """The sweeper's, which goes on as told."""
+    """Clock of the sweeper, which the test advances."""
 
     def __init__(self) -> None:
         self.now_ = timezone.now()
@@ -26,7 +26,7 @@ class Clock:
         return self.now_
 
     def sweep_for(self, duration: timedelta) -> None:
-        """As the scheduler does, but every half a minute."""
+        """Sweep like the scheduler, but every half a minute."""
         step = timedelta(seconds=30)
         for _ in range(duration // step):
             self.now_ += step
@@ -87,7 +87,7 @@ def test_another_queues_turns_do_not_count(scan: Scan, stranger: Member, clock: 
 
 def test_after_an_outage_of_everything_workers_have_their_time(scan: Scan, clock: Clock) -> None:
     clock.sweep_for(GIVEN_UP_AFTER - timedelta(minutes=1))
-    cache.clear()  # as by the time that keys are kept, with nobody who renews them
+    cache.clear()  # the keys have expired, because no sweeper renewed them
     clock.now_ += timedelta(hours=5)
     clock.sweep_for(timedelta(minutes=10))
     assert status_of(scan) == ("queued", "")

@@ -1,4 +1,4 @@
-"""Whose turn it is: nobody's backlog delays another, and what was interrupted goes first."""
+"""Order of visits in the queues: backlogs do not delay other organizations, and interrupted visits go first."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ WORKER = Worker("one", 4)
 
 
 def queued(member: Member, count: int = 1, scan_type: str = "security") -> list[Scan]:
-    """Oldest first."""
+    """Create queued scans, oldest first."""
     begin = timezone.now() - timedelta(seconds=count)
     return [
         make_scan(member, type=scan_type, created_at=begin + timedelta(milliseconds=number)) for number in range(count)
@@ -53,7 +53,7 @@ def test_however_many_one_has_queued_anothers_single_scan_is_next(home: Member, 
         assert taken(each) == each, "its own come in their order"
     assert taken(backlog[3]) is None, "the last place is for others"
     (single,) = queued(stranger)
-    # The message is that of the backlog; the turn is the other's.
+    # The message names a scan of the backlog, but it is the other organization's turn.
     assert taken(backlog[4]) == single
     assert taken(backlog[4], Worker("two", 4)) == backlog[3]
 
@@ -104,7 +104,7 @@ def test_what_was_kept_back_is_taken_up_when_a_visit_ends(
 def test_a_message_that_a_kept_place_has_taken_is_passed_on(
     home: Member, stranger: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Else a free place on another host would wait for the sweeper."""
+    """Otherwise a free slot on another host would wait for the sweeper."""
     told: list[tuple[float, str]] = []
     monkeypatch.setattr(
         "scans.visits.claims.enqueue_later", lambda after_s, scan_id, _: told.append((after_s, scan_id))
@@ -156,7 +156,7 @@ def test_half_of_the_browsers_is_kept_from_each_organization(
 ) -> None:
     backlog = queued(home, 6, "accessibility")
     assert [taken(each) for each in backlog[:3]] == [*backlog[:2], None]
-    # Another worker has its own places.
+    # Another worker has its own slots.
     assert taken(backlog[2], Worker("two", 2)) == backlog[2]
     (single,) = queued(stranger, scan_type="seo")
     assert taken(single) == single
@@ -202,7 +202,7 @@ def make_audit(member: Member, **columns: Any) -> Audit:
 
 
 def background(member: Member, count: int) -> list[Scan]:
-    """Visits of an audit of several pages, oldest first."""
+    """Create background visits, as of an audit of several pages, oldest first."""
     scans = queued(member, count)
     Scan.objects.filter(id__in=[each.id for each in scans]).update(is_background=True)
     return scans

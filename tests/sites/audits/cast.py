@@ -1,4 +1,4 @@
-"""What a worker does with an audit, without a queue: its pages are found and looked at, one after the other."""
+"""Worker for an audit in tests, without a queue: finds its pages and scans them one after the other."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sites.tasks import discover_pages
 
 
 def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None) -> Audit:
-    """Do all that the audit waits for; `after_visit` is told how many pages have been looked at."""
+    """Run all waiting work of an audit; `after_visit` gets the number of scanned pages after each."""
     audit = Audit.objects.get(id=audit_id)
     if audit.status == Audit.Status.QUEUED:
         discover_pages(audit_id)
@@ -25,5 +25,5 @@ def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None)
 
 
 def groups_of(audit: Audit, check: str) -> list[AuditFinding]:
-    """What the audit says of a check, the largest group first."""
+    """Return the audit's findings of a check, those with the most pages first."""
     return list(AuditFinding.objects.filter(audit=audit, check_id=check).order_by("-pages_affected", "id"))

@@ -1,4 +1,4 @@
-"""What receivers are told of audits: recorded with an audit's end, sent and tried again like everything else."""
+"""Webhook events of audits: recorded at an audit's end, sent and retried like all events."""
 
 from __future__ import annotations
 
@@ -86,7 +86,7 @@ def test_who_asked_for_scans_alone_is_told_of_no_audit(home: Member, target: str
 
 
 def test_a_delivery_of_an_audit_is_tried_again_and_recovered(home: Member, receiver: Webhook) -> None:
-    Webhook.objects.update(url="http://127.0.0.1:1/")  # nobody is there
+    Webhook.objects.update(url="http://127.0.0.1:1/")  # nothing listens there
     audit = created(home, {"pages": pages(1), "types": ["seo"]})
     assert visit(home)
     for _ in range(len(PAUSES)):

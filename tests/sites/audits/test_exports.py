@@ -1,4 +1,4 @@
-"""GET /v1/audits/:id/export: all of an audit, in bounded memory."""
+"""GET /v1/audits/:id/export: exports of whole audits, in bounded memory."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def fault(check_id: str, severity: Severity, points: float, message: str, *selec
 
 @pytest.fixture
 def audit(home: Member) -> dict[str, Any]:
-    """Of three pages and two types; the last page can't be judged."""
+    """Finished audit of three pages for two types; the last page can't be judged."""
     Tier.objects.update(pages_per_audit=100)
     audit = created(home, {"pages": pages(3), "types": ["seo", "security"]})
     found = category(
@@ -119,7 +119,7 @@ PAGES = 2_000
 
 @pytest.fixture
 def huge(home: Member) -> Audit:
-    """2,000 pages, and 4,000 findings that each name five of them."""
+    """Audit with 2,000 pages, and 4,000 findings with five sample pages each."""
     audit = Audit.objects.create(
         organization=home.organization,
         kind="site",

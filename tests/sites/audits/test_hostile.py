@@ -1,4 +1,4 @@
-"""Audits where something goes wrong, or somebody wants more than there is."""
+"""Audits under failures, invalid input and excessive requests."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def roomy(home: Member) -> Member:
     return home
 
 
-# What is sent
+# Request bodies
 
 urls = st.sampled_from(
     [
@@ -160,7 +160,7 @@ def test_who_dies_after_an_audit_is_made_leaves_its_pages_to_the_sweeper(roomy: 
     assert running_visits(roomy.organization.id) == 1
 
 
-# What is down
+# Outages
 
 
 def test_without_redis_no_audit_is_accepted(home: Member) -> None:
@@ -202,7 +202,7 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
 
     monkeypatch.setattr(leases, "PAUSE_S", 0)
     monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
-    # A test's transaction is in this connection.
+    # Replace the connection with a mock: the real one holds the test's transaction and must not be closed.
     monkeypatch.setattr(tasks, "connection", mock.Mock())
     monkeypatch.setattr(leases, "connection", mock.Mock())
     monkeypatch.setattr(tasks.claims, "finish_scan", finish)
@@ -267,7 +267,7 @@ def test_an_interrupted_visit_is_given_back_and_the_audit_goes_on(roomy: Member)
     assert (ended["status"], ended["pages"]["done"], ended["pages"]["failed"], used(roomy)) == ("partial", 1, 1, 2)
 
 
-# What changes in the middle
+# Changes during an audit
 
 
 def test_each_page_is_taken_from_the_month_in_which_it_begins(roomy: Member, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -354,11 +354,11 @@ def test_pages_of_audits_that_wait_keep_no_scan_out(roomy: Member, target: str, 
     assert roomy.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
 
-# What the contract says of scans stays
+# The API of scans is unchanged
 
 
 def test_the_list_of_scans_is_what_it_was(home: Member) -> None:
-    """Byte for byte, with a scan of an audit and one alone."""
+    """Compare byte for byte, with a scan of an audit and a single one."""
     Tier.objects.update(pages_per_audit=100)
     moment = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
     made = created(home, {"pages": pages(1), "types": ["seo"]})

@@ -1,4 +1,4 @@
-"""Sites without an end, or that would have us think so, audited whole: little is asked, and the audit says why."""
+"""Audits of sites that are endless, or seem so: few requests, and a note in the audit with the reason."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from tests.targets.server import Answer, Request, Route, Site
 from tests.world import Member, member_of
 
 PAGES = 5
-# Of the search for pages by its own bounds, and of what each page's visit asks for.
+# Limit of discovery's requests, plus those of the pages' visits.
 MAX_REQUESTS = 3 * PAGES + 200 + 60 * PAGES
 MAX_S, MAX_MIB = 120, 250
 MIB = 1024 * 1024
@@ -38,7 +38,7 @@ def owner(settings, monkeypatch: pytest.MonkeyPatch) -> Member:
 
 
 def sitemap_bomb() -> Mapping[str, Route]:
-    """A gigabyte of addresses in a megabyte."""
+    """Return a sitemap with a gigabyte of URLs, compressed to a megabyte."""
     entry = b"<url><loc>http://localhost/%s</loc></url>" % (b"a" * 2000)
     packed = gzip.compress(b'<?xml version="1.0"?><urlset xmlns="%s">' % NAMESPACE.encode() + entry * 500_000, 6)
     return {
@@ -50,7 +50,7 @@ def sitemap_bomb() -> Mapping[str, Route]:
 
 
 def sitemaps_without_end() -> Mapping[str, Route]:
-    """An index that names indexes, each of which names more."""
+    """Return sitemap indexes that list further indexes without end."""
 
     def index(request: Request) -> Answer:
         names = "".join(
@@ -63,7 +63,7 @@ def sitemaps_without_end() -> Mapping[str, Route]:
 
 
 def calendar() -> Mapping[str, Route]:
-    """Every day leads to the next."""
+    """Return a calendar in which every day links to the next."""
 
     def day(request: Request) -> Answer:
         name = request.path.removeprefix("/calendar/")
@@ -76,7 +76,7 @@ def calendar() -> Mapping[str, Route]:
 
 
 def sessions() -> Mapping[str, Route]:
-    """Every answer has links with another session in them."""
+    """Return pages whose links contain a new session ID in each response."""
     count = iter(range(1_000_000))
 
     def page(request: Request) -> Answer:
@@ -87,12 +87,12 @@ def sessions() -> Mapping[str, Route]:
 
 
 def maze() -> Mapping[str, Route]:
-    """Every page leads deeper."""
+    """Return pages that link to ever deeper paths."""
     return {"*": lambda request: Answer(document("Deeper", [f"{request.path.rstrip('/')}/{name}" for name in "ab"]))}
 
 
 def heavy_pages() -> Mapping[str, Route]:
-    """Ten megabytes of links each."""
+    """Return pages with ten megabytes of links each."""
     body = "".join(f'<a href="/page-{number}?q={"x" * 40}">Page {number}</a>' for number in range(120_000))
     return {"*": Answer(f'<!doctype html><html lang="en"><title>Heavy</title><h1>Heavy</h1>{body}')}
 
@@ -138,6 +138,6 @@ def test_it_ends_and_little_is_asked(owner: Member, routes, status: str, said: s
 
 
 def most_mib() -> float:
-    """The most memory that this process has held, in MiB."""
+    """Return the peak resident memory of this process in MiB."""
     unit = 1 if sys.platform == "darwin" else 1024  # bytes, or KiB (getrusage(2))
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit / 1024**2

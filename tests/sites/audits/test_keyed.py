@@ -1,4 +1,4 @@
-"""Audits of pages that need a key: shown to the audit's own origin, and to nobody else."""
+"""Audits of pages that need credentials, which are sent only to the audit's own origin."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An audit's life: its pages wait, get places, are judged once, and it ends with what came of them."""
+"""Life cycle of an audit: pages wait, are released into slots and judged once; then the audit ends."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def shown(member: Member, audit: dict[str, Any], what: str = "") -> dict[str, An
 
 
 def visit(member: Member, worker: str = "one", **columns: Any) -> Scan | None:
-    """What a worker does: take the next visit, end it, and let pages have the place."""
+    """Claim and finish the next visit like a worker, and release pages into its slot; None if nothing waits."""
     waiting = Scan.objects.visits().filter(status="queued").first()
     claim = claim_next(waiting.id, Worker(worker, 8)) if waiting else None
     if claim is None:
@@ -74,7 +74,7 @@ def test_a_page_is_judged_for_all_types_in_one_place(home: Member, target: str) 
 def test_pages_get_places_as_they_are_free_and_leave_one_to_people(home: Member) -> None:
     Tier.objects.update(concurrent_scans=4, pages_per_audit=100)
     audit = created(home, {"pages": pages(9), "types": ["seo", "security"]})
-    # The first goes ahead, as the others share what it finds of the origin.
+    # The first page goes ahead, because the others share its evidence of the origin.
     assert (running_visits(home.organization.id), used(home)) == (1, 2)
     assert visit(home)
     assert (running_visits(home.organization.id), used(home)) == (3, 8)
@@ -103,7 +103,7 @@ def test_the_same_finding_is_one_for_all_its_pages(home: Member) -> None:
 def test_an_audit_stops_where_the_month_is_used_up(home: Member) -> None:
     Tier.objects.update(scans_per_month=10, pages_per_audit=100)
     audit = created(home, {"pages": pages(3), "types": ["seo", "security"]})
-    MonthlyUsage.objects.update(used=7)  # by other scans
+    MonthlyUsage.objects.update(used=7)  # used by other scans
     while visit(home):
         pass
     ended = shown(home, audit)
@@ -172,7 +172,7 @@ def test_what_a_message_lost_the_sweeper_finds(home: Member) -> None:
     claim = claim_next(waiting.id, Worker("one", 8))
     assert claim
     assert finish_scan(claim, make_result(waiting))
-    # The worker died before it gave the places to others.
+    # The worker died before it released other pages into the slots.
     assert running_visits(home.organization.id) == 0
     sweep_audits()
     assert running_visits(home.organization.id) == 3

@@ -1,4 +1,4 @@
-"""Findings of an audit that are muted: on all of their pages apart, on some of them still there."""
+"""Muted findings of an audit: listed apart if muted on all of their pages, kept in the list if only on some."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ REASON = "Sent by the load balancer."
 
 
 def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
-    """An audit that has ended, with a page for each address."""
+    """Create a finished audit with a page for each URL."""
     now = timezone.now()
     audit = Audit.objects.create(
         organization=member.organization,
@@ -47,7 +47,7 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
 
 
 def found(audit: Audit, check: str, *urls: str, pages: int = 0, place: str = "") -> AuditFinding:
-    """A finding on these pages; `pages` are more than those that are kept."""
+    """Create a finding on these sample pages; `pages` is the number of further affected pages."""
     scan = make_scan(Member(audit.organization, None, "", None))  # type: ignore[arg-type]  # a scan needs no key
     return AuditFinding.objects.create(
         audit=audit,
@@ -70,7 +70,7 @@ def mute(member: Member, check: str, **changes: Any) -> None:
 
 
 def told(member: Member, audit: Audit) -> dict[str, str]:
-    """Where the API says that each finding is muted."""
+    """Return the API's `muted` of each finding."""
     findings = member.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
     return {f"{each['check']} {each['fingerprint'][:4]}": each["muted"] for each in findings}
 
@@ -100,7 +100,7 @@ def test_a_mute_of_the_host_covers_all_pages_of_a_site(home: Member, stranger: M
     [
         ((SHOP, SHOES), 0, "all"),
         ((HOME, SHOP), 0, "some"),
-        ((SHOP, SHOES), 7, "some"),  # nobody knows where the other five are
+        ((SHOP, SHOES), 7, "some"),  # the other five pages are not stored
         ((HOME,), 0, "none"),
     ],
 )
@@ -112,7 +112,7 @@ def test_a_mute_below_a_path_covers_what_is_known_to_be_there(
     mute(home, "hsts", path_prefix="/shop")
     assert list(told(home, audit).values()) == [expected]
     mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
-    # The page asks for lists, the API for each.
+    # The page queries lists, the API each finding.
     assert mutes.muted(AuditFinding.objects.all()) == ([finding.id] if expected == "all" else [])
 
 
@@ -181,7 +181,7 @@ def test_sarif_suppresses_what_is_muted_everywhere(home: Member) -> None:
         "hsts": [{"kind": "external", "status": "accepted", "justification": REASON}],
         "csp-present": [],
     }
-    # CSV has the columns that it had.
+    # CSV has no column for mutes.
     raw = b"".join(home.api.get(f"/v1/audits/{audit.id}/export?format=csv")).decode()  # type: ignore[arg-type]
     assert "muted" not in next(csv.reader(io.StringIO(raw)))
 

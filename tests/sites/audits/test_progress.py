@@ -1,4 +1,4 @@
-"""How far an audit is, in named steps."""
+"""Progress of an audit in named steps."""
 
 from __future__ import annotations
 

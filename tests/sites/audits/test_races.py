@@ -1,4 +1,4 @@
-"""Audits against real threads on real PostgreSQL: limits hold, turns are taken, nobody waits for ever."""
+"""Races of audits, with real threads on real PostgreSQL: limits hold, turns are fair, nothing deadlocks."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def body(pages: int, name: str = "", *types: str) -> dict[str, object]:
 
 
 def visit(worker: str, chance: random.Random | None = None) -> bool:
-    """What a worker does with a visit, some of which end by our own fault; False when none was there."""
+    """Claim and finish a visit like a worker; by `chance` it fails through the service's fault. False if none waits."""
     named = Scan.objects.visits().filter(status="queued").first()
     claim = claim_next(named.id, Worker(worker, 100)) if named else None
     if claim is None:
@@ -49,7 +49,8 @@ def visit(worker: str, chance: random.Random | None = None) -> bool:
     columns = {}
     if chance is not None and chance.random() < 0.3:
         columns = {"status": "failed", "score": None, "grade": None, "categories": (), "error": OURS}
-    finish_scan(claim, *(make_result(scans[each], **columns) for each in claim.types))  # lost, where it is closed
+    # The claim is lost if the organization was closed.
+    finish_scan(claim, *(make_result(scans[each], **columns) for each in claim.types))
     release_pages(claim.organization_id)
     return True
 
@@ -58,7 +59,7 @@ def test_50_parallel_audits_keep_to_the_places(crowd: Member) -> None:
     Tier.objects.filter(name="business").update(concurrent_scans=10)
     answers = Counter(all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(3)).status_code))
     assert answers == {202: PARALLEL}
-    assert running_visits(crowd.organization.id) == 9  # one is left for a single scan
+    assert running_visits(crowd.organization.id) == 9  # one slot is left for an interactive scan
     assert MonthlyUsage.objects.get().used == 9
 
 
@@ -73,7 +74,7 @@ def test_50_parallel_audits_keep_to_the_number_of_audits(crowd: Member) -> None:
 def test_50_parallel_audits_keep_to_the_quota(crowd: Member) -> None:
     Tier.objects.filter(name="business").update(scans_per_month=7, concurrent_scans=100)
     all_at_once(lambda _: Api(crowd.plaintext).post("/v1/audits", body(1, "", "seo", "security")).status_code)
-    # Two by two; of the last one alone nothing begins.
+    # Each page takes two scans of the quota; the last single one stays unused.
     assert MonthlyUsage.objects.get().used == Scan.objects.count() == 6
 
 
@@ -89,7 +90,7 @@ def test_50_parallel_audits_with_one_idempotency_key_are_one(crowd: Member) -> N
 
 
 def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
-    """Creating, ending, releasing, cancelling and sweeping, until nothing is left; then the books are right."""
+    """Create, finish, release, cancel and sweep concurrently until nothing is left; then all counters must agree."""
     Tier.objects.filter(name="business").update(concurrent_scans=5)
     stopped = threading.Event()
     is_created = threading.Event()
@@ -127,7 +128,7 @@ def test_nobody_waits_for_ever_while_all_is_done_at_once(crowd: Member) -> None:
                 worker.result(120)
         finally:
             stopped.set()
-    while visit("the last"):  # of audits that were cancelled
+    while visit("the last"):  # visits of cancelled audits
         pass
     assert Audit.objects.count() == 12
     assert not Scan.objects.unfinished().exists()

@@ -1,4 +1,4 @@
-"""Audits go with the last of their reports, and with their organization, in small transactions."""
+"""Retention of audits: deleted with the last of their reports, or with their organization, in small transactions."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Me
     delete_audits()
     for model in (Audit, AuditPage, AuditFinding):
         assert not model.objects.exists()
-    # Scans are listed for ever.
+    # Scans stay listed.
     assert Scan.objects.filter(audit_page=None).count() == 6
     assert home.api.get("/v1/scans").json()["total"] == 6
 

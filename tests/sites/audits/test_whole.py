@@ -1,4 +1,4 @@
-"""A site audited whole, by the real services and the engine: what is asked of it, and what is said of it."""
+"""Audit of a whole site by the real services and engine: its requests and its findings."""
 
 from __future__ import annotations
 
@@ -56,15 +56,15 @@ def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
     assert Report.objects.count() == 4 * PAGES
     assert set(AuditPage.objects.values_list("status", flat=True)) == {"done"}
 
-    # A template's fault is one finding, on as many pages as it has.
+    # A template's fault is one finding on all pages of the template.
     per_template = Counter(template_of(number) for number in range(PAGES))
     for template in TEMPLATES:
         for check in FAULTS[template]:
             assert [each.pages_affected for each in groups_of(audit, check)] == [per_template[template]], check
 
     asked = Counter(each.path for each in site.requests)
-    # Of a page: by its own visit to read it, twice to time it, and as two foreign origins; and once by whoever links
-    # to it first, for what it answers, or to find other pages.
+    # Requests for a page: its own visit reads it, times it twice, and requests it from two foreign origins; one more
+    # checks it as a link of another page, or finds other pages.
     assert max(asked[path] for path in page_paths(PAGES)) <= 8
     assert asked["/robots.txt"] <= 2
     assert asked["/sitemap.xml"] <= 2
@@ -73,6 +73,6 @@ def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
     of_pages = sum(asked[path] for path in page_paths(PAGES)) + sum(map(asked.__getitem__, files))
     assert sum(asked.values()) - of_pages < 150 + 3 * PAGES, "what is the origin's is asked for once"
 
-    # Nothing is told page by page that a template, or the whole site, has.
+    # No fault of a template, or of the whole site, is reported page by page.
     alone = [each for each in AuditFinding.objects.filter(audit=audit) if each.pages_affected < PAGES // 3]
     assert [(each.check_id, each.samples) for each in alone] == []

@@ -1,4 +1,4 @@
-"""Badges: what the picture shows to whom, what it costs, and how it is switched on and off."""
+"""Badges: content and visibility of the picture, number of queries, and switching on and off."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ URL = "https://example.com/"
 
 
 def badge_of(member: Member, **columns: Any) -> str:
-    """The address of a monitor's badge."""
+    """Create a monitor with a badge; return the badge's path."""
     monitor = make_monitor(member, types=["security", "seo"], scores=SCORES, name="Secret plans", **columns)
     badge = Badge.objects.create(organization=member.organization, monitor=monitor)
     return f"/badge/{badge.id}.svg"

@@ -1,4 +1,4 @@
-"""Monitors as if they had been accepted."""
+"""Monitors for tests, inserted without the API."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from tests.world import Member
 
 
 def make_monitor(member: Member, **columns: Any) -> Monitor:
-    """A monitor of one page, due a minute ago."""
+    """Create a monitor of one page that was due a minute ago."""
     values: dict[str, Any] = {
         "name": "Shop",
         "kind": "page",

@@ -1,4 +1,4 @@
-"""What is due becomes a run, once; a run becomes an audit."""
+"""Due monitors get exactly one run, and each run starts an audit."""
 
 from __future__ import annotations
 
@@ -113,7 +113,7 @@ def test_schedulers_and_starters_beside_each_other_do_it_once(home: Member) -> N
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(8)))
-    start_runs(now, lambda: True)  # who met somebody at work left it to them
+    start_runs(now, lambda: True)  # a process that finds a monitor locked leaves it to the other
     assert MonitorRun.objects.filter(status="running").count() == Audit.objects.count() == len(monitors)
 
 
@@ -159,7 +159,7 @@ def test_a_target_that_was_blocked_since_is_not_looked_at(home: Member) -> None:
     beat(timezone.now())
     start_runs(timezone.now(), lambda: True)
     run = monitor.runs.get()
-    assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # to be concluded
+    assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # waits for its conclusion
 
 
 def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Member, stranger: Member) -> None:

@@ -1,4 +1,4 @@
-"""What differs from what is known of a page, and what of that is believed when."""
+"""Comparison of a page with its confirmed state, and confirmation of the differences."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def report(states: dict[str, str], answer: int = 200, **more: Any) -> dict[str, 
 
 
 class Page:
-    """What is known of a page, from one run to the next."""
+    """Confirmed state and doubts of a page, from one run to the next."""
 
     def __init__(self, measured: str = "") -> None:
         self.known: Mapping[str, Any] = {}
@@ -43,7 +43,7 @@ class Page:
         self.measured = frozenset(measured)
 
     def look(self, states: dict[str, str], *, is_partial: bool = False, **more: Any) -> list[str]:
-        """What is believed to have changed, as `new a`."""
+        """Compare a report; return the confirmed changes, such as `new a`."""
         found = compare(self.known, self.doubts, report(states, **more), is_partial=is_partial, measured=self.measured)
         self.known, self.doubts = found.document, found.doubts
         return sorted(f"{direction} {change.id}" for direction, change in found.changes)
@@ -66,7 +66,7 @@ def test_the_same_report_changes_nothing(found: dict[str, Any]) -> None:
 def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
     before: list[dict[str, Any]], last: dict[str, Any], is_partial: bool
 ) -> None:
-    """Whatever was seen before; but for findings on which the last report is silent."""
+    """With any history; except for findings on which the last report has no verdict."""
     known: Mapping[str, Any] = {}
     doubts: Mapping[str, Any] = {}
     for each in [*before, *([last] * 12)]:

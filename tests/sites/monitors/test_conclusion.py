@@ -1,4 +1,4 @@
-"""How a run ends: what is told, what is remembered, and that it happens once."""
+"""Conclusion of a run: notifications, stored state, and that it happens exactly once."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ def watch(owner: Member, site: Judged, *paths: str, **columns: Any) -> Watch:
 
 
 def running(owner: Member, site: Judged, *paths: str, **columns: Any) -> tuple[Watch, MonitorRun]:
-    """A monitor that has looked once, and a run whose audit has just ended with a new finding."""
+    """Create a monitor with one concluded run, and a second run whose audit has just ended with a new finding."""
     found = watch(owner, site, *paths, **columns)
     site.usual = GOOD
     found.look()
@@ -360,12 +360,12 @@ def test_the_end_of_a_run_is_told_to_the_workers(
 
 
 class Killed(BaseException):
-    """As if the process had been killed at this point."""
+    """Simulated kill of the process."""
 
 
 @contextmanager
 def killed_at(number: int) -> Iterator[None]:
-    """The query with this number never happens, nor anything after it."""
+    """Raise Killed in place of the query with this number."""
     left = [number]
     execute = psycopg.Cursor.execute
 

@@ -1,4 +1,4 @@
-"""The weekly e-mail: to who has switched it on, once a week, with what the week was like."""
+"""Weekly digest: sent to members who have switched it on, once a week, with the week's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The e-mails of monitors: told once, to those who are to know, in words and looks that hold in any mail program."""
+"""E-mails of monitors: sent once, to the recipients, with text and HTML that suit any mail program."""
 
 from __future__ import annotations
 
@@ -176,7 +176,7 @@ def test_what_a_site_says_is_text(monitor: Monitor) -> None:
 
 
 def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
-    """The HTML of every mail there is, by its template."""
+    """Return the HTML of one mail of every kind, by its template."""
     nothing: dict[str, Any] = {"new": [], "worse": [], "fixed": [], "reasons": ["certificate"]}
     notices.post_changed(
         run_of(monitor), data_of(monitor, certificate=CERTIFICATE, name="A shop with a rather long name")
@@ -231,7 +231,7 @@ def test_every_mail_is_readable_in_both_themes_on_narrow_screens(
                     if pictures := os.environ.get("MAIL_PICTURES"):
                         page.screenshot(path=Path(pictures) / f"{number}-{width}-{theme}.png", full_page=True)
                 page.evaluate(AXE_SCRIPT)
-                # What stands on a mail program's page: a mail has no landmarks of its own.
+                # A mail is embedded in a mail program's page, so it needs no landmarks.
                 options = {"rules": {"region": {"enabled": False}, "landmark-one-main": {"enabled": False}}}
                 results = page.evaluate("options => axe.run(document, options)", options)
                 if results["violations"]:
@@ -247,7 +247,7 @@ def test_every_mail_is_readable_in_both_themes_on_narrow_screens(
 
 
 def certified(monitor: Monitor, now: datetime, days: float, **columns: Any) -> None:
-    """As if a run had seen a certificate that ends then."""
+    """Set the monitor's certificate as if a run had seen one that expires in `days`."""
     monitor.alert = {"certificate_days": 21} | columns.pop("alert", {})
     monitor.certificate_host, monitor.certificate_expires_at = "example.com", now + timedelta(days=days)
     for name, value in columns.items():

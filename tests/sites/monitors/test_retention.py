@@ -1,4 +1,4 @@
-"""Old runs go, and what is known of pages that nobody looks at any more."""
+"""Retention of old runs, and of the states of pages that are no longer monitored."""
 
 from __future__ import annotations
 

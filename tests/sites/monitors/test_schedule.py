@@ -1,4 +1,4 @@
-"""When monitors are due: by the clock of a place, whatever that clock does."""
+"""Schedule of monitors in local time, including changes of the clocks."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def utc(text: str) -> datetime:
 
 
 def due(schedule: Schedule, after: str, count: int) -> list[str]:
-    """The next times, in UTC, to the minute."""
+    """Return the next due times, in UTC, to the minute."""
     moment, found = utc(after), []
     for _ in range(count):
         moment = schedule.after(moment)
@@ -127,7 +127,7 @@ def test_a_day_has_one_run_at_its_local_time(zone: str, at: time, after: datetim
     local = moment.astimezone(ZoneInfo(zone))
     if local.time() == at:
         assert local.fold == 0
-    else:  # that time does not exist, and a moment ago it was earlier than that
+    else:  # that local time does not exist; a second before, clocks showed an earlier time
         assert (moment - timedelta(seconds=1)).astimezone(ZoneInfo(zone)).replace(tzinfo=None) < local.replace(
             tzinfo=None
         ) - timedelta(minutes=1)

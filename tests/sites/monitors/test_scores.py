@@ -1,4 +1,4 @@
-"""Whether a score is another one, or differs as scores do."""
+"""Detection of score changes, as opposed to variation from run to run."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from sites.monitors.scores import Run, scored
 
 
 class Type:
-    """The score of a type, from one run to the next."""
+    """Score history of a type, from one run to the next."""
 
     def __init__(self, *, is_measured: bool = False, drop: int | None = 5, below: int | None = None) -> None:
         self.memory: dict[str, Any] = {}

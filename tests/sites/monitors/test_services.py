@@ -1,4 +1,4 @@
-"""The API of monitors: what may be asked for, by whom, how often."""
+"""API of monitors: validation, access and limits."""
 
 from __future__ import annotations
 
@@ -116,7 +116,7 @@ def test_a_wrong_field_is_named(home: Member, target: str, change: dict[str, Any
     response = home.api.post("/v1/monitors", {"page": target, "every": "day"} | change)
     assert refusal(response) == (400, "INVALID_PARAMS")
     assert response.json()["error"].startswith(f"{field} ") or response.json()["error"].startswith(f"{field}:")
-    if change != {"max_pages": 5}:  # of a monitor that watches a site, it could be
+    if change != {"max_pages": 5}:  # valid for a change of a site's monitor
         monitor = make_monitor(home)
         assert refusal(home.api.patch(f"/v1/monitors/{monitor.id}", change)) == (400, "INVALID_PARAMS")
 

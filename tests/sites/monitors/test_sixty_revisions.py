@@ -1,4 +1,4 @@
-"""A page that changes sixty times, really scanned for all types: exactly the alerts of a table, and none more."""
+"""Monitor of a page with sixty revisions, with real scans for all types: exactly the alerts of a table."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ FINE = Revision()
 
 @dataclass(frozen=True)
 class Day:
-    """What the page is like, what is unlike it in the scan, and what is to be told; None: nothing."""
+    """Revision of the page, changed conditions of the scan (`with_`), and the expected alert; None for no alert."""
 
     what: str
     page: Revision = FINE
@@ -72,14 +72,14 @@ DAYS = [
     Day("a slow day", with_=SLOW),
     Day("a quick one"),
     Day("slow for good: once", with_=SLOW),
-    # Two in a row lie outside of what was seen: that is another score. The finding came and went twice, and waits.
+    # Two in a row outside the range seen: the score has changed. The finding came and went twice, so it still waits.
     Day("twice", told=changed("score_drop"), with_=SLOW),
     Day("three times", with_=SLOW),
     Day("four times", told=changed("new_findings", new=["est-load-time", "ttfb"]), with_=SLOW),
     Day("quick again"),
     Day("and it stays so"),
     Day("a cookie is bad, in a partial run", BAD_COOKIE, with_=PARTIAL),
-    # And the fourth quick day in a row, after that came and went twice.
+    # This is also the fourth quick day in a row, for a finding that came and went twice.
     Day(
         "so it is",
         BAD_COOKIE,
@@ -167,7 +167,7 @@ def site() -> Iterator[tuple[Site, list[Revision]]]:
 
 @pytest.fixture
 def conditions(monkeypatch: pytest.MonkeyPatch) -> Callable[..., None]:
-    """What the machine or the service does differently: the times it measures, evidence it lacks, its rules."""
+    """Return a function that changes the conditions of scans: measured times, missing evidence, other rules."""
     probes, version = catalogue.probes(), judging.catalogue_version
     timing, exposure = probes[Timing], probes[Exposure]
 

@@ -1,4 +1,4 @@
-"""A monitor at work, in this process: its runs by the real services and engine, and what its receiver is told."""
+"""Monitor that runs in this process, by the real services and engine, and the events for its receiver."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from tests.sites.audits.cast import work_off
 from tests.world import make_result
 from webhooks.models import Event
 
-# Far enough from now, which scans are dated by, that nothing of them counts as kept no longer.
+# Start of the simulated days; close to the real dates of the scans, so that none counts as expired.
 BEGIN = datetime.now(UTC).replace(microsecond=0)
 
 
 class Watch:
-    """Looks once a day, and knows what was told."""
+    """Monitor that runs once a day, with its recorded events."""
 
     def __init__(self, monitor: Monitor, work: Callable[[str], object] = work_off) -> None:
-        """`work` does what the audit with this ID waits for."""
+        """`work` runs the waiting scans of the audit with the given ID."""
         self.monitor, self._work = monitor, work
         self.now = BEGIN
         self._told = 0
 
     def look(self) -> list[dict[str, Any]]:
-        """One run, with its second try where it has one; the bodies of the events that came of it."""
+        """Run once, with a second try if there is one; return the bodies of the resulting events."""
         self.now += timedelta(days=1)
         run = self.monitor.runs.create(due_at=self.now, not_before=self.now)
         while run.status == MonitorRun.Status.DUE:
@@ -55,7 +55,7 @@ class Watch:
 
 
 def told(body: dict[str, Any]) -> dict[str, Any]:
-    """The kind of an event, why it was sent, and which checks are in which of its lists."""
+    """Return the kind of an event, its reasons, and the checks in each of its lists."""
     data = body["data"]
     changes = data if body["event"] == "monitor.changed" else data.get("changes") or {}
     found: dict[str, Any] = {"event": body["event"].removeprefix("monitor.")}
@@ -70,7 +70,7 @@ def told(body: dict[str, Any]) -> dict[str, Any]:
 
 
 def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckStatus = "fail") -> CheckResult:
-    """A check that failed, or warned, at these places."""
+    """Return a check that failed, or has another status, with these places."""
     if status == "pass":
         return CheckResult(check, check.title(), check.title(), "pass", None, severity, "All is well.")
     evidence = tuple({"selector": each} for each in places)
@@ -80,7 +80,7 @@ def finding(check: str, severity: Severity = HIGH, *places: str, status: CheckSt
 
 
 class Judged:
-    """Ends the visits of an audit as if a worker had: `of` says by path what each scan finds, or fails with."""
+    """Worker substitute that finishes an audit's visits: `of` has by path the checks or the error of each scan."""
 
     def __init__(self) -> None:
         self.of: dict[str, tuple[CheckResult, ...] | ScanError] = {}

@@ -1,4 +1,4 @@
-"""`manage.py backup`: the whole database in one file, while the service runs."""
+"""`manage.py backup`: write the whole database to one file; the service may run meanwhile."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SHOWN_BYTES = 2000
 
 class Command(BaseCommand):
     help = "Writes all of the database into one file, which `restore` reads. The service may run."
-    requires_system_checks = []  # asked for where the database is
+    requires_system_checks = []  # `handle` runs them where the database is
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(

@@ -1,4 +1,4 @@
-"""`manage.py prepare`: all that a start needs once, and nothing when nothing has changed."""
+"""`manage.py prepare`: check the settings, migrate and collect static files; do nothing if nothing has changed."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from operations.stack.demo import DemoLogin, keep_demo
 
 logger = logging.getLogger(__name__)
 
-# Each waits for up to LOCK_TIMEOUT_S of operations, so some two minutes in all.
+# Each try waits up to LOCK_TIMEOUT_S of operations, so about two minutes in all.
 TRIES = 20
-PAUSE_S = 1.0  # in which those who queued up behind it are served
+PAUSE_S = 1.0  # the queries that queued behind the migration run meanwhile
 GAVE_WAY = (LockNotAvailable, DeadlockDetected)
 
 DEMO_ORGANIZATION = "Demo"
@@ -54,9 +54,9 @@ class Command(BaseCommand):
 
 
 def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
-    """Apply what is missing. Asking first is quicker than Django's command, which signals anyway.
+    """Apply missing migrations. Checking first is quicker than Django's command, which sends its signals anyway.
 
-    A migration that gave way to the queries of a busy service is applied again, and those before it are not.
+    A migration that gave way to the queries of a busy service is retried; those before it are not applied again.
     """
     for tries_left in reversed(range(TRIES)):
         executor = MigrationExecutor(connections[using])
@@ -68,14 +68,14 @@ def migrate(using: str = DEFAULT_DB_ALIAS) -> None:
             if not tries_left or not isinstance(error.__cause__, GAVE_WAY):
                 raise
             logger.warning("A migration gave way to queries, and is tried again: %s", " ".join(str(error).split()))
-            # Django leaves the transaction open when the statements that it defers to a migration's end fail.
+            # Django leaves the transaction open if statements that it defers to the end of a migration fail.
             connections[using].close()
             del connections[using]
             time.sleep(PAUSE_S)
 
 
 def collect_static_files(stamp: Path) -> None:
-    """Collect and compress the static files when one has come, gone or changed since `stamp`."""
+    """Collect and compress the static files if one was added, deleted or changed since `stamp`."""
     fingerprint = static_fingerprint()
     collected = Path(settings.STATIC_ROOT, "staticfiles.json").exists()
     if collected and stamp.exists() and stamp.read_text() == fingerprint:
@@ -85,7 +85,7 @@ def collect_static_files(stamp: Path) -> None:
 
 
 def static_fingerprint() -> str:
-    """A digest of every source file's path, size and time of change."""
+    """Return a digest of the path, size and modification time of every source file."""
     digest = hashlib.sha256(str(settings.STATIC_ROOT).encode())
     for finder in get_finders():
         for path, storage in sorted(finder.list([]), key=lambda found: found[0]):
@@ -95,7 +95,10 @@ def static_fingerprint() -> str:
 
 
 def _ensure_demo() -> DemoLogin:
-    """The demo organization with an owner who is staff, and a key; made when missing, and only then told in full."""
+    """Create the demo organization with an owner who is a superuser, and an API key.
+
+    Password and key are None if the owner already exists.
+    """
     with transaction.atomic():
         organization = ensure_organization(name=DEMO_ORGANIZATION, tier=DEMO_TIER)
         if User.objects.filter(email=DEMO_EMAIL).exists():

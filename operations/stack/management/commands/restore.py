@@ -1,4 +1,4 @@
-"""`manage.py restore`: all of a backup, or nothing."""
+"""`manage.py restore`: restore a whole backup in one transaction."""
 
 from __future__ import annotations
 
@@ -31,12 +31,12 @@ OTHERS = """
 SELECT count(*) FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 """
-# What is encrypted says so by its name, whatever version the backup is of.
+# In backups of all versions, the names of encrypted columns begin with `encrypted_`.
 ENCRYPTED = """
 SELECT table_name, column_name FROM information_schema.columns
 WHERE table_schema = 'public' AND data_type = 'bytea' AND column_name LIKE 'encrypted\\_%%'
 """
-# As it is in a new database.
+# The schema as in a new database.
 REPLACE = b"""
 DROP SCHEMA IF EXISTS public CASCADE;
 CREATE SCHEMA public;
@@ -48,7 +48,7 @@ COMMENT ON SCHEMA public IS 'standard public schema';
 
 class Command(BaseCommand):
     help = "Puts a backup into an empty database. Stop the service first; a restore that fails changes nothing."
-    requires_system_checks = []  # asked for where the database is
+    requires_system_checks = []  # `handle` runs them where the database is
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("file", type=Path)
@@ -79,7 +79,7 @@ class Command(BaseCommand):
 
 
 def _require_fitting(manifest: backup.Manifest, *, without_keys: bool) -> None:
-    """What this code and its keys cannot read is left alone."""
+    """Raise BackupError if this version or its keys cannot read the backup."""
     known = {f"{app}.{name}" for app, name in MigrationLoader(None, ignore_no_migrations=True).disk_migrations}
     if set(manifest.migrations) - known:
         raise backup.BackupError(
@@ -93,7 +93,10 @@ def _require_fitting(manifest: backup.Manifest, *, without_keys: bool) -> None:
 
 
 def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
-    """The folder with PostgreSQL's programs for a database that nobody uses and that may be filled."""
+    """Check that the database is unused, and empty or to be replaced; return the folder of PostgreSQL's programs.
+
+    Raises BackupError, NoClients.
+    """
     major = server_major()
     if major < manifest.postgresql:
         raise backup.BackupError(
@@ -109,7 +112,7 @@ def _require_database(manifest: backup.Manifest, *, replace: bool) -> Path:
 
 
 def _restore(file: Path, folder: Path, *, replace: bool) -> None:
-    """In one transaction, which is committed when all has been read: whoever is killed, nothing has changed."""
+    """Restore in one transaction, committed once the whole backup is read: killing any process changes nothing."""
     conninfo, variables = address_of(connection.get_connection_params())
     connection.close()
     is_whole = False
@@ -120,7 +123,7 @@ def _restore(file: Path, folder: Path, *, replace: bool) -> None:
         ) as sink:
             if sink.stdin is None:
                 raise backup.BackupError("psql has no input.")
-            with contextlib.suppress(BrokenPipeError):  # it says itself why it has ended
+            with contextlib.suppress(BrokenPipeError):  # psql's own output says why it ended
                 sink.stdin.write(b"BEGIN;\n" + (REPLACE if replace else b""))
                 sink.stdin.flush()
                 is_whole = _read_into(sink.stdin, file, folder / "pg_restore", variables, said) == 0
@@ -133,7 +136,7 @@ def _restore(file: Path, folder: Path, *, replace: bool) -> None:
 
 
 def _read_into(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[str, str], said: IO[bytes]) -> int:
-    """Have a backup written as SQL; the exit status of pg_restore."""
+    """Let pg_restore write a backup as SQL; return its exit status."""
     command = [str(pg_restore), "--no-owner", "--no-privileges", "--exit-on-error", "--file=-"]
     with (
         backup.dump_in(file) as dump,
@@ -148,7 +151,7 @@ def _read_into(sink: IO[bytes], file: Path, pg_restore: Path, variables: dict[st
 
 
 def _unreadable() -> int:
-    """How many secrets no key of the ring decrypts."""
+    """Count the secrets that no key of the ring decrypts."""
     count = 0
     for table, column in fetch(ENCRYPTED, {}):
         query = sql.SQL("SELECT {column} FROM {table} WHERE {column} IS NOT NULL").format(

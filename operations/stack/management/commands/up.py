@@ -1,7 +1,7 @@
-"""`manage.py up`: the whole service on one machine, with nothing to install or to configure.
+"""`manage.py up`: run the whole service on one machine, without installation or configuration.
 
 Django's settings are read before this command runs, so this process never touches the database:
-it makes the environment, and `prepare`, web, worker and scheduler are children that live in it.
+it prepares the environment, in which `prepare`, web, worker and scheduler run as child processes.
 """
 
 from __future__ import annotations
@@ -43,24 +43,24 @@ HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
 PROBE_TIMEOUT_S = 1.0
 REVIVE_EVERY_S = 1.0
-WEB_FIRST_S = 10.0  # at most, when it does not come
-# For requests that have begun, one that a client sends slowly among them. Then gunicorn kills its processes and ends
-# itself, for which the supervisor leaves it the rest of its own time: on a busy machine that takes seconds.
+WEB_FIRST_S = 10.0  # maximum wait of the other programs for the web process
+# Time for requests that have begun, including one that a client sends slowly. Then gunicorn kills its processes and
+# ends. The rest of the supervisor's own timeout is for that: on a busy machine it takes seconds.
 WEB_GRACE_S = 4
-ORPHAN_TIMEOUT_S = 8.0  # gunicorn's graceful time-out and some more
+ORPHAN_TIMEOUT_S = 8.0  # more than gunicorn's graceful timeout
 NO_KEY = "<API key>"
 SHOWN_BEFORE = "(shown at the first start; DATA_DIR keeps it)"
-REFUSED = 2  # exit status for whatever the person at the terminal has to change
+REFUSED = 2  # exit status if the person at the terminal has to change something
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
 
 
 class StartRefused(Exception):
-    """The service cannot start; the message is for the person at the terminal."""
+    """Refusal to start the service; the message is for the person at the terminal."""
 
 
 class Command(BaseCommand):
     help = "Runs the whole service on this machine until Ctrl-C: databases, web, worker, scheduler."
-    requires_system_checks = []  # `prepare` runs them, in the environment that is made here
+    requires_system_checks = []  # `prepare` runs them in the prepared environment
 
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument(
@@ -131,7 +131,7 @@ class Command(BaseCommand):
                 for name in stack.revive():
                     supervisor.say(f"{name} had died; it starts again")
 
-        # All at once, they would keep somebody waiting who wants to see a page.
+        # If all started at once, the first page would take longer.
         web, *others = programs(data_dir, port, env)
         later = [replace(each, waits=is_web_awaited) for each in others]
         supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
@@ -139,7 +139,7 @@ class Command(BaseCommand):
 
 
 def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
-    """What a newcomer reads: where it runs, how to get in, and a first request to copy."""
+    """Return the welcome message: the service's address, how to log in, and a first request to copy."""
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
     who = "with the login below" if login else "for whom `make superuser` makes a login"
     lines = [
@@ -167,22 +167,22 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
 
 
 def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
-    """Web, workers and scheduler, each an ordinary process as in production."""
+    """Return the programs for web, workers and scheduler, each an ordinary process as in production."""
     cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
     # More processes than cores, few threads: threads of one process wait for each other more than for the network.
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
     web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
-    web += ["--preload"]  # imported once, for all of them
+    web += ["--preload"]  # import the application once for all processes
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
     worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(6, 2 * cpus))]
-    # A browser each, which keeps a core busy: more at once would only disturb what they measure.
+    # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
     browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
-    # One thread delivers (with many of its own), the other tells it to look again.
+    # One thread delivers (with many threads of its own), the other wakes it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
     scheduler = [*celery, "beat", "--schedule", str(data_dir / "celerybeat-schedule")]
@@ -200,13 +200,13 @@ def _port() -> int:
 
 
 def _require_usable_environment() -> None:
-    """The same findings as `operations.system_checks`, before anything is started."""
+    """Raise StartRefused for unusable variables, as in `operations.system_checks`, before anything is started."""
     if environment.problems:
         raise StartRefused("\n".join(str(problem) for problem in environment.problems))
 
 
 def _require_free(port: int, patience_s: float) -> None:
-    """The port must be free, at the latest when the web process of a killed service has ended."""
+    """Raise StartRefused if the port is in use; wait up to `patience_s` for the web process of a killed service."""
     deadline = time.monotonic() + patience_s
     while (error := _bind_error(port)) and time.monotonic() < deadline:
         time.sleep(0.1)
@@ -263,19 +263,19 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env = dict(os.environ) | stack.env
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    # Celery warns every root; here root is a container's or a newcomer's only user.
+    # Celery always warns root; here root is the only user of a container or of a newcomer's machine.
     env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")
     if sys.platform == "darwin":
-        # Forked processes of gunicorn and Celery would be aborted where a library has begun to use Objective-C.
+        # macOS would abort forked processes of gunicorn and Celery if a library has begun to use Objective-C.
         env.setdefault("OBJC_DISABLE_INITIALIZE_FORK_SAFETY", "YES")
     if not environment.given("SECRET_KEY"):
-        # By its name: what scans other people's pages has no key in its environment.
+        # Pass the file's name: processes that scan other people's pages have no key in their environment.
         env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
     return env
 
 
 def _with_secret_key(path: Path) -> Path:
-    """The file, made where it is missing."""
+    """Create the file of the secret key if it is missing; return its path."""
     try:
         if not path.exists():
             write_private(path, secrets.token_urlsafe(48))
@@ -318,7 +318,7 @@ def _is_healthy(port: int) -> bool:
 
 @contextlib.contextmanager
 def _interruptible() -> Iterator[None]:
-    """SIGTERM and a closed terminal end a start as orderly as Ctrl-C does."""
+    """Raise KeyboardInterrupt on SIGTERM and SIGHUP, so that they end a start in order, like Ctrl-C."""
 
     def interrupt(number: int, frame: FrameType | None) -> NoReturn:
         raise KeyboardInterrupt
