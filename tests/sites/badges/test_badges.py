@@ -163,7 +163,7 @@ def test_only_what_is_theirs_gets_a_badge(home: Member, stranger: Member, monkey
 
     assert refusal({"page": URL}) == (400, "INVALID_PARAMS")
     assert refusal({"monitor": make_monitor(stranger).id}) == (404, "MONITOR_NOT_FOUND")
-    assert refusal({"monitor": 7}) == (404, "MONITOR_NOT_FOUND")
+    assert refusal({"monitor": 7}) == (400, "INVALID_PARAMS")
     assert refusal({}) == (400, "INVALID_PARAMS")
     assert refusal({"page": URL, "monitor": "mon_x"}) == (400, "INVALID_PARAMS")
     assert refusal({"page": "ftp://x"}) == (400, "INVALID_URL")
