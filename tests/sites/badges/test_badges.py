@@ -167,7 +167,7 @@ def test_only_what_is_theirs_gets_a_badge(home: Member, stranger: Member, monkey
     assert refusal({}) == (400, "INVALID_PARAMS")
     assert refusal({"page": URL, "monitor": "mon_x"}) == (400, "INVALID_PARAMS")
     assert refusal({"page": "ftp://x"}) == (400, "INVALID_URL")
-    assert refusal({"page": 3}) == (400, "INVALID_PARAMS")
+    assert refusal({"page": 3}) == (400, "INVALID_URL")
     monkeypatch.setattr(services, "MAX_BADGES", 0)
     assert refusal({"monitor": make_monitor(home).id}) == (409, "BADGE_LIMIT")
 
