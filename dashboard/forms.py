@@ -81,6 +81,9 @@ class TargetForm(JudgedForm):
     """
 
     about: ClassVar[Mapping[str, str]] = {
+        "page": "url",
+        "site": "url",
+        "types": "type",
         "INVALID_URL": "url",
         "URL_NOT_REACHABLE": "url",
         "DOMAIN_BLOCKED": "url",

@@ -39,14 +39,6 @@ SCOPES = (
     (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
     (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages again for each run")),
 )
-# The API's names of fields that this form names differently.
-NAMES = {
-    "notify.emails": "emails",
-    "alert.new_findings": "new_findings",
-    "types": "type",
-    "day": "at",
-    "pages": "pages",
-}
 ONCE_BYTES = 16
 
 
@@ -66,6 +58,11 @@ class MonitorForm(TargetForm):
     `people` are the e-mail addresses of members.
     """
 
+    about = {
+        **TargetForm.about,
+        "day": "at",
+        **{f"alert.score_below.{each}": f"below_{each}" for each in Scan.Type.values},
+    }
     name = forms.CharField(
         label="Name",
         required=False,
@@ -188,18 +185,10 @@ class MonitorForm(TargetForm):
             self.add_error("at", "Choose a time as well: a day alone is not enough.")
         return given
 
-    def add_refusal(self, refusal: Refusal) -> None:
-        """Show a refusal beside its field. The message of INVALID_PARAMS begins with the API's name of the field."""
-        listed = self.cleaned_data.get("scope") == Audit.Kind.PAGES
-        name = self.about.get(refusal.code)
-        if refusal.code == "INVALID_PARAMS":
-            word = str(refusal).split(maxsplit=1)[0].rstrip(".:,")
-            plain = NAMES.get(word, word.removeprefix("alert.score_below.") if "score_below" in word else "")
-            plain = f"below_{plain}" if "score_below" in word else plain or word.removeprefix("alert.")
-            name = plain if plain in self.fields else None
-        elif refusal.code == "INVALID_PAGES" or (listed and name == "url"):
-            name = "pages"
-        self.add_error(name, str(refusal))
+    def field_of(self, refusal: Refusal) -> str | None:
+        """Return the form's field as the base class does; addresses of a list are in `pages`."""
+        name = super().field_of(refusal)
+        return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
     def monitor_body(self, url: str) -> dict[str, Any]:
         """Return the request body for POST /v1/monitors, with `url` as the address. Raises `InvalidRequestField`."""

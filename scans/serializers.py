@@ -7,7 +7,10 @@ from typing import Any
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE, SkippedCheckSerializer
+from infrastructure.api.inputs import refused
 from infrastructure.api.parsing import WEB_ADDRESS
+from scanner.net.credentials import InvalidRequestField
+from scanner.net.credentials import parse as parse_credentials
 from scans.models import Scan
 
 
@@ -78,6 +81,15 @@ class CredentialsSerializer(serializers.Serializer):
     headers = serializers.DictField(child=serializers.CharField(), required=False, allow_null=True)
     basic_auth = BasicAuthSerializer(required=False, allow_null=True)
     cookies = serializers.DictField(child=serializers.CharField(allow_blank=True), required=False, allow_null=True)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """Return them as `Credentials`; None where there is nothing in them."""
+        if data is serializers.empty:
+            raise serializers.SkipField
+        try:
+            return parse_credentials(data)
+        except InvalidRequestField as refusal:
+            raise refused(refusal) from None
 
 
 class ScanRequestSerializer(serializers.Serializer):

@@ -7,7 +7,7 @@ is the refusal whatever is wrong. A form shows the refusal beside the field of t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,15 +17,12 @@ from rest_framework.exceptions import ErrorDetail
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.parsing import MOMENT, WEB_ADDRESS, as_moment
 from scanner.errors import Refusal
-from scanner.net.credentials import InvalidRequestField
 from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, parse_target
 
 # Characters of an address.
 MAX_URL = 2048
-# Refusals of values that have a code of their own.
-CODES: Mapping[str, type[Refusal]] = {each.code: each for each in (InvalidUrl, Blocked, InvalidRequestField)}
 
 
 class Input(serializers.Serializer):
@@ -42,18 +39,49 @@ class Input(serializers.Serializer):
 
 
 def refusal_of(errors: Mapping[str, Any]) -> Refusal:
-    """Return the first of a serializer's errors as a refusal that knows its field, such as `alert.score_drop`."""
-    path: list[str] = []
-    detail: Any = errors
-    while not isinstance(detail, ErrorDetail):
-        if isinstance(detail, Mapping):
-            name, detail = next(iter(detail.items()))
-            path.append(str(name))
-        else:
-            detail = next(each for each in detail if each)
-    refusal = CODES.get(detail.code or "", InvalidParams)(str(detail))
+    """Return the first of a serializer's errors as a refusal that knows its field, such as `alert.score_drop`.
+
+    The blocklist has the last word: a body that is wrong elsewhere is refused for that.
+    """
+    found = list(_details(errors))
+    path, detail = next((each for each in found if each[1].code != Blocked.code), found[0])
+    refusal = _kinds().get(detail.code or "", InvalidParams)(str(detail))
     refusal.field = ".".join(each for each in path if each != "non_field_errors")
     return refusal
+
+
+def _details(errors: Any, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], ErrorDetail]]:
+    if isinstance(errors, ErrorDetail):
+        yield path, errors
+    elif isinstance(errors, Mapping):
+        for name, each in errors.items():
+            yield from _details(each, (*path, str(name)))
+    else:
+        for each in errors:
+            yield from _details(each, path)
+
+
+def _kinds(of: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
+    """Return all kinds of refusals by their code."""
+    return {each.code: each for kind in of.__subclasses__() for each in (kind, *_kinds(kind).values())}
+
+
+def refused(refusal: Refusal) -> serializers.ValidationError:
+    """Return a refusal as the error of a field, with its code and words."""
+    return serializers.ValidationError(str(refusal), code=refusal.code)
+
+
+class Nested(serializers.Serializer):
+    """An object in the body, which has no field that is not known."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is not serializers.empty and not isinstance(data, dict):
+            raise serializers.ValidationError(f"{self.field_name} must be an object.")
+        for name in data if isinstance(data, dict) else ():
+            if name not in self.fields:
+                known = ", ".join(map(str, self.fields))
+                raise serializers.ValidationError(f"{name!a:.60} is no field of {self.field_name}; there are {known}.")
+        return super().run_validation(data)
 
 
 class Told:

@@ -50,5 +50,9 @@ class JudgedForm(forms.Form):
 
     def add_refusal(self, refusal: Refusal) -> None:
         count(REFUSALS, refusal.code)
-        name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field
-        self.add_error(name if name in self.fields else None, str(refusal))
+        self.add_error(self.field_of(refusal), str(refusal))
+
+    def field_of(self, refusal: Refusal) -> str | None:
+        """Return the name of the form's field that is wrong; None where no single one is."""
+        name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field.rpartition(".")[2]
+        return name if name in self.fields else None

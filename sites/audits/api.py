@@ -32,6 +32,7 @@ from scans.models import Scan
 from sites.audits import services
 from sites.audits.exports import MEDIA_TYPES, export
 from sites.audits.muting import AuditMutes
+from sites.audits.requests import AuditRequestSerializer
 from sites.audits.serializers import (
     AuditExportSerializer,
     AuditFindingListSerializer,
@@ -39,7 +40,6 @@ from sites.audits.serializers import (
     AuditListSerializer,
     AuditPageListSerializer,
     AuditPageSerializer,
-    AuditRequestSerializer,
     AuditSerializer,
     AuditSummarySerializer,
 )

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
-from infrastructure.api.errors import InvalidParams
+from rest_framework import serializers
+from rest_framework.exceptions import ErrorDetail
+
+from infrastructure.api.inputs import Address, Chosen, Input, Whole, refused
 from scanner.crawl.discovery.patterns import pattern_fault
 from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scanner.net.credentials import Credentials, InvalidRequestField
-from scanner.net.credentials import parse as parse_credentials
 from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, Target, parse_target
+from scans.models import Scan
+from scans.serializers import CredentialsSerializer
 from sites.models import Audit
 
 DISCOVER = ("sitemap", "links")
@@ -50,63 +55,29 @@ class AuditRequest:
     credentials: Credentials | None = None
 
 
-def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
-    """Parse the body of a request. Raises InvalidParams naming the field, InvalidUrl, Blocked, or InvalidPages.
+class Addresses(serializers.ListField):
+    """The URLs of pages, as targets, each once. All that are wrong are named by their positions."""
 
-    `pages_per_audit` is the limit of the organization's plan.
-    """
-    named = [kind for kind in Audit.Kind.values if kind in body]
-    if len(named) != 1:
-        raise InvalidParams("Send exactly one of page, pages and site.")
-    kind = named[0]
-    allowed = {kind, "types", "request"} | (OF_A_SITE if kind == Audit.Kind.SITE else frozenset())
-    if unknown := sorted(set(body) - allowed):
-        raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
-    types = _types(body.get("types"))
-    credentials = parse_credentials(body.get("request"))
-    if kind == Audit.Kind.PAGES:
-        targets = _pages(body["pages"], policy, pages_per_audit)
-        if credentials is not None and len({each.origin for each in targets}) > 1:
-            raise InvalidRequestField("request can only be used when all pages have the same origin.")
-        return AuditRequest(kind, targets, types, len(targets), credentials=credentials)
-    target = parse_target(body[kind], policy)
-    if kind == Audit.Kind.PAGE:
-        return AuditRequest(kind, (target,), types, 1, credentials=credentials)
-    return AuditRequest(
-        kind,
-        (target,),
-        types,
-        _max_pages(body.get("max_pages"), pages_per_audit),
-        _chosen(body.get("discover"), "discover", DISCOVER),
-        _patterns(body.get("include"), "include"),
-        _patterns(body.get("exclude"), "exclude"),
-        credentials,
-    )
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.CharField(), max_length=MAX_LISTED, **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is serializers.empty:
+            raise serializers.SkipField
+        policy, most = self.context["policy"], self.context["pages_per_audit"]
+        if not isinstance(data, list) or not data:
+            raise serializers.ValidationError("pages must be a list of addresses.")
+        if len(data) > most:
+            raise serializers.ValidationError(f"pages has {len(data)} addresses; your plan allows {most} in one audit.")
+        if len(data) > MAX_LISTED:
+            raise serializers.ValidationError(f"pages has {len(data)} addresses; a list may have {MAX_LISTED}.")
+        return _targets(data, policy)
 
 
-def _types(value: object) -> tuple[ScanType, ...]:
-    return tuple(map(ScanType, _chosen(value, "types", [str(each) for each in ScanType])))
-
-
-def _chosen(value: object, name: str, known: Sequence[str]) -> tuple[str, ...]:
-    """Validate a list of names and return it in the order of `known`; all known names if the value is None."""
-    if value is None:
-        return tuple(known)
-    if not isinstance(value, list) or not value or not all(isinstance(each, str) and each in known for each in value):
-        raise InvalidParams(f"{name} must be a list with one or more of {', '.join(known)}.")
-    return tuple(each for each in known if each in value)
-
-
-def _pages(value: object, policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
-    if not isinstance(value, list) or not value:
-        raise InvalidParams("pages must be a list of addresses.")
-    if len(value) > pages_per_audit:
-        raise InvalidParams(f"pages has {len(value)} addresses; your plan allows {pages_per_audit} in one audit.")
-    if len(value) > MAX_LISTED:
-        raise InvalidParams(f"pages has {len(value)} addresses; a list may have {MAX_LISTED}.")
+def _targets(addresses: list[object], policy: Policy) -> tuple[Target, ...]:
     targets: dict[str, Target] = {}
     wrong: list[str] = []
-    for position, each in enumerate(value, 1):
+    for position, each in enumerate(addresses, 1):
         try:
             target = parse_target(each, policy)
             targets.setdefault(target.url, target)
@@ -114,28 +85,98 @@ def _pages(value: object, policy: Policy, pages_per_audit: int) -> tuple[Target,
             wrong.append(f"{position}: {refusal}")
     if wrong:
         more = f" And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
-        raise InvalidPages(f"Some of the pages cannot be scanned. {' '.join(wrong[:TOLD])}{more}")
+        raise refused(InvalidPages(f"Some of the pages cannot be scanned. {' '.join(wrong[:TOLD])}{more}"))
     return tuple(targets.values())
 
 
-def _max_pages(value: object, pages_per_audit: int) -> int:
-    if value is None:
-        return min(USUAL_MAX_PAGES, pages_per_audit)
-    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
-        raise InvalidParams("max_pages must be a whole number of at least 1.")
-    if value > pages_per_audit:
-        raise InvalidParams(f"max_pages is {value}; your plan allows {pages_per_audit} in one audit.")
-    return value
+class Patterns(serializers.ListField):
+    """Patterns of paths, each once."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        child = serializers.CharField(max_length=PATTERN_LENGTH)
+        super().__init__(child=child, max_length=MAX_PATTERNS, **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is serializers.empty:
+            raise serializers.SkipField
+        name = self.field_name
+        if not isinstance(data, list) or len(data) > MAX_PATTERNS:
+            raise serializers.ValidationError(f"{name} must be a list of at most {MAX_PATTERNS} patterns.")
+        for each in data:
+            if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
+                raise serializers.ValidationError(
+                    f"Each pattern of {name} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*."
+                )
+            if fault := pattern_fault(each):
+                raise serializers.ValidationError(f"A pattern of {name} can't be used: {fault}")
+        return tuple(dict.fromkeys(data))
 
 
-def _patterns(value: object, name: str) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    if not isinstance(value, list) or len(value) > MAX_PATTERNS:
-        raise InvalidParams(f"{name} must be a list of at most {MAX_PATTERNS} patterns.")
-    for each in value:
-        if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
-            raise InvalidParams(f"Each pattern of {name} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*.")
-        if fault := pattern_fault(each):
-            raise InvalidParams(f"A pattern of {name} can't be used: {fault}")
-    return tuple(dict.fromkeys(value))
+def _chosen(name: str, choices: Any, known: Any) -> Chosen:
+    return Chosen(choices, required=False, says=f"{name} must be a list with one or more of {', '.join(known)}.")
+
+
+class AuditFields(Input):
+    """The fields that say what is looked at, of audits and of monitors."""
+
+    page = Address(required=False, help_text="One page.")
+    pages = Addresses(required=False)
+    site = Address(required=False, help_text="Where a site begins; its pages are looked for.")
+    types = _chosen("types", Scan.Type.choices, Scan.Type.values)
+    discover = _chosen("discover", DISCOVER, DISCOVER)
+    max_pages = Whole(min_value=1, required=False, says="max_pages must be a whole number of at least 1.")
+    include = Patterns(required=False)
+    exclude = Patterns(required=False)
+    request = CredentialsSerializer(required=False, allow_null=True)
+
+    def validate_max_pages(self, number: int) -> int:
+        if number > (most := self.context["pages_per_audit"]):
+            raise serializers.ValidationError(
+                f"max_pages may be at most {most}: your plan allows no more in one audit."
+            )
+        return number
+
+    def audit(self, values: Mapping[str, Any]) -> AuditRequest:
+        """Return what these valid values ask for."""
+        named = [kind for kind in Audit.Kind.values if kind in values]
+        if len(named) != 1:
+            raise serializers.ValidationError("Send exactly one of page, pages and site.")
+        kind = named[0]
+        is_site = kind == Audit.Kind.SITE
+        if unknown := sorted(name for name in OF_A_SITE if name in values and not is_site):
+            raise serializers.ValidationError(f"{unknown[0]} is not a field of an audit with {kind}.")
+        targets = values[kind] if kind == Audit.Kind.PAGES else (values[kind],)
+        credentials = values.get("request")
+        if credentials is not None and len({each.origin for each in targets}) > 1:
+            text = "request can only be used when all pages have the same origin."
+            raise serializers.ValidationError({"request": [ErrorDetail(text, InvalidRequestField.code)]})
+        usual_pages = min(USUAL_MAX_PAGES, self.context["pages_per_audit"])
+        types = values.get("types", Scan.Type.values)
+        discover = values.get("discover", DISCOVER)
+        return AuditRequest(
+            kind,
+            targets,
+            tuple(each for each in ScanType if each in types),
+            values.get("max_pages", usual_pages) if is_site else len(targets),
+            tuple(each for each in DISCOVER if each in discover) if is_site else (),
+            values.get("include", ()),
+            values.get("exclude", ()),
+            credentials,
+        )
+
+
+class AuditRequestSerializer(AuditFields):
+    """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        return {"audit": self.audit(values)}
+
+
+def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
+    """Parse the body of an audit. Raises the refusal of the first field that is wrong.
+
+    `pages_per_audit` is the limit of the organization's plan.
+    """
+    asked = AuditRequestSerializer.judged(body, policy=policy, pages_per_audit=pages_per_audit)
+    audit: AuditRequest = asked["audit"]
+    return audit

@@ -12,32 +12,14 @@ from infrastructure.api.fields import GRADE
 from reports.mutes.serializers import MuteSerializer
 from reports.serializers import CHECK_STATUSES, SEVERITIES
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, CredentialsSerializer, ScanFailureSerializer
+from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
-from sites.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
+from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditFinding, AuditPage
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
 WORST_PAGES = 5
-
-
-class AuditRequestSerializer(serializers.Serializer):
-    """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
-
-    page = serializers.CharField(required=False, help_text="One page.")
-    pages = serializers.ListField(child=serializers.CharField(), max_length=MAX_LISTED, required=False)
-    site = serializers.CharField(required=False, help_text="Where a site begins; its pages are looked for.")
-    types = serializers.ListField(child=serializers.ChoiceField(Scan.Type.choices), required=False)
-    discover = serializers.ListField(child=serializers.ChoiceField(DISCOVER), required=False)
-    max_pages = serializers.IntegerField(min_value=1, required=False)
-    include = serializers.ListField(
-        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
-    )
-    exclude = serializers.ListField(
-        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
-    )
-    request = CredentialsSerializer(required=False)
 
 
 class AuditPagesCountSerializer(serializers.Serializer):

@@ -14,10 +14,9 @@ from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_p
 from infrastructure.api.views import ApiView, json_body
 from sites.models import Monitor
 from sites.monitors import services
+from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer
 from sites.monitors.serializers import (
-    MonitorChangeSerializer,
     MonitorListSerializer,
-    MonitorRequestSerializer,
     MonitorRunListSerializer,
     MonitorRunSerializer,
     MonitorSerializer,

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import time
 from typing import Any
 
+from rest_framework import serializers
+
 from accounts import access
 from accounts.models import Interval, Tier
-from infrastructure.api.errors import InvalidParams
+from infrastructure.api.inputs import Choice, Flag, Nested, Pattern, Text, Told, Whole
+from reports.serializers import SEVERITIES
 from scanner.findings import ScanType, Severity
 from scanner.net.policy import Policy
-from sites.audits.requests import AuditRequest, parse_audit
+from sites.audits.requests import AuditFields, AuditRequest, parse_audit
 from sites.models import Audit, Monitor
 from sites.monitors.schedule import PERIODS, time_zones
 
 NAME_LENGTH = 100
+WRONG_NAME = f"name must have 1 to {NAME_LENGTH} printable characters."
 MOST_EMAILS = 50
-TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)")
+TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change that names the target replaces all of them.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
@@ -43,30 +46,228 @@ class MonitorRequest:
     is_paused: bool | None = None
 
 
+def _number(name: str, most: int) -> Whole:
+    says = f"{name} must be a whole number from 1 to {most}, or null."
+    return Whole(min_value=1, max_value=most, required=False, allow_null=True, says=says)
+
+
+def _flag(name: str, **options: Any) -> Flag:
+    return Flag(required=False, says=f"{name} must be true or false.", **options)
+
+
+class ScoresBelow(serializers.DictField):
+    """The least scores by type."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.IntegerField(min_value=1, max_value=100), **kwargs)
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is serializers.empty:
+            raise serializers.SkipField
+        if not isinstance(data, dict):
+            raise serializers.ValidationError('alert.score_below must be an object such as {"security": 80}.')
+        types = [str(each) for each in ScanType]
+        for name, score in data.items():
+            if name not in types:
+                raise serializers.ValidationError(
+                    f"alert.score_below has no {name!a:.60}: its names are those of types."
+                )
+            try:
+                _number(f"alert.score_below.{name}", 100).run_validation(score)
+            except serializers.ValidationError as error:
+                raise serializers.ValidationError({name: error.detail}) from None
+        return data
+
+
+class AlertSerializer(Nested):
+    """What is worth a message. What is null is not."""
+
+    new_findings = Choice(
+        SEVERITIES,
+        required=False,
+        allow_null=True,
+        help_text="Findings that are new or worse, from this severity on.",
+        says=f"alert.new_findings must be one of {', '.join(Severity)}, or null.",
+    )
+    score_drop = _number("alert.score_drop", 100)
+    score_below = ScoresBelow(required=False, help_text="By type.")
+    certificate_days = _number("alert.certificate_days", 365)
+    unreachable = _flag("alert.unreachable")
+    recovered = _flag("alert.recovered", help_text="That it can be reached again.")
+    fixed = _flag("alert.fixed", help_text="Also what was fixed, although nothing got worse.")
+
+
+class Members(Told, serializers.ListField):
+    """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        if data is serializers.empty:
+            raise serializers.SkipField
+        if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):
+            raise serializers.ValidationError(self.says)
+        people = access.people_of(self.context["organization_id"]).values_list("id", "email")
+        members = {email.casefold(): id for id, email in people}
+        for position, each in enumerate(data, 1):
+            if each.casefold() not in members:
+                raise serializers.ValidationError(f"notify.emails: number {position} is not the address of a member.")
+        return list(dict.fromkeys(members[each.casefold()] for each in data))
+
+
+class NotifySerializer(Nested):
+    """Who is told: members by e-mail, and webhooks that want events of monitors."""
+
+    emails = Members(
+        child=serializers.EmailField(),
+        max_length=MOST_EMAILS,
+        required=False,
+        says=f"notify.emails must be a list of at most {MOST_EMAILS} addresses.",
+    )
+    webhooks = _flag("notify.webhooks")
+
+
+def _every(**options: Any) -> Choice:
+    return Choice(Interval.choices, says=f"every must be one of {', '.join(Interval.values)}.", **options)
+
+
+class MonitorFieldsSerializer(AuditFields):
+    """The fields that POST and PATCH have in common: those of an audit, when it is repeated, and who is told."""
+
+    name = Text(
+        max_length=NAME_LENGTH,
+        required=False,
+        help_text="The host, where none is given.",
+        says=WRONG_NAME,
+    )
+    at = Pattern(
+        TIME,
+        required=False,
+        allow_null=True,
+        help_text="Local time. Without one the start is spread over the interval.",
+        says="at must be a time such as 06:00, or null.",
+    )
+    day = Whole(
+        min_value=1,
+        max_value=31,
+        required=False,
+        allow_null=True,
+        help_text="With `at`: the weekday, 1 is Monday, or the day of the month; in shorter months the last one.",
+        says="day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month.",
+    )
+    timezone = Text(
+        required=False,
+        help_text="Of the IANA time zone database; else UTC.",
+        says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
+    )
+    paused = _flag("paused")
+    alert = AlertSerializer(required=False)
+    notify = NotifySerializer(required=False)
+
+    def validate_name(self, name: str) -> str:
+        text = " ".join(name.split())
+        if not text or not text.isprintable():
+            raise serializers.ValidationError(WRONG_NAME)
+        return text
+
+    def validate_at(self, at: str | None) -> time | None:
+        return None if at is None else time.fromisoformat(at)
+
+    def validate_timezone(self, name: str) -> str:
+        if name not in time_zones():
+            raise serializers.ValidationError(
+                "timezone must be a name of the IANA time zone database, such as Europe/Berlin."
+            )
+        return name
+
+    def validate_every(self, every: str) -> str:
+        if is_shorter(every, shortest := self.context["tier"].shortest_interval):
+            raise serializers.ValidationError(f"every is {every}; your plan allows {Interval(shortest).label} at most.")
+        return every
+
+    def columns(self, values: Mapping[str, Any], alert: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of a monitor that these values name, but for target and schedule."""
+        columns: dict[str, Any] = {}
+        if "name" in values:
+            columns["name"] = values["name"]
+        if "alert" in values:
+            columns["alert"] = dict(alert) | values["alert"]
+        notify = values.get("notify", {})
+        if "emails" in notify:
+            columns["recipients"] = notify["emails"]
+        if "webhooks" in notify:
+            columns["tells_webhooks"] = notify["webhooks"]
+        return columns
+
+    def schedule(self, values: Mapping[str, Any], known: Mapping[str, Any]) -> dict[str, Any]:
+        """Return the columns of the schedule; what is not named stays as it is known."""
+        every, at = values.get("every", known["every"]), values.get("at", known["at"])
+        # Another interval has other days.
+        day = values.get("day", known["day"] if every == known["every"] else None)
+        if day is not None:
+            most = {Interval.WEEK: 7, Interval.MONTH: 31}.get(Interval(every))
+            fault = ""
+            if most is None:
+                fault = "day is for monitors that look every week or every month."
+            elif at is None:
+                fault = "day needs at, the time of that day."
+            elif day > most:
+                fault = str(self.fields["day"].says)  # type: ignore[attr-defined]  # it is a field of ours
+            if fault:
+                raise serializers.ValidationError({"day": fault})
+        return {"every": every, "at": at, "day": day, "timezone": values.get("timezone", known["timezone"])}
+
+
+class MonitorRequestSerializer(MonitorFieldsSerializer):
+    """The body of POST /v1/monitors: that of an audit, and when and whom to tell."""
+
+    every = _every()
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        audit = self.audit(values)
+        columns = {"name": audit.targets[0].host, "alert": dict(USUAL_ALERT), **self.columns(values, USUAL_ALERT)}
+        columns |= self.schedule(values, {"every": None, "at": None, "day": None, "timezone": "UTC"})
+        return {"asked": MonitorRequest(audit, columns, values.get("paused"))}
+
+
+class MonitorChangeSerializer(MonitorFieldsSerializer):
+    """The body of PATCH /v1/monitors/:id: what is not named stays as it is."""
+
+    every = _every(required=False)
+
+    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+        monitor: Monitor = self.context["monitor"]
+        columns = self.columns(values, monitor.alert)
+        if OF_SCHEDULE & set(values):
+            known = {"every": monitor.every, "at": monitor.at, "day": monitor.day, "timezone": monitor.timezone}
+            columns |= self.schedule(values, known)
+        return {"asked": MonitorRequest(self._audit(values, monitor), columns, values.get("paused"))}
+
+    def _audit(self, values: Mapping[str, Any], monitor: Monitor) -> AuditRequest | None:
+        """Return what is watched from now on; None where that stays."""
+        if any(kind in values for kind in Audit.Kind.values):
+            return self.audit(values)  # another target is another audit
+        if named := {name: value for name, value in self.initial_data.items() if name in OF_AUDIT}:
+            # Of the same target, other types or patterns may be asked for alone.
+            return parse_audit(audit_body(monitor) | named, self.context["policy"], self.context["pages_per_audit"])
+        return None
+
+
 def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> MonitorRequest:
-    """Parse the body of POST. Raises the same errors as `parse_audit`, or InvalidParams naming the field."""
-    audit = parse_audit({name: body[name] for name in body if name in OF_AUDIT}, policy, tier.pages_per_audit)
-    if "every" not in body:
-        raise InvalidParams(f"every must be one of {', '.join(Interval.values)}.")
-    columns = {"name": audit.targets[0].host, "alert": dict(USUAL_ALERT)}
-    columns |= _columns(body, tier, organization_id)
-    columns |= _schedule(body, tier, {"every": None, "at": None, "day": None, "timezone": "UTC"})
-    return MonitorRequest(audit, columns, _flag(body, "paused"))
+    """Parse the body of a new monitor. Raises the refusal of the first field that is wrong."""
+    return _asked(MonitorRequestSerializer, body, policy, tier, organization_id=organization_id)
 
 
 def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: Monitor) -> MonitorRequest:
-    """Parse the body of PATCH; missing fields do not change. Raises the same errors as `parse_new`."""
-    audit = None
-    if named := {name: body[name] for name in body if name in OF_AUDIT}:
-        # A new target replaces the whole audit. With the same target, types or patterns may change alone.
-        if not any(kind in named for kind in Audit.Kind.values):
-            named = audit_body(monitor) | named
-        audit = parse_audit(named, policy, tier.pages_per_audit)
-    columns = _columns(body, tier, monitor.organization_id, monitor.alert)
-    if OF_SCHEDULE & set(body):
-        known = {"every": monitor.every, "at": monitor.at, "day": monitor.day, "timezone": monitor.timezone}
-        columns |= _schedule(body, tier, known)
-    return MonitorRequest(audit, columns, _flag(body, "paused"))
+    """Parse the body of a change. Raises as `parse_new` does."""
+    organization_id = monitor.organization_id
+    return _asked(MonitorChangeSerializer, body, policy, tier, organization_id=organization_id, monitor=monitor)
+
+
+def _asked(
+    serializer: type[MonitorFieldsSerializer], body: Mapping[str, Any], policy: Policy, tier: Tier, **context: Any
+) -> MonitorRequest:
+    limits = {"tier": tier, "pages_per_audit": tier.pages_per_audit}
+    asked: MonitorRequest = serializer.judged(body, policy=policy, **limits, **context)["asked"]
+    return asked
 
 
 def audit_body(monitor: Monitor) -> dict[str, Any]:
@@ -92,123 +293,5 @@ def audit_columns(audit: AuditRequest) -> dict[str, Any]:
     }
 
 
-def _columns(
-    body: Mapping[str, Any], tier: Tier, organization_id: int, alert: Mapping[str, Any] = USUAL_ALERT
-) -> dict[str, Any]:
-    columns: dict[str, Any] = {}
-    if "name" in body:
-        name = body["name"]
-        if not isinstance(name, str) or not (name := " ".join(name.split())) or len(name) > NAME_LENGTH:
-            raise InvalidParams(f"name must have 1 to {NAME_LENGTH} characters.")
-        if not name.isprintable():
-            raise InvalidParams("name must have printable characters only.")
-        columns["name"] = name
-    if "alert" in body:
-        columns["alert"] = dict(alert) | _alert(body["alert"])
-    if "notify" in body:
-        columns |= _notify(body["notify"], organization_id)
-    return columns
-
-
-def _schedule(body: Mapping[str, Any], tier: Tier, known: Mapping[str, Any]) -> dict[str, Any]:
-    every = body.get("every", known["every"])
-    if every not in Interval.values:
-        raise InvalidParams(f"every must be one of {', '.join(Interval.values)}.")
-    if is_shorter(every, tier.shortest_interval) and "every" in body:
-        shortest = Interval(tier.shortest_interval).label
-        raise InvalidParams(f"every is {every}; your plan allows {shortest} at most.")
-    at = _time(body["at"]) if "at" in body else known["at"]
-    zone = body.get("timezone", known["timezone"])
-    if zone not in time_zones():
-        raise InvalidParams("timezone must be a name of the IANA time zone database, such as Europe/Berlin.")
-    # The day of another interval has another meaning.
-    day = body.get("day", known["day"] if every == known["every"] else None)
-    return {"every": every, "at": at, "day": _day(day, every, at), "timezone": zone}
-
-
 def is_shorter(every: str, than: str) -> bool:
     return PERIODS[Interval(every)] < PERIODS[Interval(than)]
-
-
-def _time(value: object) -> time | None:
-    if value is None:
-        return None
-    found = TIME.fullmatch(value) if isinstance(value, str) else None
-    if found is None:
-        raise InvalidParams("at must be a time such as 06:00, or null.")
-    return time(int(found[1]), int(found[2]))
-
-
-def _day(value: object, every: str, at: time | None) -> int | None:
-    if value is None:
-        return None
-    most = {Interval.WEEK: 7, Interval.MONTH: 31}.get(Interval(every))
-    if most is None:
-        raise InvalidParams("day is for monitors that look every week or every month.")
-    if at is None:
-        raise InvalidParams("day needs at, the time of that day.")
-    if not isinstance(value, int) or isinstance(value, bool) or not 1 <= value <= most:
-        raise InvalidParams(f"day must be a whole number from 1 to {most}" + (", Monday is 1." if most == 7 else "."))
-    return value
-
-
-def _flag(body: Mapping[str, Any], name: str) -> bool | None:
-    value = body.get(name)
-    if name in body and not isinstance(value, bool):
-        raise InvalidParams(f"{name} must be true or false.")
-    return value
-
-
-def _alert(value: object) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidParams("alert must be an object.")
-    if unknown := sorted(set(map(str, value)) - set(USUAL_ALERT)):
-        raise InvalidParams(f"alert.{unknown[0]} is not known.")
-    if value.get("new_findings") not in (None, *Severity):
-        raise InvalidParams(f"alert.new_findings must be one of {', '.join(Severity)}, or null.")
-    for name, most in (("score_drop", 100), ("certificate_days", 365)):
-        if name in value:
-            _number(value[name], f"alert.{name}", most)
-    for name in ("unreachable", "recovered", "fixed"):
-        if not isinstance(value.get(name, True), bool):
-            raise InvalidParams(f"alert.{name} must be true or false.")
-    below = value.get("score_below", {})
-    if not isinstance(below, dict):
-        raise InvalidParams('alert.score_below must be an object such as {"security": 80}.')
-    for name, score in below.items():
-        if name not in list(map(str, ScanType)):
-            raise InvalidParams(f"alert.score_below has no {name}: its names are those of types.")
-        _number(score, f"alert.score_below.{name}", 100)
-    return value
-
-
-def _number(value: object, name: str, most: int) -> None:
-    is_whole = isinstance(value, int) and not isinstance(value, bool) and 1 <= value <= most
-    if value is not None and not is_whole:
-        raise InvalidParams(f"{name} must be a whole number from 1 to {most}, or null.")
-
-
-def _notify(value: object, organization_id: int) -> dict[str, Any]:
-    if not isinstance(value, dict):
-        raise InvalidParams("notify must be an object.")
-    if unknown := sorted(set(map(str, value)) - {"emails", "webhooks"}):
-        raise InvalidParams(f"notify.{unknown[0]} is not known.")
-    columns: dict[str, Any] = {}
-    if "emails" in value:
-        columns["recipients"] = _members(value["emails"], organization_id)
-    if "webhooks" in value:
-        if not isinstance(value["webhooks"], bool):
-            raise InvalidParams("notify.webhooks must be true or false.")
-        columns["tells_webhooks"] = value["webhooks"]
-    return columns
-
-
-def _members(value: object, organization_id: int) -> list[int]:
-    """Return the members' IDs. IDs follow a change of a member's address, and drop members who leave."""
-    if not isinstance(value, list) or len(value) > MOST_EMAILS or not all(isinstance(each, str) for each in value):
-        raise InvalidParams(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
-    members = {email.casefold(): id for id, email in access.people_of(organization_id).values_list("id", "email")}
-    for position, each in enumerate(value, 1):
-        if each.casefold() not in members:
-            raise InvalidParams(f"notify.emails: number {position} is not the address of a member.")
-    return list(dict.fromkeys(members[each.casefold()] for each in value))

@@ -10,90 +10,14 @@ from rest_framework import serializers
 from accounts import access
 from accounts.models import Interval
 from infrastructure.api.fields import GRADE
-from reports.serializers import SEVERITIES
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, CredentialsSerializer
-from sites.audits.requests import DISCOVER, MAX_LISTED, MAX_PATTERNS, PATTERN_LENGTH
+from scans.serializers import CredentialNamesSerializer
+from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
-from sites.monitors.requests import MOST_EMAILS, NAME_LENGTH
+from sites.monitors.requests import AlertSerializer, NotifySerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 STATUSES = ["ok", "failing", "paused"]
-
-
-def _number(most: int) -> serializers.IntegerField:
-    return serializers.IntegerField(min_value=1, max_value=most, required=False, allow_null=True)
-
-
-class AlertSerializer(serializers.Serializer):
-    """What is worth a message. What is null is not."""
-
-    new_findings = serializers.ChoiceField(
-        SEVERITIES, required=False, allow_null=True, help_text="Findings that are new or worse, from this severity on."
-    )
-    score_drop = _number(100)
-    score_below = serializers.DictField(
-        child=serializers.IntegerField(min_value=1, max_value=100), required=False, help_text="By type."
-    )
-    certificate_days = _number(365)
-    unreachable = serializers.BooleanField(required=False)
-    recovered = serializers.BooleanField(required=False, help_text="That it can be reached again.")
-    fixed = serializers.BooleanField(required=False, help_text="Also what was fixed, although nothing got worse.")
-
-
-class NotifySerializer(serializers.Serializer):
-    """Who is told: members by e-mail, and webhooks that want events of monitors."""
-
-    emails = serializers.ListField(child=serializers.EmailField(), max_length=MOST_EMAILS, required=False)
-    webhooks = serializers.BooleanField(required=False)
-
-
-class MonitorFieldsSerializer(serializers.Serializer):
-    """Fields that POST and PATCH /v1/monitors share."""
-
-    page = serializers.CharField(required=False, help_text="One page.")
-    pages = serializers.ListField(child=serializers.CharField(), max_length=MAX_LISTED, required=False)
-    site = serializers.CharField(required=False, help_text="Where a site begins; its pages are looked for at each run.")
-    types = serializers.ListField(child=serializers.ChoiceField(Scan.Type.choices), required=False)
-    discover = serializers.ListField(child=serializers.ChoiceField(DISCOVER), required=False)
-    max_pages = serializers.IntegerField(min_value=1, required=False)
-    include = serializers.ListField(
-        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
-    )
-    exclude = serializers.ListField(
-        child=serializers.CharField(max_length=PATTERN_LENGTH), max_length=MAX_PATTERNS, required=False
-    )
-    request = CredentialsSerializer(required=False, allow_null=True)
-    name = serializers.CharField(max_length=NAME_LENGTH, required=False, help_text="The host, where none is given.")
-    at = serializers.RegexField(
-        r"^([01]\d|2[0-3]):[0-5]\d$",
-        required=False,
-        allow_null=True,
-        help_text="Local time. Without one the start is spread over the interval.",
-    )
-    day = serializers.IntegerField(
-        min_value=1,
-        max_value=31,
-        required=False,
-        allow_null=True,
-        help_text="With `at`: the weekday, 1 is Monday, or the day of the month; in shorter months the last one.",
-    )
-    timezone = serializers.CharField(required=False, help_text="Of the IANA time zone database; else UTC.")
-    paused = serializers.BooleanField(required=False)
-    alert = AlertSerializer(required=False)
-    notify = NotifySerializer(required=False)
-
-
-class MonitorRequestSerializer(MonitorFieldsSerializer):
-    """The body of POST /v1/monitors: that of an audit, and when and whom to tell."""
-
-    every = serializers.ChoiceField(Interval.choices)
-
-
-class MonitorChangeSerializer(MonitorFieldsSerializer):
-    """The body of PATCH /v1/monitors/:id: what is not named stays as it is."""
-
-    every = serializers.ChoiceField(Interval.choices, required=False)
 
 
 class TypeScoreSerializer(serializers.Serializer):
