@@ -154,7 +154,7 @@ def _one(caller: Caller, url: str, result: ScanResult) -> None:
     from scans.visits import claims
     from scans.visits.queue import Worker
 
-    created = create_scan(caller=caller, url=url, type=str(result.type), idempotency_key=None)
+    created = create_scan(caller=caller, body={"url": url, "type": str(result.type)}, idempotency_key=None)
     claim = claims.claim_next(str(created.response["id"]), Worker("bench", CLIENTS))
     if claim is None:  # another client has claimed it
         return

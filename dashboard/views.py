@@ -120,13 +120,8 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
         refuse_over_rate(request, caller)
         refuse_in_maintenance()
         given = scan.credentials
-        created = services.create_scan(
-            caller=caller,
-            url=scan.url,
-            type=scan.type,
-            idempotency_key=None,
-            request=given and given.request,
-        )
+        body = {"url": scan.url, "type": str(scan.type), "request": given and given.request}
+        created = services.create_scan(caller=caller, body=body, idempotency_key=None)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")
         return _back(request)

@@ -51,15 +51,8 @@ class ScanCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Queues a scan of a public web page and returns it."""
-        body = json_body(request)
-        key = idempotency.key_of(request.headers)
-        created = services.create_scan(
-            caller=caller_of(request),
-            url=body.get("url"),
-            type=body.get("type"),
-            request=body.get("request"),
-            idempotency_key=key,
-        )
+        body, key = json_body(request), idempotency.key_of(request.headers)
+        created = services.create_scan(caller=caller_of(request), body=body, idempotency_key=key)
         return Response(created.response, status=201, headers=created.headers("/v1/scan"))
 
 

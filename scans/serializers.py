@@ -7,8 +7,8 @@ from typing import Any
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE, SkippedCheckSerializer
-from infrastructure.api.inputs import refused
-from infrastructure.api.parsing import WEB_ADDRESS
+from infrastructure.api.inputs import Address, Choice, Input, refused
+from scanner.errors import Refusal
 from scanner.net.credentials import InvalidRequestField
 from scanner.net.credentials import parse as parse_credentials
 from scans.models import Scan
@@ -92,11 +92,16 @@ class CredentialsSerializer(serializers.Serializer):
             raise refused(refusal) from None
 
 
-class ScanRequestSerializer(serializers.Serializer):
+class InvalidType(Refusal):
+    code = "INVALID_TYPE"
+    status = 400
+
+
+class ScanRequestSerializer(Input):
     """The body of POST /v1/scan."""
 
-    url = serializers.RegexField(WEB_ADDRESS, max_length=2048)
-    type = serializers.ChoiceField(Scan.Type.choices)
+    url = Address()
+    type = Choice(Scan.Type.choices, says=f"type must be one of {', '.join(Scan.Type.values)}.", code=InvalidType.code)
     request = CredentialsSerializer(required=False, allow_null=True)
 
 

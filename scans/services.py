@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -17,24 +18,16 @@ from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scanner.ids import is_id
 from scanner.net.credentials import Credentials
-from scanner.net.credentials import parse as parse_credentials
-from scanner.net.errors import Blocked
-from scanner.net.policy import Policy
-from scanner.net.targets import Target, parse_target
+from scanner.net.targets import Target
 from scanner.result import ScanError
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
-from scans.serializers import ScanDetailSerializer
+from scans.serializers import ScanDetailSerializer, ScanRequestSerializer
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
-
-
-class InvalidType(Refusal):
-    code = "INVALID_TYPE"
-    status = 400
 
 
 class ScanNotFound(Refusal):
@@ -46,41 +39,22 @@ class NotRequeued(Exception):
     """Refusal to requeue a scan; the message tells operators the reason."""
 
 
-def create_scan(
-    *, caller: Caller, url: object, type: object, idempotency_key: str | None, request: object = None
-) -> Created:
+def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: str | None) -> Created:
     """Create a scan, or raise the refusal that comes first in the order of decisions.md.
 
     With an Idempotency-Key everything happens under its lock and in one transaction, including the reachability test:
-    a second request with the key is told to wait instead of being accepted twice. `request` holds the credentials for
-    the target (`scanner.net.credentials.parse`).
+    a second request with the key is told to wait instead of being accepted twice.
     """
-    policy = scan_policy()
-    target, scan_type, credentials = _parse(url, type, request, policy)
+    asked = ScanRequestSerializer.judged(body, policy=scan_policy())
+    target, scan_type, credentials = asked["url"], ScanType(asked["type"]), asked.get("request")
     return created_once(
         caller.organization_id,
         idempotency_key,
-        {"url": url, "type": type},
+        {"url": body["url"], "type": body["type"]},
         credentials,
         lambda: _create(caller, target, scan_type, credentials),
         "scan",
     )
-
-
-def _parse(url: object, type: object, request: object, policy: Policy) -> tuple[Target, ScanType, Credentials | None]:
-    blocked: Blocked | None = None
-    target: Target | None = None
-    try:
-        target = parse_target(url, policy)
-    except Blocked as refusal:
-        blocked = refusal  # report errors in the rest of the body before the blocklist's refusal
-    if type not in Scan.Type.values:
-        raise InvalidType(f"type must be one of {', '.join(Scan.Type.values)}.")
-    credentials = parse_credentials(request)
-    if target is None:
-        assert blocked is not None
-        raise blocked
-    return target, ScanType(str(type)), credentials
 
 
 def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> dict[str, Any]:

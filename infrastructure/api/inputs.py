@@ -85,17 +85,18 @@ class Nested(serializers.Serializer):
 
 
 class Told:
-    """A field that says in one sentence what it takes."""
+    """A field that says in one sentence what it takes; `code` is that of the refusal, if it has one of its own."""
 
-    def __init__(self, *args: Any, says: str, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, says: str, code: str | None = None, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.says = says
+        self.code = code
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         try:
             return super().run_validation(data)  # type: ignore[misc]  # of the field that it is mixed into
         except serializers.ValidationError:
-            raise serializers.ValidationError(self.says) from None
+            raise serializers.ValidationError(self.says, code=self.code) from None
 
 
 class Text(Told, serializers.CharField):
