@@ -252,7 +252,8 @@ class ApiKey(models.Model):
     # Last use of the current secret.
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
-    # The entry of NOTICE_DAYS for which the last notice of the key's end was written. Only smaller ones are still due.
+    # The smallest entry of NOTICE_DAYS whose notice of the key's end was written, or is not needed because the end was
+    # chosen so late. Only smaller ones are still due.
     notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:

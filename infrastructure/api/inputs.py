@@ -22,9 +22,9 @@ from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, parse_target
 
-# Characters of an address.
+# Longest URL, in characters.
 MAX_URL = 2048
-# Refusals of values that have a code of their own.
+# Maps codes of validation errors to the refusals that have the same code; all others are InvalidParams.
 CODES: Mapping[str, type[Refusal]] = {each.code: each for each in (InvalidUrl, Blocked, InvalidRequestField)}
 
 
