@@ -1,1 +1,1 @@
-"""Who may do what and how much: organizations, people, keys, tiers, quota."""
+"""Accounts: organizations, people, roles, API keys, tiers and quotas."""

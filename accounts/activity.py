@@ -1,4 +1,4 @@
-"""The activity log: who did what, written here, read by an organization's admins."""
+"""Activity log: records who did what in an organization. The organization's admins read it."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ from scanner.timestamps import timestamp
 
 PAGE_SIZE = 50
 
-# Every action as a sentence that goes on after who did it. A clause names in braces what it was done to and what is in
-# the details; one of which something is missing is left out. What no clause names follows the sentence.
+# The clauses of each action's sentence; the actor comes before them. Braces name the target or an entry of the
+# details. A clause with a missing value is left out. Details that no clause names follow the sentence.
 ACTIONS: Mapping[str, tuple[str, ...]] = {
     "organization.created": ("created the organization {target}",),
     "organization.changed": ("changed the settings of {target}",),
@@ -82,7 +82,7 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
 }
 
 
-# Written out, as each POST /v1/scan pays for it.
+# SQL instead of the ORM, because it runs in every POST /v1/scan.
 RECORD_KEY = """
     INSERT INTO accounts_activityevent (organization_id, actor_email, actor_key, action, target, details, created_at)
     VALUES (%(organization)s, '', %(key)s, %(action)s, %(target)s, %(details)s::jsonb, %(now)s) RETURNING id
@@ -90,7 +90,7 @@ RECORD_KEY = """
 
 
 class Acting(Protocol):
-    """Who asks: a member, or the API key of that ID and name (`accounts.authentication.Caller`)."""
+    """Protocol of a caller: a member, or an API key with its ID and name (`accounts.authentication.Caller`)."""
 
     @property
     def organization_id(self) -> int: ...
@@ -105,7 +105,7 @@ class Acting(Protocol):
 def record(
     organization: Organization, actor: User | None, action: str, target: str = "", **details: Any
 ) -> ActivityEvent:
-    """Note what somebody has just done, in the transaction that does it.
+    """Record an action in the transaction that performs it.
 
     `actor` is None for the service itself. `details` is shown as it is: plain JSON, and never a secret.
     """
@@ -120,12 +120,12 @@ def record(
 
 
 def record_by(member: Membership, action: str, target: str = "", **details: Any) -> None:
-    """Note what a member has just done."""
+    """Record an action of a member."""
     record(member.organization, member.user, action, target, **details)
 
 
 def record_call(caller: Acting, action: str, target: str = "", **details: Any) -> None:
-    """Note what somebody has just done over the API, or a member on the pages; of a key its name at that time."""
+    """Record an action of an API key, or of a member on the pages. For a key, its present name is stored."""
     if caller.member is not None:
         record_by(caller.member, action, target, **details)
         return
@@ -141,10 +141,10 @@ def record_call(caller: Acting, action: str, target: str = "", **details: Any) -
     )
 
 
-# IDs are in the order of time, but for what a slow transaction or another host's clock brings.
+# IDs follow the order of time, except for slow transactions and differences between the clocks of hosts.
 DISORDER = timedelta(hours=1)
 
-# The first event that is not before a moment, by halving: IDs have an index, times do not need one beside it.
+# Binary search by ID for the first event at or after a moment: so the times need no index of their own.
 FIRST_SINCE = """
     WITH RECURSIVE search (low, high) AS (
         SELECT min(id), max(id) + 1 FROM accounts_activityevent WHERE organization_id = %(organization)s
@@ -164,8 +164,8 @@ FIRST_SINCE = """
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """Which events are asked for: of a kind, of a person or an API key, of days in UTC from `since` to `until`
-    inclusive, or all."""
+    """Filter of events by action, person, API key, and days in UTC from `since` to `until` inclusive. An empty field
+    does not filter."""
 
     action: str = ""
     email: str = ""
@@ -174,7 +174,7 @@ class Wanted:
     until: date | None = None
 
     def of(self, organization: Organization) -> QuerySet[ActivityEvent]:
-        """Newest first; what has expired is not among them."""
+        """Return the organization's matching events, newest first, without expired ones."""
         given = {"action": self.action, "actor_email": self.email, "actor_key": self.key_id}
         events = kept(organization).filter(**{name: value for name, value in given.items() if value})
         if self.since:
@@ -187,13 +187,19 @@ class Wanted:
 
 
 def first_since(organization: Organization, moment: datetime, later: timedelta = timedelta()) -> int:
-    """The ID from which on the organization's events are not before the moment, moved by `later`; 0 without events."""
+    """Return the ID of the organization's first event at or after `moment` + `later`; 0 without events.
+
+    If all events are earlier, it is the last event's ID plus 1.
+    """
     ((found,),) = access.fetch_rows(FIRST_SINCE, organization.pk, moment=moment, later=later)
     return found or 0
 
 
 def kept(organization: Organization) -> QuerySet[ActivityEvent]:
-    """The organization's events that its plan keeps, to the second; those before are deleted at night."""
+    """Return the organization's events within its plan's retention period, to the second.
+
+    Older rows are deleted at night.
+    """
     events = access.rows(ActivityEvent, organization.pk)
     days = organization.tier.activity_kept_days
     return events if days is None else events.filter(created_at__gt=timezone.now() - timedelta(days=days))
@@ -202,7 +208,7 @@ def kept(organization: Organization) -> QuerySet[ActivityEvent]:
 def events_page(
     organization: Organization, wanted: Wanted, *, before: int | None = None
 ) -> tuple[list[ActivityEvent], bool]:
-    """A page of events, newest first, and whether there are older ones; `before` is the last page's last ID."""
+    """Return a page of events, newest first, and whether older ones exist. `before` is the previous page's last ID."""
     events = wanted.of(organization)
     if before is not None:
         events = events.filter(id__lt=before)
@@ -211,7 +217,10 @@ def events_page(
 
 
 def document(event: ActivityEvent) -> dict[str, Any]:
-    """An event for programs. `actor` is a person's e-mail address and `api_key` a key's ID; neither: the service."""
+    """Return an event as a JSON object. `actor` is a person's e-mail address, `api_key` a key's ID.
+
+    Both are None if the service itself acted.
+    """
     return {
         "id": event.pk,
         "at": timestamp(event.created_at),

@@ -1,11 +1,11 @@
-"""Organizations, people, plans and keys in the admin."""
+"""Django admin for organizations, people, plans, memberships, invitations, API keys and the activity log."""
 
 from __future__ import annotations
 
 from typing import Any, ClassVar
 from urllib.parse import urlencode
 
-# From where they are registered, so that they are by then.
+# Imported from the modules that register them, so that they are registered before they are unregistered below.
 from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
@@ -31,7 +31,7 @@ from accounts.tenant_admin import ReadOnlyAdmin, UncountedAdmin
 
 SHOWN_MEMBERSHIPS = 100
 
-# Whoever may change a person's factors or addresses can be that person.
+# Staff who could change a person's factors or addresses could log in as that person.
 admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken])
 
 
@@ -42,7 +42,7 @@ class UserAddForm(AdminUserCreationForm):
 
 
 class UserEditForm(UserChangeForm):
-    """A person; the password has a form of its own."""
+    """Form for a person, without the password, which has a form of its own."""
 
     class Meta:
         model = User
@@ -50,14 +50,17 @@ class UserEditForm(UserChangeForm):
 
 
 def memberships_table(rows: QuerySet[Membership], **new: object) -> SafeString:
-    """The first memberships with links to their pages, and one to make another; a big organization has thousands."""
+    """Render the first memberships with links to their pages, and a link to add one.
+
+    Not all, because a big organization has thousands.
+    """
     add = f"{reverse('admin:accounts_membership_add')}?{urlencode(new)}"
     shown = rows.select_related("organization", "user").order_by("created_at", "id")[:SHOWN_MEMBERSHIPS]
     return render_to_string("admin/accounts/memberships.html", {"memberships": shown, "add": add})
 
 
 def note_membership(request: HttpRequest, membership: Membership, action: str, **details: Any) -> None:
-    """For the organization's admins, who see it in their activity log."""
+    """Record a change of a membership in the organization's activity log, for its admins."""
     assert isinstance(request.user, User)
     activity.record(membership.organization, request.user, action, membership.user.email, **details)
 
@@ -85,12 +88,15 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
     add_fieldsets = ((None, {"fields": ("email", "usable_password", "password1", "password2")}),)
 
     def get_readonly_fields(self, request: HttpRequest, obj: User | None = None) -> Any:
-        """Nobody takes more than they have: neither rights, nor another person's account by its e-mail address."""
+        """Make permissions and the e-mail address read-only for staff who are not superusers.
+
+        Otherwise they could give themselves rights, or take over an account by changing its address.
+        """
         own = super().get_readonly_fields(request, obj)
         return own if _is_superuser(request) or obj is None else (*own, *FOR_SUPERUSERS)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """A superuser's row, and password, are for superusers."""
+        """Only superusers may change a superuser's row and password."""
         is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
         return not is_above and super().has_change_permission(request, obj)
 
@@ -98,14 +104,14 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
         return super().get_queryset(request).filter(closed_at=None)
 
     def has_delete_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
-        """Not of who is above, nor of an organization's only owner."""
+        """Staff may not delete superusers, and nobody may delete an organization's only owner."""
         if obj is None:
             return super().has_delete_permission(request)
         is_above = obj.is_superuser and not _is_superuser(request)
         return not is_above and not only_owned(obj) and super().has_delete_permission(request, obj)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
-        """Out of use at once; the row goes within minutes."""
+        """Close the account at once; a task deletes its row within minutes."""
         assert isinstance(request.user, User)
         close_account(user=obj, actor=request.user)
 
@@ -114,7 +120,7 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
             self.delete_model(request, user)
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
-        """Whoever sets a person's password can be that person, in all of their organizations."""
+        """Only superusers may set passwords, because with it they could log in as the person everywhere."""
         if not _is_superuser(request):
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
@@ -130,7 +136,7 @@ def _is_superuser(request: HttpRequest) -> bool:
 
 @admin.register(Organization)
 class OrganizationAdmin(UncountedAdmin):
-    """Organizations with their plan and this month's usage. `scans.admin` adds their scans."""
+    """Admin of organizations, with their plan and this month's usage. `scans.admin` adds their scans."""
 
     list_display: Any = ("name", "slug", "tier", "used_this_month", "people", "active_keys", "created_at")
     list_filter = ("tier",)
@@ -155,7 +161,7 @@ class OrganizationAdmin(UncountedAdmin):
     ordering = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[Organization]:
-        """With what is counted, in the one query of all rows."""
+        """Return the organizations, with usage and counts annotated, so that the list needs one query."""
         rows = super().get_queryset(request).filter(closed_at=None)
         if getattr(request.resolver_match, "url_name", "") == "autocomplete":
             return rows
@@ -167,7 +173,7 @@ class OrganizationAdmin(UncountedAdmin):
 
     @admin.display(description="scans this month")
     def used_this_month(self, organization: Organization) -> str:
-        used = getattr(organization, "used", 0)  # an organization that is just being added has no row yet
+        used = getattr(organization, "used", 0)  # an organization that is being added has no row yet
         return f"{used:,} of {organization.tier.scans_per_month:,}" if organization.pk else ""
 
     @admin.display(description="members")
@@ -185,7 +191,7 @@ class OrganizationAdmin(UncountedAdmin):
         return getattr(organization, "key_count", 0)
 
     def save_model(self, request: HttpRequest, obj: Organization, form: ModelForm[Organization], change: bool) -> None:
-        """The organization's own log tells of it: its plan decides what it may do."""
+        """Save, and record it in the organization's activity log, because its plan decides what it may do."""
         super().save_model(request, obj, form, change)
         assert isinstance(request.user, User)
         if not change:
@@ -201,7 +207,10 @@ class OrganizationAdmin(UncountedAdmin):
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
     ) -> tuple[list[str], dict[str, int], set[str], list[str]]:
-        """Their names: what belongs to them may be millions of rows, which a worker deletes."""
+        """Return only the names of the organizations.
+
+        Their related rows, which a worker deletes, may be millions and are not collected.
+        """
         names = [str(each) for each in objs]
         everything = (
             "All their scans, reports, webhooks, keys and logs. No key works and nobody belongs to them at once."
@@ -221,14 +230,14 @@ def _plain(value: object) -> str:
 
 
 def _count(rows: QuerySet[Any]) -> Coalesce:
-    """How many of these rows belong to the organization of the query around."""
+    """Return a subquery that counts the rows of the outer query's organization."""
     counted = rows.filter(organization_id=OuterRef("pk")).order_by().values("organization_id")
     return Coalesce(Subquery(counted.annotate(number=Count("*")).values("number")), 0)
 
 
 @admin.register(Tier)
 class TierAdmin(admin.ModelAdmin):
-    """Plans. The name is what rows refer to, and stays."""
+    """Admin of plans. The name cannot be changed, because it is the primary key that rows refer to."""
 
     list_display = (
         "name",
@@ -247,7 +256,7 @@ class TierAdmin(admin.ModelAdmin):
 
 @admin.register(Membership)
 class MembershipAdmin(UncountedAdmin):
-    """Who has which role where."""
+    """Admin of memberships: the roles of people in organizations."""
 
     list_display = ("user", "organization", "role", "created_at")
     list_filter = ("role",)
@@ -260,7 +269,7 @@ class MembershipAdmin(UncountedAdmin):
     actions = None
 
     def get_readonly_fields(self, request: HttpRequest, obj: Membership | None = None) -> tuple[str, ...]:
-        """A membership of somebody else, or elsewhere, is another one."""
+        """An existing membership keeps its organization and its person; only its role may change."""
         return ("organization", "user", "created_at") if obj else ("created_at",)
 
     def save_model(self, request: HttpRequest, obj: Membership, form: ModelForm[Membership], change: bool) -> None:
@@ -282,7 +291,7 @@ class MembershipAdmin(UncountedAdmin):
 
 @admin.register(Invitation)
 class InvitationAdmin(ReadOnlyAdmin):
-    """Who has been asked to join, without the links, which only the invited get."""
+    """Admin of invitations, without their links, which only the invited person gets."""
 
     list_display = ("email", "organization", "role", "state", "invited_by", "created_at", "expires_at")
     list_filter = ("role",)
@@ -322,7 +331,7 @@ class ActivityEventAdmin(ReadOnlyAdmin):
         self, request: HttpRequest, queryset: QuerySet[ActivityEvent], search_term: str
     ) -> tuple[QuerySet[ActivityEvent], bool]:
         if "@" in search_term:
-            # By the person, whom an index knows.
+            # Filtered by the person, because that column has an index.
             people = User.objects.filter(email__iexact=search_term.strip()).values_list("id", flat=True)
             return queryset.filter(actor_id__in=list(people)), False
         return super().get_search_results(request, queryset, search_term)

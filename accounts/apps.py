@@ -1,4 +1,4 @@
-"""What is connected when the service starts."""
+"""App configuration: connects the signals of log-ins and second factors."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from django.contrib.auth.signals import user_logged_in
 
 
 class AccountsConfig(AppConfig):
-    """Every login is a session that its person can see and end; what happens to second factors is noted."""
+    """Every login gets a LoginSession row, and changes of second factors are recorded."""
 
     name = "accounts"
 

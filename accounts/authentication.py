@@ -1,4 +1,4 @@
-"""Bearer keys: from the Authorization header to the organization and its limits."""
+"""Authentication with bearer keys: finds the organization and its limits by the Authorization header."""
 
 from __future__ import annotations
 
@@ -25,8 +25,8 @@ LAST_USED_STEP = timedelta(minutes=1)
 MAX_ADDRESS = ApiKey._meta.get_field("last_used_from").max_length
 
 
-# Runs before every request: one prepared statement, no model instances. A digest is that of a key's secret, or of one
-# that it had before.
+# Runs before every request: one prepared statement, no model instances. The digest is that of a key's current secret
+# or of a former one.
 KEY_QUERY = """
     SELECT secret.former_id, secret.ended_at, secret.last_used_at,
         api_key.revoked_at, api_key.expires_at, api_key.id, api_key.name, api_key.scope, organization.id,
@@ -57,10 +57,10 @@ class KeyRevoked(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Caller:
-    """Who asks, for which organization, within which limits: a valid key or, on the pages, a member.
+    """Caller of the API, with their organization and limits: a valid key or, on the pages, a member.
 
-    With a key it stands for the user (`is_authenticated`) and for the authorization. What a key may do is its `scope`;
-    what a member may do, their role, for which the page has asked.
+    With a key, it is both DRF's user (hence `is_authenticated`) and its auth. The `scope` decides what a key may do;
+    the role decides what a member may do, and the page has already checked it.
     """
 
     key_id: str | None
@@ -75,7 +75,7 @@ class Caller:
 
 
 def member_caller(membership: Membership) -> Caller:
-    """A member as who asks; the organization with its tier is loaded already, as `accounts.roles` does it."""
+    """Return a member as a Caller. The organization and its tier must be loaded, as `accounts.roles` loads them."""
     tier = membership.organization.tier
     return Caller(
         key_id=None,
@@ -88,10 +88,13 @@ def member_caller(membership: Membership) -> Caller:
 
 
 class BearerAuthentication(BaseAuthentication):
-    """`Authorization: Bearer <key>`. Wrong keys are limited per client address."""
+    """Authentication by `Authorization: Bearer <key>`. Wrong keys are limited per client address."""
 
     def authenticate(self, request: Request) -> tuple[Caller, Caller] | None:
-        """The caller, twice: as user and as auth. None without the header. Raises the 401s and a 429."""
+        """Return the caller as user and as auth; None without the header.
+
+        Raises Unauthorized or KeyRevoked (401), and a 429 after too many wrong keys.
+        """
         header = request.META.get("HTTP_AUTHORIZATION")
         if header is None:
             return None
@@ -103,7 +106,7 @@ class BearerAuthentication(BaseAuthentication):
         return caller, caller
 
     def authenticate_header(self, request: Request) -> str:
-        """Makes a missing key a 401."""
+        """Return the value of WWW-Authenticate; with it, DRF answers a missing key with 401 instead of 403."""
         return "Bearer"
 
 
@@ -139,7 +142,10 @@ def _caller(header: str, address: str) -> Caller:
 
 
 def _note_use(former_id: int | None, digest: str, before: datetime | None, use: dict[str, Any]) -> None:
-    """Of requests at once the first is noted. By the digest: meanwhile the key may have got another secret."""
+    """Record the use of a secret; of concurrent requests only the first is recorded.
+
+    The row is found by digest, because the key may have got another secret meanwhile.
+    """
     secrets = ApiKey.objects if former_id is None else FormerKey.objects
     secrets.filter(digest=digest, last_used_at=before).update(**use)
 
@@ -150,7 +156,7 @@ def _limit_failures(request: Request) -> None:
 
 
 def caller_of(request: Request) -> Caller:
-    """Who calls: the organization and its limits, as the key gave them."""
+    """Return the request's Caller, which authentication has set."""
     caller = request.auth
     assert isinstance(caller, Caller)
     return caller

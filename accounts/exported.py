@@ -1,4 +1,4 @@
-"""What of the tables here an organization's export holds. Never a secret, and no digest of one."""
+"""Export of this app's tables: the rows and columns in an organization's export. No secrets, and no digests of them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How often strangers may try: counted in Redis per client address and per subject. Fails closed."""
+"""Rate limits of attempts such as log-ins, counted in Redis per client address and per subject. Fails closed."""
 
 from __future__ import annotations
 
@@ -15,36 +15,39 @@ from infrastructure.cache import outage
 
 MINUTE_S = 60
 HOUR_S = 3600
-# Of IPv6 a customer's usual share; a single address of it is as good as any other.
+# For IPv6 the prefix that a customer usually gets, who can use any address in it.
 CLIENT_PREFIXES = {4: 32, 6: 64}
-# What one who rents many addresses gets them from.
+# Somebody who rents many addresses gets them from one such network.
 NETWORK_PREFIXES = {4: 24, 6: 48}
 
 
 @dataclass(frozen=True, slots=True)
 class Limit:
-    """So many attempts for one subject: an address, an account, an organization."""
+    """Limit of attempts for one subject, such as an address, an account or an organization."""
 
     subject: str
     attempts: int
 
 
 def client(request: HttpRequest) -> str:
-    """The client's address, for IPv6 its /64 network; empty where there is none, as behind a Unix socket."""
+    """Return the client's address, for IPv6 its /64 network; empty without an address, as behind a Unix socket."""
     return _network(request, CLIENT_PREFIXES)
 
 
 def network(request: HttpRequest) -> str:
-    """The network that the client's address is in, /24 or for IPv6 /48; empty where there is no address."""
+    """Return the client's /24 network, for IPv6 its /48 network; empty without an address."""
     return _network(request, NETWORK_PREFIXES)
 
 
 def refusal(
     request: HttpRequest, group: str, limits: Iterable[Limit], *, window_s: int = MINUTE_S
 ) -> HttpResponse | None:
-    """Count an attempt for every subject; a page with 429 when any is over its limit, 503 without Redis."""
+    """Count an attempt for every subject. Returns an error page: 429 if any limit is exceeded, 503 without Redis.
+
+    Returns None if the attempt is allowed.
+    """
     try:
-        # A list, not a generator: every attempt counts for all.
+        # A list, not a generator, so that every attempt counts for all subjects.
         over = [_count(request, group, limit, window_s) > limit.attempts for limit in limits]
     except RedisError as error:
         outage.begin(error)

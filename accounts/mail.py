@@ -1,4 +1,4 @@
-"""E-mails to people: plain text from `templates/emails`, sent at once."""
+"""E-mails that are sent at once, without the outbox: plain text from `templates/emails`."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ logger = logging.getLogger(__name__)
 
 
 class MailNotSent(Exception):
-    """The mail server did not take it."""
+    """The mail server did not accept the e-mail."""
 
 
 def send(template: str, to: str, subject: str, **context: Any) -> None:
-    """Send `emails/<template>.txt`, which sees `base_url` and `email` besides `context`; raises MailNotSent."""
+    """Render `emails/<template>.txt` with `base_url`, `email` and `context`, and send it; raises MailNotSent."""
     body = render_to_string(f"emails/{template}.txt", {"base_url": settings.BASE_URL, "email": to} | context)
-    # A subject is one line, whatever a name in it holds.
+    # A subject must be one line, but a name in it may contain line breaks.
     message = EmailMessage(" ".join(subject.split()), body, to=[to])
     try:
         message.send()

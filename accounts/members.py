@@ -1,7 +1,7 @@
-"""Who belongs to an organization: invited, joined, promoted, removed.
+"""Members of an organization: invite, join, change the role, remove.
 
-Each change locks the organization's row first, so that two at once cannot leave it without an owner, and reads
-the actor's role again under that lock.
+Each change locks the organization's row first, so that two concurrent changes cannot leave it without an owner, and
+reads the actor's role again under that lock.
 """
 
 from __future__ import annotations
@@ -24,14 +24,14 @@ Role = Membership.Role
 
 
 def grantable_roles(actor: Membership) -> list[str]:
-    """The roles that this person may give, from the most to the least: admins make no owners."""
+    """Return the roles that this member may give to others, highest first. Admins may not make owners."""
     if not actor.is_admin:
         return []
     return [role for role in reversed(RANKS) if actor.is_owner or role != Role.OWNER]
 
 
 def may_manage(actor: Membership, subject: Membership) -> bool:
-    """Whether the person may change or end that membership: admins those of everybody but owners."""
+    """Return True if the actor may change or end that membership. Admins may not do so with owners."""
     return actor.is_owner or (actor.is_admin and not subject.is_owner)
 
 
@@ -52,7 +52,7 @@ def change_role(*, actor: Membership, subject: Membership, role: str) -> None:
 
 @transaction.atomic
 def remove_member(*, actor: Membership, subject: Membership) -> None:
-    """End somebody's membership, or one's own; raises AccountRefused."""
+    """End another member's membership or the actor's own; raises AccountRefused."""
     actor, subject = _lock(actor), _fresh(subject)
     leaves = actor.id == subject.id
     if not leaves and not may_manage(actor, subject):
@@ -66,7 +66,7 @@ def remove_member(*, actor: Membership, subject: Membership) -> None:
 
 @transaction.atomic
 def invite(*, actor: Membership, email: str, role: str) -> Invitation:
-    """An invitation, in place of an open one to the same address; raises AccountRefused."""
+    """Create an invitation and revoke an open one to the same address; raises AccountRefused."""
     actor = _lock(actor)
     if role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
@@ -93,7 +93,7 @@ def invite(*, actor: Membership, email: str, role: str) -> Invitation:
 
 @transaction.atomic
 def revoke_invitation(*, actor: Membership, invitation: Invitation) -> None:
-    """Its link is worth nothing from now on; raises AccountRefused."""
+    """Revoke an invitation, so that its link stops working; raises AccountRefused."""
     actor = _lock(actor)
     if invitation.role not in grantable_roles(actor):
         raise AccountRefused("Your role does not allow this.")
@@ -107,29 +107,32 @@ def open_invitations(organization_id: int) -> QuerySet[Invitation]:
 
 
 def is_invited(email: str) -> bool:
-    """Whether somebody with this address may join an organization."""
+    """Return True if there is an open invitation to this address from any organization."""
     rows = Invitation.objects.filter(accepted_at=None, revoked_at=None, expires_at__gt=timezone.now())
     return rows.filter(email__iexact=email).exists()
 
 
 def invitation_token(invitation: Invitation) -> str:
-    """What the link in the e-mail carries: it proves that its holder reads the mail of the address invited."""
+    """Return the token for the link in the e-mail. It proves that its holder reads the mail of the invited address."""
     return signing.dumps(invitation.id, salt=INVITATION_SALT)
 
 
 def copied_token(invitation: Invitation) -> str:
-    """What a link carries that an admin hands over: it proves nothing, or admins could make accounts of anybody's
-    address, and be invited elsewhere in their place."""
+    """Return the token for the link that an admin hands over. It proves no address.
+
+    Otherwise admins could create accounts with other people's addresses, and accept invitations to those people from
+    other organizations.
+    """
     return signing.dumps(invitation.id, salt=COPIED_SALT)
 
 
 def proves_address(token: str) -> bool:
-    """Whether the token of a link is one that only an e-mail has carried."""
+    """Return True if the token is one that was only sent by e-mail."""
     return _invitation_id(token, INVITATION_SALT) is not None
 
 
 def invitation_of(token: str) -> Invitation | None:
-    """The invitation of a link, with its organization, as long as it can be accepted."""
+    """Return the invitation of a link, with its organization; None if it cannot be accepted (any more)."""
     invitation_id = _invitation_id(token, INVITATION_SALT) or _invitation_id(token, COPIED_SALT)
     rows = Invitation.objects.select_related("organization", "invited_by")
     return rows.filter(id=invitation_id, accepted_at=None, revoked_at=None, expires_at__gt=timezone.now()).first()
@@ -143,7 +146,7 @@ def _invitation_id(token: str, salt: str) -> str | None:
 
 
 def mail_invitation(invitation: Invitation) -> None:
-    """Send its link to the address invited; raises MailNotSent."""
+    """Send the invitation's link to the invited address; raises MailNotSent."""
     mail.send(
         "invitation",
         invitation.email,
@@ -156,7 +159,7 @@ def mail_invitation(invitation: Invitation) -> None:
 
 @transaction.atomic
 def accept(*, invitation: Invitation, user: User) -> Membership:
-    """Join; somebody who is a member already keeps their role. Raises AccountRefused."""
+    """Accept an invitation and join. Somebody who is a member already keeps their role. Raises AccountRefused."""
     if user.email.lower() != invitation.email.lower():
         raise AccountRefused("This invitation is for another e-mail address.")
     taken = open_invitations(invitation.organization_id).filter(id=invitation.id)
@@ -171,7 +174,10 @@ def accept(*, invitation: Invitation, user: User) -> Membership:
 
 
 def end_invitations(*, by: User, subject: Membership, but: Collection[str] = ()) -> None:
-    """Revoke that person's open invitations but to these roles: who may no longer invite admits nobody later."""
+    """Revoke the open invitations that the subject has sent, except those to the roles in `but`.
+
+    Otherwise people could still join by invitation of somebody who may no longer invite.
+    """
     offered = open_invitations(subject.organization_id).filter(invited_by=subject.user)
     for invitation in offered.exclude(role__in=but):
         Invitation.objects.filter(id=invitation.id).update(revoked_at=timezone.now())
@@ -192,7 +198,7 @@ def _fresh(membership: Membership) -> Membership:
 
 
 def _keep_an_owner(subject: Membership) -> None:
-    """Refuse what would leave nobody who may do everything. Somebody whose account is closed does not count."""
+    """Raise AccountRefused if the subject is the organization's only owner. Closed accounts do not count as owners."""
     if subject.role != Role.OWNER:
         return
     owners = access.rows(Membership, subject.organization_id).filter(role=Role.OWNER, user__is_active=True)

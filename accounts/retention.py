@@ -1,4 +1,4 @@
-"""Retention of what accounts keep: the log of who did what, sessions, e-mails, exports of all data."""
+"""Retention of the activity log, sessions, e-mails and data exports."""
 
 from __future__ import annotations
 
@@ -22,10 +22,10 @@ BATCH = 1000
 def with_expired(
     model: type[Model], kept_days: str, order: str, owner: type[Model] = Organization, tier: str = "tier"
 ) -> Iterator[tuple[int | str, datetime]]:
-    """Owners of rows whose oldest one is older than their plan keeps, and the moment before which theirs go.
+    """Yield owners that have expired rows, each with the moment before which their rows have expired.
 
-    `kept_days` is the plan's field, and `order` what an index has the owner's rows in, the oldest first. A look into
-    that index for each owner, so that those whose plan keeps more are not searched.
+    `kept_days` is the plan's field, and `order` the order of an index that has an owner's oldest rows first. One index
+    lookup per owner finds the oldest row, so the rows of owners without expired ones are not searched.
     """
     now = timezone.now()
     days = F(f"{tier}__{kept_days}")
@@ -40,9 +40,9 @@ def with_expired(
 
 
 def delete_events(has_time: HasTime = always) -> bool:
-    """Delete entries of activity logs that their organization's plan keeps no longer."""
+    """Delete expired entries of activity logs, by the retention period of each organization's plan."""
     for organization_id, before in with_expired(ActivityEvent, "activity_kept_days", "id"):
-        # By ID, as the index has them; they are written in the order of time, or nearly.
+        # Ordered by ID, for the index; IDs follow the order of time, or nearly so.
         oldest = access.rows(ActivityEvent, int(organization_id)).order_by("id").values_list("id", "created_at")
         while has_time():
             rows = list(oldest[:BATCH])
@@ -54,21 +54,21 @@ def delete_events(has_time: HasTime = always) -> bool:
 
 
 def delete_sessions(has_time: HasTime = always) -> bool:
-    """Delete sessions to which nobody can come back, here and among Django's."""
+    """Delete expired sessions, both LoginSession rows and Django's sessions."""
     SessionStore.clear_expired()
     ended = LoginSession.objects.filter(last_seen_at__lt=timezone.now() - sessions.lifetime())
     return delete_with_what_refers(ended, has_time)
 
 
 def delete_mails(has_time: HasTime = always) -> bool:
-    """Delete e-mails 30 days after they were sent or given up: for so long a key writes nothing twice."""
+    """Delete e-mails 30 days after they were sent or given up. Until then, no second mail is written with their key."""
     before = timezone.now() - timedelta(days=settings.MAIL_RETENTION_DAYS)
     ended = Mail.objects.filter(Q(sent_at__lt=before) | Q(given_up_at__lt=before), created_at__lt=before)
     return delete_with_what_refers(ended, has_time)
 
 
 def delete_exports(has_time: HasTime = always) -> bool:
-    """Delete exports of all data that are kept no longer, with their files."""
+    """Delete expired data exports with their files."""
     return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.KEPT), has_time)
 
 

@@ -1,4 +1,4 @@
-"""Which organization a page is about, and whether the person's role is enough for it."""
+"""Roles on pages: find the membership in the organization of a page, and check that its role is high enough."""
 
 from __future__ import annotations
 
@@ -23,23 +23,22 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
-# More than anybody switches between; the one that a page is about is always among them.
+# Memberships loaded for a request: more than anybody switches between. The page's own is always among them.
 MAX_SHOWN = 100
 
 
 class MemberRequest(HttpRequest):
-    """What `requires` makes of a request."""
+    """Request with the membership that `requires` has set."""
 
     membership: Membership
 
 
 def requires(role: str) -> Callable[[View], View]:
-    """A decorator for pages of an organization, whose slug their address names: sets `request.membership`, or
-    answers in the view's place.
+    """Decorator for pages of an organization, whose slug is in the URL: sets `request.membership`, or refuses.
 
-    Strangers get to the login page, people who are no members a 404 as if there were no such organization, and
-    people whose role in it is lower than `role` a 403. Raises `Unmet` for members who have not logged in as the
-    organization requires it. Nothing is kept in a browser's cache.
+    Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
+    not exist, and members whose role is lower than `role` get a 403. Raises `Unmet` for members who have not logged in
+    in the way that the organization requires. No browser caches the response.
     """
 
     def decorate(view: View) -> View:
@@ -55,7 +54,7 @@ def requires(role: str) -> Callable[[View], View]:
 
 
 def login_needed(view: View) -> View:
-    """A decorator for pages of a person, whatever the organization; the answers are as with `requires`."""
+    """Decorator for a person's pages, which need no organization: redirects anonymous users like `requires`."""
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
@@ -67,12 +66,12 @@ def login_needed(view: View) -> View:
 
 
 def page_of(membership: Membership, name: str, *args: object) -> str:
-    """The address of the page with that name of the membership's organization."""
+    """Return the URL of the named page of the membership's organization."""
     return reverse(name, args=[membership.organization.slug, *args])
 
 
 def current_membership(request: HttpRequest) -> Membership | None:
-    """The membership that the page is about; on pages of no organization the one chosen last, None for who has none."""
+    """Return the membership in the page's organization, on other pages in the one chosen last; None without any."""
     found: Membership | None = getattr(request, "membership", None)
     if found is None:
         found = next(iter(_memberships(request)), None)
@@ -80,7 +79,7 @@ def current_membership(request: HttpRequest) -> Membership | None:
 
 
 def membership_in(request: HttpRequest, organization_id: int) -> Membership | None:
-    """The person's membership in that organization, with organization, tier and user."""
+    """Return the person's membership in that organization, with organization, tier and user; None without one."""
     known = _memberships(request)
     found = next((each for each in known if each.organization_id == organization_id), None)
     if found is None and len(known) == MAX_SHOWN:
@@ -90,7 +89,7 @@ def membership_in(request: HttpRequest, organization_id: int) -> Membership | No
 
 
 def membership(request: HttpRequest) -> dict[str, Any]:
-    """Context processor: `membership`, and `memberships` by the organizations' names. Asks only who looks."""
+    """Context processor: `membership`, and `memberships` sorted by organization name. Both query lazily."""
     return {
         "membership": SimpleLazyObject(lambda: current_membership(request)),
         "memberships": SimpleLazyObject(
@@ -100,9 +99,9 @@ def membership(request: HttpRequest) -> dict[str, Any]:
 
 
 def choose(request: HttpRequest, organization_id: int) -> None:
-    """Let the dashboard of this session begin with that organization. The caller has seen that the person is a member.
+    """Choose the organization that this session's dashboard opens with. The caller has checked the membership.
 
-    No page that shows or changes anything of an organization looks at it: their addresses name theirs.
+    Pages of an organization do not use it, because their URLs name the organization.
     """
     request.session[SESSION_KEY] = organization_id
 
@@ -115,7 +114,7 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
         raise Http404
     if unmet := missing(request.user, found.organization):
         raise unmet
-    request.membership = found  # type: ignore[attr-defined]  # what the decorator promises to the view
+    request.membership = found  # type: ignore[attr-defined]  # the decorated view may rely on it
     if found.has(role):
         return None
     context = {
@@ -131,17 +130,17 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
 def _to_login(request: HttpRequest) -> HttpResponse:
     htmx = getattr(request, "htmx", None)
     if htmx:
-        # A redirect would put the login page into the middle of theirs.
+        # htmx would follow a redirect and insert the login page into the current page.
         to_login = redirect_to_login(htmx.current_url_abs_path or START)
         return HttpResponseClientRedirect(to_login.url)
-    # A form can't be sent again after the login; its address alone may not be a page.
+    # A form can't be sent again after the login, and its URL may not answer GET.
     return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else START)
 
 
 def _memberships(request: HttpRequest, organization: str = "") -> list[Membership]:
-    """The person's memberships with organization, tier and user: the one with that slug first, then the chosen one.
+    """Return the person's memberships with organization, tier and user. One query per request; the result is cached.
 
-    One query a request.
+    The membership in the organization with that slug comes first, then the one chosen for the session.
     """
     known: list[Membership] | None = getattr(request, "_memberships", None)
     if known is None:
@@ -154,5 +153,5 @@ def _memberships(request: HttpRequest, organization: str = "") -> list[Membershi
             known = list(rows.order_by(Case(named, chosen, default=Value(2)), "created_at", "id")[:MAX_SHOWN])
             for each in known:
                 each.user = user
-        request._memberships = known  # type: ignore[attr-defined]  # remembered for this request
+        request._memberships = known  # type: ignore[attr-defined]  # cache for this request
     return known

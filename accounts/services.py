@@ -1,4 +1,4 @@
-"""Organizations and people: created, changed."""
+"""Create and change organizations and people."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from scanner.ids import random_base62
 
 SLUG_LENGTH = Organization._meta.get_field("slug").max_length or 60
 SLUG_SUFFIX = 8
-# More would only multiply a free plan.
+# A limit, because every organization gets a free plan of its own.
 MAX_OWNED_ORGANIZATIONS = 10
 SIGN_UP_SALT = "accounts.sign-up"
 SIGN_UP_LIFETIME_S = 24 * 3600
 
 
 class AccountRefused(Exception):
-    """What somebody asked for is not possible; the text tells them why."""
+    """Refusal of a request about accounts; the message tells the user why."""
 
 
 @dataclass(frozen=True, slots=True)
 class SignUp:
-    """What somebody began: their e-mail address, and the page of ours that they were on their way to, if any."""
+    """Sign-up that waits for its link: the e-mail address, and our page to continue with, or an empty string."""
 
     email: str
     next_page: str
 
 
 def sign_up_token(email: str, next_page: str = "") -> str:
-    """What the link in the e-mail carries: it proves that its holder reads this address's mail.
+    """Return the token for the link in the sign-up e-mail. It proves that its holder reads this address's mail.
 
-    It has the way on, too, as mail is often read on another device. Signed and compressed, not in plain text: whoever
-    asks for the mail chooses that text, and somebody else may read it.
+    It contains the next page as well, because mail is often read on another device. It is signed and compressed, not in
+    plain text: whoever asks for the mail chooses the page's address, and somebody else may read the mail.
     """
     return signing.dumps((email, next_page), salt=SIGN_UP_SALT, compress=True)
 
 
 def sign_up_of(token: str) -> SignUp | None:
-    """What a token was made of that is genuine and not too old."""
+    """Return the sign-up that the token holds; None if the signature is wrong or the token has expired."""
     try:
         email, next_page = signing.loads(token, salt=SIGN_UP_SALT, max_age=SIGN_UP_LIFETIME_S)
     except (signing.BadSignature, ValueError):
@@ -54,13 +54,13 @@ def sign_up_of(token: str) -> SignUp | None:
 
 
 def create_person(*, email: str, password: str | None) -> User:
-    """Somebody whose address is proven; raises AccountRefused when there is an account with it.
+    """Create a person whose address is proven; raises AccountRefused if an account with the address exists.
 
-    Without a password they log in with an identity provider, or get one by a reset.
+    Without a password they log in with an identity provider, or set a password with a reset.
     """
     user = User(email=User.objects.normalize_email(email))
     user.set_password(password)
-    # A statement that fails stands in the database's log, with the password's hash. This one does nothing instead.
+    # A failing INSERT would appear in the database's log with the password's hash. On a conflict this one does nothing.
     User.objects.bulk_create([user], ignore_conflicts=True)
     found = access.person_with(email)
     if found is None or found.password != user.password:
@@ -69,11 +69,11 @@ def create_person(*, email: str, password: str | None) -> User:
 
 
 def create_organization(*, name: str, owner: User) -> Organization:
-    """A new organization with its owner; its name need not be unique. Raises AccountRefused."""
-    # A suffix always: no stranger's organization gets a slug that an operator would name at the command line.
+    """Create an organization with its owner; the name need not be unique. Raises AccountRefused."""
+    # Always a suffix, so that no user's organization gets a slug that an operator would name on the command line.
     slug = f"{slugify(name)[: SLUG_LENGTH - SLUG_SUFFIX - 1]}-{random_base62(SLUG_SUFFIX).lower()}".strip("-")
     with transaction.atomic():
-        # Who does two things at once waits here, so that the count holds.
+        # Concurrent requests of the same person wait here, so that the count is right.
         User.objects.select_for_update(no_key=True).get(id=owner.id)
         owned = access.memberships_of(owner).filter(role=Membership.Role.OWNER).count()
         if owned >= MAX_OWNED_ORGANIZATIONS:
@@ -85,14 +85,14 @@ def create_organization(*, name: str, owner: User) -> Organization:
 
 
 def sign_up(*, email: str, password: str, organization: str) -> tuple[User, Organization]:
-    """A new person with an organization of their own; raises AccountRefused."""
+    """Create a person and an organization that they own; raises AccountRefused."""
     with transaction.atomic():
         user = create_person(email=email, password=password)
         return user, create_organization(name=organization, owner=user)
 
 
 def change_organization(*, actor: Membership, name: str, shares_reports: bool) -> None:
-    """Other settings, noted with what they were."""
+    """Change an organization's settings, and record the old and new values in the activity log."""
     with transaction.atomic():
         organization = lock(actor.organization_id)
         wanted = {"name": name, "shares_reports": shares_reports}
@@ -108,10 +108,10 @@ def change_organization(*, actor: Membership, name: str, shares_reports: bool) -
 
 
 def change_login(*, actor: Membership, second_factor: bool, provider: str, domain: str) -> None:
-    """How members log in from now on; `provider` is empty, or the ID of one that speaks for `domain`.
+    """Set how members must log in. `provider` is empty, or the ID of an identity provider for addresses of `domain`.
 
-    An owner fulfils first what all others are to: raises AccountRefused otherwise. `actor.user` is the person of the
-    request, who knows what they have logged in with.
+    Raises AccountRefused if the owner does not fulfil the requirement themselves. `actor.user` must be `request.user`,
+    whose `session_providers` tells the identity providers of the session.
     """
     domain = domain.strip().lower() if provider else ""
     if second_factor and not has_second_factor(actor.user):
@@ -135,7 +135,10 @@ def change_login(*, actor: Membership, second_factor: bool, provider: str, domai
 
 
 def remove_second_factors(user: User) -> int:
-    """An operator takes away what a person has lost; returns how many rows. Their sessions end, and they are told."""
+    """Remove all second factors of a person who has lost them, for an operator; returns the number of deleted rows.
+
+    The person's sessions end, and an e-mail tells them.
+    """
     with transaction.atomic():
         count = forget_factors(user)
         if count:
@@ -146,7 +149,7 @@ def remove_second_factors(user: User) -> int:
 
 
 def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
-    """The organization with that name, made when missing; `tier` is set when given.
+    """Return the organization whose slug is made from the name; create it if missing. Sets `tier` if given.
 
     Raises Tier.DoesNotExist for an unknown tier, and ValueError for a name without a letter or digit.
     """
@@ -154,7 +157,7 @@ def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
     if not slug:
         raise ValueError("The name of an organization must contain a letter or a digit.")
     if len(slug) > SLUG_LENGTH:
-        # Cut off, two long names that begin alike would be one organization.
+        # If slugs were only cut, two long names with the same beginning would share one organization.
         digest = hashlib.sha256(slug.encode()).hexdigest()[:SLUG_SUFFIX]
         slug = f"{slug[: SLUG_LENGTH - SLUG_SUFFIX - 1]}-{digest}"
     plan = Tier.objects.get(name=tier) if tier else None
@@ -167,7 +170,7 @@ def ensure_organization(*, name: str, tier: str | None = None) -> Organization:
 
 
 def lock(organization_id: int) -> Organization:
-    """Hold the organization's row until the transaction ends; raises AccountRefused when it is closed."""
+    """Lock the organization's row until the transaction ends; raises AccountRefused if the organization is closed."""
     try:
         return usage.lock(organization_id)
     except usage.OrganizationClosed as error:

@@ -1,7 +1,7 @@
-"""The browsers a person is logged in with: listed, and ended at once from any of them.
+"""Login sessions of a person: list them, and end any of them at once from any browser.
 
-A session of Django's carries the ID of a `LoginSession`. Whoever comes with a session whose row is gone is a
-stranger. The row holds nothing that a session could be made from.
+A Django session holds the ID of a `LoginSession` row. Without that row, the session's user is anonymous. The row
+holds nothing from which a session could be made.
 """
 
 from __future__ import annotations
@@ -20,11 +20,11 @@ from django.utils.functional import SimpleLazyObject
 from accounts.models import LoginSession, User
 
 SESSION_KEY = "login"
-# Writing "last seen" with every request would turn every read into a write.
+# Writing "last seen" on every request would turn every read into a write.
 LAST_SEEN_STEP = timedelta(minutes=5)
 MAX_SHOWN = 50
 
-# What browsers say of themselves; the first that fits, as later names are claimed by earlier browsers.
+# Marks in User-Agent headers. The first match counts, because browsers also claim the names that stand after theirs.
 BROWSERS = (("Edg", "Edge"), ("OPR/", "Opera"), ("Firefox/", "Firefox"), ("Chrome/", "Chrome"), ("Safari/", "Safari"))
 SYSTEMS = (
     ("Android", "Android"),
@@ -38,7 +38,7 @@ SYSTEMS = (
 
 
 class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
-    """Django's, but a person counts only while the row of the session exists. Asks when `request.user` is used."""
+    """Django's middleware, except that a user without a LoginSession row is anonymous. Queries lazily."""
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
@@ -46,7 +46,7 @@ class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
 
 
 def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None:
-    """Receives `user_logged_in`: the session that has just begun gets its row."""
+    """Receiver of `user_logged_in`: create the LoginSession row of the new session."""
     now = timezone.now()
     LoginSession.objects.filter(user=user, last_seen_at__lt=now - lifetime()).delete()
     end(request)  # a second login in the same browser
@@ -59,7 +59,7 @@ def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None
 
 
 def end(request: HttpRequest) -> None:
-    """The row of the request's own session goes: before a logout."""
+    """Delete the LoginSession row of the request's session, before a logout."""
     LoginSession.objects.filter(id=current_id(request)).delete()
 
 
@@ -69,19 +69,19 @@ def current_id(request: HttpRequest) -> str:
 
 
 def sessions_of(user: User) -> QuerySet[LoginSession]:
-    """What is alive, the one seen last first."""
+    """Return the person's sessions that have not expired, last seen first."""
     alive = timezone.now() - lifetime()
     return LoginSession.objects.filter(user=user, last_seen_at__gte=alive).order_by("-last_seen_at")
 
 
 def end_others(user: User, keep: str = "") -> int:
-    """End all of the person's sessions but one; how many there were."""
+    """End all of the person's sessions except `keep`; returns the number of ended sessions."""
     count, _ = LoginSession.objects.filter(user=user).exclude(id=keep).delete()
     return count
 
 
 def browser_name(user_agent: str) -> str:
-    """A name that people recognise, such as "Firefox on Linux"."""
+    """Return a readable name for a User-Agent header, such as "Firefox on Linux"."""
     browser = next((name for mark, name in BROWSERS if mark in user_agent), "")
     system = next((name for mark, name in SYSTEMS if mark in user_agent), "")
     if browser and system:
@@ -93,7 +93,7 @@ def _person(request: HttpRequest) -> User | AnonymousUser:
     login_id = current_id(request)
     user = get_user(request)
     if not isinstance(user, User):
-        if login_id:  # Django has ended it: the password is another one by now
+        if login_id:  # Django has ended the session because the password was changed
             LoginSession.objects.filter(id=login_id).delete()
         return user
     now = timezone.now()

@@ -1,4 +1,4 @@
-"""Pages that members see, and anybody with the link as long as a member shares them."""
+"""Access to shared pages: members see them, and anybody with the link while a member shares them."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ from accounts.models import Membership
 from infrastructure.api import throttling
 
 ROBOTS = "noindex, nofollow"
-# Such a page may cost seconds; a member's requests are their organization's, a stranger's nobody's.
+# Such a page may take seconds. Members' requests are limited by organization, strangers' by this limit.
 STRANGERS_PER_MINUTE = 60
 
 
 class SeenThing(Protocol):
-    """What somebody may look at; without a membership they only hold the link."""
+    """Protocol of an object that the visitor may see. `membership` is None if they only have the link."""
 
     @property
     def membership(self) -> Membership | None: ...
@@ -41,9 +41,10 @@ def for_who_may_see(
     page: str,
     not_found: Callable[[HttpRequest], HttpResponse],
 ) -> Callable[[View], View]:
-    """A decorator: hands the view what `look` finds for the request and the ID that the address has as `id_name`.
+    """Decorator: pass to the view the object that `look` returns for the request and the ID in the URL (`id_name`).
 
-    Who may see nothing gets to the login, with the way back to the page of that name, or `not_found` when logged in.
+    If `look` returns None, anonymous visitors are redirected to the login and then back to `page`; visitors who are
+    logged in get `not_found`.
     """
 
     def decorate(view: View) -> View:
@@ -56,22 +57,22 @@ def for_who_may_see(
                 response = _too_many(request)
             elif seen is not None:
                 if seen.membership is not None:
-                    # What surrounds the page is about its organization.
+                    # The navigation around the page shows its organization.
                     request.membership = seen.membership  # type: ignore[attr-defined]  # as accounts.roles does
                 response = view(request, seen, **kwargs)
             elif request.htmx:  # type: ignore[attr-defined]  # django-htmx
-                response = HttpResponseClientRefresh()  # the page itself says what is the matter
+                response = HttpResponseClientRefresh()  # after the reload the page itself shows the reason
             elif request.user.is_authenticated:
                 response = not_found(request)
             else:
-                # A form cannot be sent again after the login.
+                # A form cannot be sent again after the login, so it returns to the page.
                 is_form = request.method == "POST"
                 response = redirect_to_login(reverse(page, args=[public_id]) if is_form else request.get_full_path())
             if not response.has_header("Cache-Control"):
                 if seen is None or request.user.is_authenticated:
                     add_never_cache_headers(response)
                 else:
-                    # Strangers who come back to a page may see at once what they saw; whoever loads it, asks again.
+                    # Anonymous visitors may get the page back from history at once; a reload must revalidate it.
                     patch_cache_control(response, private=True, no_cache=True)
             response["X-Robots-Tag"] = ROBOTS
             return response
@@ -82,7 +83,7 @@ def for_who_may_see(
 
 
 def surroundings(seen: SeenThing) -> dict[str, Any]:
-    """What the templates of such a page need around it."""
+    """Return the template context for the layout around a shared page."""
     return {
         "section": "scans",
         "shell": "dashboard/base.html" if seen.membership else "base.html",

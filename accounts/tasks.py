@@ -1,4 +1,4 @@
-"""What runs beside the requests."""
+"""Celery tasks of accounts."""
 
 from __future__ import annotations
 
@@ -15,39 +15,39 @@ from infrastructure import queue
 
 logger = logging.getLogger(__name__)
 
-# Others wait for this process.
+# Seconds. Limited, because other tasks wait for this process.
 DELETION_LIMIT_S = 45
 NOTICES_LIMIT_S = 45
 
 
 @shared_task
 def delete_closed_accounts() -> None:
-    """Every minute: what was closed, as far as the time goes."""
+    """Every minute: delete the rows of closed organizations and accounts, as far as the time limit allows."""
     if not delete_closed(timezone.now(), DELETION_LIMIT_S):
         logger.info("what was closed is still being deleted")
 
 
 @shared_task(soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15)
 def send_mails(reason: str) -> None:
-    """Every minute, and when a mail was written. Which ones are due stands in the rows; `reason` is for the log."""
+    """Every minute, and when a mail was written: send the mails that are due. `reason` is for the log only."""
     if sending.send_due():
         queue.enqueue("accounts.tasks.send_mails", "more")
 
 
 @shared_task(soft_time_limit=150, time_limit=165)
 def make_export(export_id: str) -> None:
-    """The next file of an export of an organization's data; the task after that makes the one behind it."""
+    """Make the next file of a data export, which enqueues the task for the file after it."""
     export.make_part(export_id)
 
 
 @shared_task
 def wake_exports() -> None:
-    """Every minute: what a lost message or a worker that died has left."""
+    """Every minute: continue exports whose message was lost or whose worker died."""
     export.wake_waiting()
 
 
 @shared_task
 def tell_of_ending_keys() -> None:
-    """Every hour: who has to know that an API key ends soon."""
+    """Every hour: write the notices about API keys that end soon."""
     if not notices.post_due(NOTICES_LIMIT_S):
         logger.info("some notices that API keys end wait for the next hour")

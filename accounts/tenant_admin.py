@@ -1,4 +1,4 @@
-"""What the admin's pages share: long tables that nobody counts, search by ID or organization, rows only looked at."""
+"""Base classes of admin pages: pagination without count queries, search by ID or organization, read-only rows."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ from accounts.models import Organization
 admin.site.site_header = admin.site.site_title = "Website Scan Service"
 admin.site.index_title = "Administration"
 
-# Who looks for something older than what is on so many pages filters or searches.
+# Older rows are found with a filter or a search.
 MAX_PAGES = 200
-# Organizations may have the same name, and not more of them than anybody wants to see.
+# Organizations may share a name; a search takes at most so many of them.
 MAX_NAMESAKES = 20
 
 
 class UncountedChangeList(ChangeList):
-    """Fetches a page and one row more, instead of counting: the time does not depend on how many rows there are."""
+    """ChangeList that fetches a page and one more row instead of counting, so its time does not depend on the table."""
 
     def get_results(self, request: HttpRequest) -> None:
         if not 1 <= self.page_num <= MAX_PAGES:
             raise IncorrectLookupParameters
         start = (self.page_num - 1) * self.list_per_page
         rows = list(self.queryset[start : start + self.list_per_page + 1])
-        # Pages up to this one, and the next when there is one.
+        # The paginator knows the pages up to this one, and the next if there is one.
         self.paginator = Paginator(range(start + len(rows)), self.list_per_page)
         self.result_list = rows[: self.list_per_page]
         self.result_count = self.full_result_count = len(self.result_list)
@@ -48,7 +48,7 @@ class UncountedChangeList(ChangeList):
 
 
 class UncountedAdmin(admin.ModelAdmin):
-    """Lists that stay quick with millions of rows."""
+    """ModelAdmin whose lists stay quick with millions of rows."""
 
     list_per_page = 50
     show_full_result_count = False
@@ -59,31 +59,31 @@ class UncountedAdmin(admin.ModelAdmin):
 
 
 class ReadOnlyAdmin(UncountedAdmin):
-    """Nothing is added, changed or deleted here. Searched by the ID of a row or of one that it belongs to."""
+    """ModelAdmin that only shows rows. Search finds them by their ID, a related row's ID or the organization."""
 
     actions: Any = None
     sortable_by = ()  # only one order is cheap
     ordering: ClassVar[tuple[str, ...]] = ("-created_at",)
-    search_fields = ("id",)  # that there is a search; what it means stands below
-    # By the prefix of an ID: the lookup that begins with it. All of them have an index.
+    search_fields = ("id",)  # switches the search on; get_search_results decides what it does
+    # Maps the prefix of an ID to the lookup for such an ID. All of the lookups have an index.
     ids: ClassVar[Mapping[str, str]] = {}
 
     def get_search_results(
         self, request: HttpRequest, queryset: QuerySet[Any], search_term: str
     ) -> tuple[QuerySet[Any], bool]:
-        """By the beginning of an ID, else by an organization's exact slug or name."""
+        """Search by the beginning of an ID, otherwise by an organization's exact slug or name."""
         term = search_term.strip()
         if not term:
             return queryset, False
         lookup = self.ids.get(term.partition("_")[0]) if "_" in term else None
         if lookup is not None:
             return queryset.filter(**{lookup: term}), False
-        # Found first, so that the long table is asked by its own index.
+        # A query of its own for the organizations, so that the long table is searched by its own index.
         found = Organization.objects.filter(Q(slug=term.lower()) | Q(name__iexact=term)).values_list("id", flat=True)
         return self.of_organizations(queryset, list(found[:MAX_NAMESAKES])), False
 
     def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
-        """Its rows that belong to one of them."""
+        """Return the rows that belong to one of these organizations."""
         return queryset.filter(organization_id__in=organization_ids)
 
     def has_add_permission(self, request: HttpRequest) -> bool:
@@ -97,11 +97,11 @@ class ReadOnlyAdmin(UncountedAdmin):
 
 
 def page_of(row: Model) -> str:
-    """The address of a row's page in the admin, which reads `_2F` and the like in an ID as an escaped character."""
+    """Return the URL of a row's admin page. The ID is quoted, because the admin unescapes `_2F` and the like in IDs."""
     options = row._meta
     return reverse(f"admin:{options.app_label}_{options.model_name}_change", args=[quote(row.pk)])
 
 
 def link(url: str, text: object) -> SafeString:
-    """An anchor; text and address are escaped."""
+    """Return an HTML link with escaped text and URL."""
     return format_html('<a href="{}">{}</a>', url, text)

@@ -1,7 +1,7 @@
-"""The quota: the only code that reads or writes how many scans an organization has used.
+"""Quota: the only code that reads or writes how many scans an organization has used in a month.
 
-`reserve` runs in the transaction that inserts the scan. It locks the organization's row first, so all
-reservations of one organization stand in line, and counting the running scans needs no counter.
+`reserve` runs in the transaction that inserts the scan. It locks the organization's row first, so the reservations of
+an organization run one after the other, and the running scans can be counted without a stored counter.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from accounts.models import MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 
-# A scalar for a query with the parameters `organization` and `period`.
+# SQL scalar: the scans used. Needs the parameters `organization` and `period`.
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""
@@ -34,7 +34,7 @@ class QuotaExceeded(Refusal):
 
 
 class OrganizationClosed(Refusal):
-    """As its keys are answered, for a request that began before."""
+    """The organization was closed while the request ran; the same answer as to its revoked keys."""
 
     code = "KEY_REVOKED"
     status = 401
@@ -53,13 +53,13 @@ class Quota:
 
     @property
     def remaining(self) -> int:
-        """What is left; never below 0, also when a tier was lowered."""
+        """Scans left this month; never below 0, even after a change to a lower tier."""
         return max(0, self.limit - self.used)
 
 
 @dataclass(frozen=True, slots=True)
 class TierLimits:
-    """What the tier allows at the moment of asking."""
+    """Limits of the tier at the time of the request."""
 
     scans_per_month: int
     concurrent_scans: int
@@ -75,7 +75,7 @@ def limits_of(tier: Tier) -> TierLimits:
 
 
 def month_of(moment: datetime) -> date:
-    """The first day of the month (UTC) that a moment is counted in."""
+    """Return the first day of the moment's month in UTC."""
     return moment.astimezone(UTC).date().replace(day=1)
 
 
@@ -84,19 +84,19 @@ def next_month(period: date) -> date:
 
 
 def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
-    """The current month's usage, one query."""
+    """Return the quota and usage of the current month, with one query."""
     ((used,),) = fetch(f"SELECT {USED}", {"organization": organization_id, "period": month_of(now)})
     return Quota(used, limits.scans_per_month, limits.tier)
 
 
 def used_column(now: datetime) -> Coalesce:
-    """The current month's usage as a column for a query of many organizations."""
+    """Return the current month's usage as a column for a query of organizations."""
     used = MonthlyUsage.objects.filter(organization_id=OuterRef("pk"), period=month_of(now)).values("used")
     return Coalesce(Subquery(used), Value(0), output_field=IntegerField())
 
 
 def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
-    """Refuse early what `reserve` would refuse anyway; raises the same refusals, holds no lock."""
+    """Raise the refusals of `reserve` early, without a lock."""
     if quota(organization_id, limits, now).remaining <= 0:
         raise _quota_exceeded(limits.scans_per_month, now)
     if running() >= limits.concurrent_scans:
@@ -104,10 +104,10 @@ def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Cal
 
 
 def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> None:
-    """Take one scan of this month's quota and one concurrent place, or raise; inside a transaction.
+    """Take one scan of this month's quota, if a concurrent scan is free; must run inside a transaction.
 
-    `running` counts the organization's visits that have not ended. It is called after the lock is held, so it
-    sees every one that was accepted before (READ COMMITTED).
+    `running` counts the organization's visits that have not ended. It is called under the lock, so it sees every
+    visit that was accepted before (READ COMMITTED). Raises ConcurrentLimit, QuotaExceeded or OrganizationClosed.
     """
     limits = lock_limits(organization_id)
     if running() >= limits.concurrent_scans:
@@ -116,7 +116,7 @@ def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> 
 
 
 def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
-    """Take so many scans of this month's quota, all or none; raises QuotaExceeded. The caller holds `lock_limits`."""
+    """Take `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -137,7 +137,7 @@ def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) ->
 
 
 def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
-    """Refuse what needs more scans than this month has left; raises QuotaExceeded."""
+    """Raise QuotaExceeded if fewer than `scans` are left this month."""
     left = quota(organization_id, limits, now).remaining
     if scans > left:
         needed = f"This needs {scans} scan{'' if scans == 1 else 's'}, and {left} {'is' if left == 1 else 'are'} left."
@@ -145,7 +145,7 @@ def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, 
 
 
 def refund(organization_id: int, period: date, scans: int) -> None:
-    """Give so many scans back to the month they were taken from."""
+    """Give scans back to the month they were taken from."""
     with connection.cursor() as cursor:
         cursor.execute(
             """
@@ -157,8 +157,8 @@ def refund(organization_id: int, period: date, scans: int) -> None:
 
 
 def lock(organization_id: int) -> Organization:
-    """Hold the organization's row until the transaction ends; raises OrganizationClosed."""
-    # NO KEY: rows that refer to the organization can still be inserted meanwhile.
+    """Lock the organization's row until the transaction ends; raises OrganizationClosed."""
+    # NO KEY: other transactions can still insert rows that refer to the organization.
     rows = Organization.objects.select_for_update(no_key=True, of=("self",)).select_related("tier")
     organization = rows.filter(id=organization_id, closed_at=None).first()
     if organization is None:
@@ -167,7 +167,7 @@ def lock(organization_id: int) -> Organization:
 
 
 def lock_limits(organization_id: int) -> TierLimits:
-    """`lock`, and what the organization's plan allows at this moment."""
+    """Lock the organization's row, and return the present limits of its plan."""
     return limits_of(lock(organization_id).tier)
 
 

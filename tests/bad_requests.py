@@ -1,10 +1,10 @@
-"""Hundreds of requests that the API refuses, and what it answers to each of them, word by word.
+"""Corpus of hundreds of requests that the API refuses, with the exact answers in bad_requests.json.
 
-The answers stand in bad_requests.json. Where one is meant to change, record them anew and read the difference:
+If an answer is meant to change, record the answers again and read the diff:
 
     RECORD=1 .venv/bin/python -m pytest -n 0 tests/test_bad_requests.py
 
-An entry's name is its request. `{scan}` and the like in paths, headers and bodies are IDs of the cast.
+An entry's name describes its request. `{scan}` and the like in paths, headers and bodies stand for IDs of the cast.
 """
 
 from __future__ import annotations
@@ -43,25 +43,25 @@ from webhooks.services import MAX_FORMER_SECRETS
 ANSWERS = Path(__file__).with_suffix(".json")
 LONGEST_ERROR = 2_000
 PAGE, OTHER_PAGE = "https://example.com/", "https://example.org/"
-# What names lead to; all others lead nowhere.
+# DNS answers; all other names do not resolve.
 RESOLVED = {
     "private.example.com": ("10.0.0.1",),
     "rebound.example.com": (PUBLIC, "127.0.0.1"),
     "hooks.example.com": (PUBLIC,),
 }
-# Only times that are somebody's own: the one that messages give as an example stays.
+# Times to mask, except the time that messages give as an example.
 TIME = re.compile(r"\b(?!2026-11-21T07:15:00Z)\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?\b")
 ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
-# Says of a field that it is left out.
+# Value that removes a field from the good body.
 LEFT_OUT = object()
 
 
 @dataclass(frozen=True, slots=True)
 class Bad:
-    """A request that is refused. `body` is the JSON value, or bytes that are sent as they are; `caller` has a key."""
+    """Request that is refused. `body` is a JSON value, or bytes that are sent unchanged; `caller` names a client."""
 
     name: str
     method: str
@@ -74,7 +74,7 @@ class Bad:
 
 @dataclass(frozen=True, slots=True)
 class Cast:
-    """Who calls, and what their IDs are: `{name}` in a request stands for `names[name]`."""
+    """Callers and IDs for the requests: `{name}` in a request stands for `names[name]`."""
 
     callers: Mapping[str, Api]
     names: Mapping[str, str]
@@ -94,7 +94,7 @@ class Cast:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A method on a path, with a body that it would take, if it takes one."""
+    """Operation of the API: method, path, and a valid body if it takes one."""
 
     method: str
     path: str
@@ -106,22 +106,22 @@ class Operation:
         return f"{self.method} {self.path}"
 
     def bad(self, name: str = "", query: str = "", **request: Any) -> Bad:
-        """The request as a whole, named by its query and by `name`."""
+        """Return a request whose name consists of the operation, the query and `name`."""
         words = filter(None, (f"{self.name}{query}", self.noun, name))
         return Bad(" ".join(words), self.method, self.path + query, **request)
 
     def fields(self, *changes: Mapping[str, Any]) -> Iterator[Bad]:
-        """The good body, changed; named by the change. `a.b` is the field b of the object a."""
+        """Yield requests with the good body changed, named by the change. `a.b` is the field b of the object a."""
         for change in changes:
             yield self.bad(json.dumps(change, default=lambda _: "(left out)"), body=changed(self.good, change))
 
     def values(self, place: str, *values: object) -> Iterator[Bad]:
-        """One field with each of these values."""
+        """Yield requests with one field set to each of these values."""
         for value in values:
             yield from self.fields({place: value})
 
     def long(self, label: str, /, **change: Any) -> Bad:
-        """A change that is too long to be a name."""
+        """Return a request with a change that is too long for a name; `label` is the name instead."""
         return self.bad(label, body=changed(self.good, change))
 
     def queries(self, *queries: str) -> Iterator[Bad]:
@@ -129,7 +129,7 @@ class Operation:
             yield self.bad(query=f"?{query}")
 
     def at(self, **ids: str) -> Operation:
-        """The same on another thing: `at(monitor="{no_monitor}")`."""
+        """Return the operation with other IDs in the path, such as `at(monitor="{no_monitor}")`."""
         path = self.path
         for name, value in ids.items():
             path = path.replace(f"{{{name}}}", value)
@@ -137,7 +137,7 @@ class Operation:
 
 
 def changed(body: Mapping[str, Any], change: Mapping[str, Any]) -> dict[str, Any]:
-    """A copy of the body with these fields; objects on the way to one are made."""
+    """Return a copy of the body with these fields; missing objects on a path such as `a.b` are created."""
     copy = json.loads(json.dumps(body))
     for place, value in change.items():
         *outer, last = place.split(".") if re.fullmatch(r"[a-z_]+(\.[a-z_]+)+", place) else [place]
@@ -198,7 +198,7 @@ POST_ROTATION = Operation("POST", "/api/webhooks/{webhook}/rotate-secret")
 GET_DELIVERIES = Operation("GET", "/api/webhooks/{webhook}/deliveries")
 POST_REPLAY = Operation("POST", "/api/webhooks/{webhook}/deliveries/{delivery}/replay")
 
-# Values of JSON's other types than strings.
+# Values of all JSON types except strings.
 NO_STRINGS: tuple[Any, ...] = (None, True, 5, [], {})
 FEW_BAD_URLS: tuple[Any, ...] = (
     *(None, 5, [], ""),
@@ -279,7 +279,7 @@ KINDS = ("scan", "audit", "monitor", "mute", "badge", "webhook", "delivery")
 
 
 def bodies(operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64) -> Iterator[Bad]:
-    """What is no JSON object of a size that is read."""
+    """Yield requests whose body is not a JSON object, has a wrong type or encoding, or is too large."""
     for name in names:
         yield operation.bad(name, body=OBJECTS[name])
     for content_type in content_types:
@@ -291,13 +291,13 @@ def bodies(operation: Operation, names: Iterable[str], content_types: Iterable[s
 def pages(
     operation: Operation, limits: Iterable[str] = FEW_LIMITS, offsets: Iterable[str] = FEW_OFFSETS
 ) -> Iterator[Bad]:
-    """What is no part of a list."""
+    """Yield requests with invalid parameters of pagination."""
     yield from operation.queries(*(f"limit={each}" for each in limits), *(f"offset={each}" for each in offsets))
     yield from operation.queries("page=2", "limit=0&offset=-1", "limit=0&x=1")
 
 
 def strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterator[Bad]:
-    """IDs of nothing, of others, and what is no ID."""
+    """Yield requests with unknown IDs, IDs of another organization or kind, and malformed IDs."""
     others = "audit" if kind == "scan" else "scan"
     for value in (
         *(f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{others}}}", "x", "%00", "%F0%9F%92%A9"),
@@ -307,13 +307,13 @@ def strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterato
 
 
 def few_strangers(operation: Operation, kind: str, *, body: object = b"") -> Iterator[Bad]:
-    """Some of them."""
+    """Yield a few requests like those of `strangers`."""
     for value in (f"{{no_{kind}}}", f"{{foreign_{kind}}}", f"{{{kind}}}%00"):
         yield operation.at(**{kind: value}).bad(body=body)
 
 
 def keys(operation: Operation) -> Iterator[Bad]:
-    """Idempotency-Keys that can't be used, or were used for something else."""
+    """Yield requests with Idempotency-Keys that are invalid, or were used for another request."""
     for name, value in {"empty": "", "of 256 characters": "k" * 256, "with NUL": "a\0b"}.items():
         yield operation.bad(f"with a key {name}", body=operation.good, headers={"Idempotency-Key": value})
     for used in ("scan", "audit", "monitor"):
@@ -330,7 +330,7 @@ def urls(operation: Operation, place: str, values: Iterable[Any]) -> Iterator[Ba
 
 
 def credentials(operation: Operation) -> Iterator[Bad]:
-    """What may not be shown to a target."""
+    """Yield requests with headers and cookies that may not be sent to a target."""
     yield from operation.values("request", True, 5, "X-Key: a", [], ["headers"], {"header": {}})
     yield from operation.values("request", {"headers": {}, "a": 1})
     yield from operation.values("request.headers", True, "X-Key: a", [], {"X-Key": 5}, {"X-Key": None})
@@ -368,7 +368,7 @@ def credentials(operation: Operation) -> Iterator[Bad]:
 
 
 def some(bads: Iterable[Bad], most: int = 1) -> Iterator[Bad]:
-    """The first ones of each field."""
+    """Yield the first `most` requests of each field."""
     met: Counter[str] = Counter()
     for bad in bads:
         place = bad.name.partition(": ")[0].replace("'", "").replace('"', "")
@@ -378,7 +378,7 @@ def some(bads: Iterable[Bad], most: int = 1) -> Iterator[Bad]:
 
 
 def of_audit(operation: Operation) -> Iterator[Bad]:
-    """The fields that audits and monitors share; the good body has a page."""
+    """Yield requests with bad values of the fields that audits and monitors share; the good body has a page."""
     site = replace(operation, good=changed(operation.good, {"page": LEFT_OUT, "site": PAGE}), noun="of a site")
     pages_alone = changed(operation.good, {"page": LEFT_OUT, "pages": [PAGE]})
     listed = replace(operation, good=pages_alone, noun="of a list")
@@ -416,7 +416,7 @@ def of_audit(operation: Operation) -> Iterator[Bad]:
 
 
 def of_monitor(operation: Operation) -> Iterator[Bad]:
-    """The fields that are a monitor's own."""
+    """Yield requests with bad values of the fields that only monitors have."""
     yield from operation.values("every", None, True, 5, "", "daily", "Day", "24h", ["day"], {})
     yield from operation.values("at", True, 600, "", "6:00", "24:00", "06:60", "06:00:00", "6am", "06:00\n", [])
     yield from operation.values("at", "\u0660\u0666:00")
@@ -766,7 +766,7 @@ def deliveries_group() -> Iterator[Bad]:
     moments = ("", "x", "2026-11-21", "2026-11-21T07:15:00", "1795267118", "2026-02-30T00:00:00Z", "-1")
     strange = ("0001-01-01T00:00:00+14:00", "2026-11-21T07:15:00Z ", "2026-11-21T07:15:00Z\0")
     yield from GET_DELIVERIES.queries(*(f"since={quote(each)}" for each in (*moments, *strange)))
-    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # a plus sign is a blank here
+    yield from GET_DELIVERIES.queries("since=2026-11-21T07:15:00+01:00")  # in a query, a plus sign means a blank
     yield from GET_DELIVERIES.queries("until=2026-11-21T07:15:00Z", "type=seo", "events=scan.failed", "limit=0&since=x")
     yield from few_strangers(GET_DELIVERIES, "webhook")
     yield GET_DELIVERIES.at(webhook="{no_webhook}").bad(query="?since=x")
@@ -850,7 +850,7 @@ GROUPS: Mapping[str, tuple[Bad, ...]] = {
 
 
 def answer_to(bad: Bad, cast: Cast) -> dict[str, Any]:
-    """Send the request; its status and error body, and the right methods for a wrong one. What differs is masked."""
+    """Send the request; return status, error body and, with 405, the Allow header. IDs, times and ports are masked."""
     body = bad.body if isinstance(bad.body, bytes) else cast.fill(json.dumps(bad.body)).encode()
     headers = {name: cast.fill(value) for name, value in bad.headers.items()}
     response = cast.callers[bad.caller].call(bad.method, cast.fill(bad.path), body, bad.content_type, **headers)
@@ -862,7 +862,9 @@ def answer_to(bad: Bad, cast: Cast) -> dict[str, Any]:
 
 
 def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
-    """One organization with one of everything, the plans' limits, keys of all kinds, and a stranger's things."""
+    """Create an organization with one object of every kind, a stranger's objects, and callers with all kinds of keys
+    and limits.
+    """
     BlockedDomain.objects.create(domain="blocked.example.net")
     home, stranger = _member("Home", requests_per_minute=100_000), _member("Stranger")
     person_of(home, "owner", "ada@example.com")
@@ -896,14 +898,14 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
 
 
 def rows() -> dict[str, list[dict[str, Any]]]:
-    """All that is stored, but when keys were used last."""
+    """Return all stored rows except API keys, whose last use changes with every request."""
     ours = ("accounts", "reports", "scans", "sites", "webhooks")
     models = [model for each in ours for model in apps.get_app_config(each).get_models() if model is not ApiKey]
     return {model.__name__: list(model._default_manager.order_by("pk").values()) for model in models}
 
 
 def _member(name: str, **columns: Any) -> Member:
-    """An organization on a plan of its own."""
+    """Create an organization with its own plan."""
     spacious = {"requests_per_minute": 1_000, "pages_per_audit": 2_000, "shortest_interval": "hour", "schedules": 20}
     values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | spacious | columns
     Tier.objects.create(name=name.lower(), **values)
@@ -911,7 +913,7 @@ def _member(name: str, **columns: Any) -> Member:
 
 
 def _things(member: Member) -> dict[str, str]:
-    """One of everything of an organization, by name."""
+    """Create one object of every kind for an organization; return their IDs by name."""
     now, long_ago = timezone.now(), timedelta(days=90)
     scan = finished_scan(member, url=PAGE)
     expired = finished_scan(member, age=long_ago, url=PAGE)
@@ -961,7 +963,7 @@ def _things(member: Member) -> dict[str, str]:
 
 
 def _use_keys(home: Member) -> None:
-    """Idempotency-Keys that were used for one of each."""
+    """Use an Idempotency-Key for a scan, an audit and a monitor each."""
     with override_settings(SCAN_ALLOWED_NETWORKS=(ip_network("127.0.0.0/8"),)), listening() as port:
         page = f"http://127.0.0.1:{port}/"
         for name, path, body in (

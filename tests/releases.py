@@ -1,4 +1,4 @@
-"""Runs of the service from any tree of its code: the previous release beside the present code."""
+"""Releases of the service that run from any tree of its code, such as the previous release beside the present code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every refusal stays as it is, word by word, and changes nothing."""
+"""Refusals of the API: their answers stay the same, word by word, and they change nothing in the database."""
 
 from __future__ import annotations
 
@@ -23,9 +23,9 @@ NAMES = [bad.name for group in GROUPS.values() for bad in group]
 
 @pytest.fixture(scope="module")
 def cast(django_db_setup: None, django_db_blocker: DjangoDbBlocker) -> Iterator[Cast]:
-    """One for all groups, as nothing of it changes: no test leaves anything behind."""
+    """Cast shared by all groups, because refused requests change nothing; rolled back at the end."""
     with django_db_blocker.unblock(), pytest.MonkeyPatch.context() as patch, transaction.atomic():
-        # What is logged of each refusal would hide the differences.
+        # Without logging, whose lines about each refusal would hide the differences.
         patch.setattr(logging.root.manager, "disable", logging.INFO)
         yield make_cast(patch)
         transaction.set_rollback(True)
@@ -53,21 +53,21 @@ def test_the_corpus_and_its_answers_are_of_the_same_requests() -> None:
 
 
 def test_every_operation_is_asked_something_bad() -> None:
-    """By its first words; the description names its parameters otherwise."""
+    """Compares the first two words of names. `openapi.yaml` calls a parameter `scan_id` where the names have `scan`."""
     described = description()["paths"]
     operations = {f"{method.upper()} {path.replace('_id}', '}')}" for path in described for method in described[path]}
     assert operations - {" ".join(name.partition("?")[0].split()[:2]) for name in NAMES} == set()
 
 
 def differences(answers: dict[str, dict[str, Any]]) -> Iterator[str]:
-    """What is not as it stands in the file: the request, what it was answered and is answered now."""
+    """Yield each request whose answer differs from the file, with both answers."""
     for name, answer in answers.items():
         if answer != (known := KNOWN.get(name)):
             yield f"{name}\n    was {line(known)}\n    now {line(answer)}"
 
 
 def record(answers: dict[str, dict[str, Any]]) -> None:
-    """Write these into the file, one a line, in order; what is asked no longer goes."""
+    """Write the answers to the file, sorted, one per line, and remove those of requests that no longer exist."""
     KNOWN.update(answers)
     for name in KNOWN.keys() - set(NAMES):
         del KNOWN[name]

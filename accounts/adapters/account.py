@@ -1,4 +1,4 @@
-"""What django-allauth asks of the house about accounts: how people get in, what they are told, what is noted."""
+"""django-allauth's adapter for accounts: log-ins, messages, notices and activity log."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from accounts import access, mail, sessions
 from accounts.identity import devices, freshness, notices
 from accounts.models import User
 
-# Its messages that we show, in our words; of all others its pages tell themselves.
+# The messages of allauth that we show, in our words. The others are not shown, because the pages say the same.
 MESSAGES = {
     "account/messages/email_confirmation_sent.txt": "Follow the link in the e-mail that we have sent to {email}.",
     "account/messages/email_confirmed.txt": "Your e-mail address is now {email}.",
@@ -29,7 +29,7 @@ MESSAGES = {
     "mfa/messages/webauthn_removed.txt": "The passkey has been removed.",
     "mfa/messages/recovery_codes_generated.txt": "You have new recovery codes. Keep them in a safe place.",
 }
-# Its e-mails about what has happened to an account, and what we call that.
+# Maps allauth's e-mails about an account to our names in `notices.SECURITY`.
 NOTICES = {
     "mfa/email/totp_activated": "app_added",
     "mfa/email/totp_deactivated": "app_removed",
@@ -41,8 +41,9 @@ NOTICES = {
 
 
 class AccountAdapter(DefaultAccountAdapter):
-    """People are found, and their passwords judged, by Django's own backend: by the address of their account alone,
-    never by one that they have not confirmed. Attempts are limited by the pages (`accounts.limits`).
+    """Adapter for accounts. Django's own backend finds people by the address of their account and checks the password.
+
+    So an address that is not confirmed cannot be used to log in. The pages limit attempts (`accounts.limits`).
     """
 
     error_messages = DefaultAccountAdapter.error_messages | {
@@ -54,17 +55,17 @@ class AccountAdapter(DefaultAccountAdapter):
     }
 
     def is_ajax(self, request: HttpRequest) -> bool:
-        """Pages are pages, but for the script that asks what to have a passkey sign."""
+        """Return True only for the script that requests a passkey's challenge; all other requests get HTML pages."""
         return request.path == reverse("mfa_login_webauthn") and super().is_ajax(request)
 
     def is_safe_url(self, url: str) -> bool:
         return url_has_allowed_host_and_scheme(url, {self.request.get_host()}, require_https=self.request.is_secure())
 
     def pre_authenticate(self, request: HttpRequest, **credentials: Any) -> None:
-        """Its own count of attempts knows no networks and no known browsers; the pages have counted."""
+        """Switch off allauth's rate limit, which ignores networks and known browsers; the pages count instead."""
 
     def login(self, request: HttpRequest, user: Any) -> None:
-        """All factors are given. Who comes with a browser that this account has not been used with is told of."""
+        """Log in after all factors were given, and record it. A new browser causes a notice by e-mail."""
         is_new = user.last_login is not None and devices.known_device(request, user.email) is None
         super().login(request, user)
         notices.note(
@@ -82,12 +83,12 @@ class AccountAdapter(DefaultAccountAdapter):
         return response
 
     def logout(self, request: HttpRequest) -> None:
-        """The session goes from the person's list, too."""
+        """Log out, and delete the LoginSession row."""
         sessions.end(request)
         super().logout(request)
 
     def respond_user_inactive(self, request: HttpRequest, user: Any) -> HttpResponse:
-        """The account has been closed, or an operator has switched it off."""
+        """Answer a log-in to an account that was closed, or that an operator has deactivated."""
         clear_login(request)
         context = {"status": 403, "message": "This account has been closed."}
         return render(request, "error.html", context, status=403)
@@ -106,7 +107,7 @@ class AccountAdapter(DefaultAccountAdapter):
             messages.add_message(request, level, words, extra_tags=extra_tags)
 
     def confirm_email(self, request: HttpRequest, email_address: EmailAddress) -> bool:
-        """The account moves to the new address, unless somebody has got that meanwhile."""
+        """Change the account's address to the confirmed one, unless another account has got it meanwhile."""
         holder = access.person_with(email_address.email)
         if holder is not None and holder.pk != email_address.user_id:
             self.add_message(
@@ -123,7 +124,10 @@ class AccountAdapter(DefaultAccountAdapter):
             return False
 
     def send_confirmation_mail(self, request: HttpRequest, emailconfirmation: Any, signup: bool) -> None:
-        """To an account's new address; raises MailNotSent. Whether it is somebody else's, only the e-mail tells."""
+        """Send the link to an account's new address; raises MailNotSent.
+
+        If the address belongs to an account, only the e-mail tells so, not the page.
+        """
         email = emailconfirmation.email_address.email
         if access.person_with(email):
             mail.send("account_exists", email, "You already have an account")
@@ -133,7 +137,7 @@ class AccountAdapter(DefaultAccountAdapter):
     def send_notification_mail(
         self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None
     ) -> None:
-        """What has happened to an account, to its person; of a new address, the former one is told."""
+        """Replace allauth's notices with ours. After a change of address, the former address is told."""
         if template_prefix == "account/email/email_changed" and context:
             notices.note(cast("User", user), "person.email_changed", context["to_email"])
             sessions.end_others(user, keep=sessions.current_id(self.request))

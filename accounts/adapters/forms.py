@@ -1,4 +1,4 @@
-"""django-allauth's forms in our words, and what they do not look at."""
+"""django-allauth's forms with our labels, and with additional checks."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from allauth.mfa.webauthn import forms as webauthn_forms
 from django import forms
 from django.core.cache import cache
 
-# As long as a code of an authenticator app is good: its own 30 seconds, and those before and after.
+# A code of an authenticator app is valid in its own 30 seconds and in those before and after.
 CODE_LIFETIME_S = 90
 NAME_LENGTH = 60
 CODE = {"autocomplete": "one-time-code", "inputmode": "numeric", "maxlength": "20", "autofocus": True}
 
 
 class LoginForm(account_forms.LoginForm):
-    """E-mail address and password, as password managers know them."""
+    """Login form: e-mail address and password, with the `autocomplete` values that password managers need."""
 
     remember = forms.BooleanField(
         label="Stay logged in", required=False, help_text="For two weeks. Do not use this on a shared computer."
@@ -40,14 +40,14 @@ class LoginForm(account_forms.LoginForm):
 
 
 class ReauthenticateForm(account_forms.ReauthenticateForm):
-    """The password once more."""
+    """Reauthentication with the password."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
         self.fields["password"] = _password(autofocus=True)
 
     def clean_password(self) -> str:
-        """By the account's own address, which the library looks for among those it has rows of."""
+        """Check the password of this user; the library would look the address up in its own table."""
         password: str = self.cleaned_data["password"]
         if not self.user.check_password(password):
             raise forms.ValidationError("The password is wrong.")
@@ -55,7 +55,7 @@ class ReauthenticateForm(account_forms.ReauthenticateForm):
 
 
 class AddEmailForm(account_forms.AddEmailForm):
-    """Another address for the account."""
+    """Form for a new e-mail address of the account."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -64,7 +64,7 @@ class AddEmailForm(account_forms.AddEmailForm):
         )
 
     def clean_email(self) -> str:
-        """One that waits for its confirmation may be asked for again."""
+        """Delete a previous request for the same unconfirmed address, so that it can be requested again."""
         waiting = EmailAddress.objects.filter(user=self.user, verified=False)
         waiting.filter(email=self.cleaned_data["email"].lower()).delete()
         email: str = super().clean_email()
@@ -72,7 +72,7 @@ class AddEmailForm(account_forms.AddEmailForm):
 
 
 class _SingleUse:
-    """A code that was accepted is not accepted again, also in the seconds before and after its own."""
+    """Mixin: accept each code only once while it is valid."""
 
     def clean_code(self) -> str:
         code: str = super().clean_code()  # type: ignore[misc]
@@ -105,7 +105,7 @@ class ActivateTOTPForm(totp_forms.ActivateTOTPForm):
 
 
 class AddPasskeyForm(webauthn_forms.AddWebAuthnForm):
-    """`credential` is what the browser has made of the page's challenge."""
+    """Form for a new passkey. `credential` is the browser's answer to the page's challenge."""
 
     name = forms.CharField(
         label="Name",

@@ -1,4 +1,4 @@
-"""What django-allauth asks of the house about second factors."""
+"""django-allauth's adapter for second factors, and receivers of their signals."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from accounts.models import User
 from infrastructure import encryption
 
 SERVICE = "Website Scan Service"
-# Recovery codes come and go with the others.
+# Recovery codes are missing, because they are added and removed together with the other factors.
 KINDS = {"totp": "authenticator app", "webauthn": "passkey"}
 
 
 class MFAAdapter(DefaultMFAAdapter):
-    """Secrets stand in the database under the ring of keys that all others are under."""
+    """Adapter that encrypts second factors' secrets with the same key ring as all other secrets in the database."""
 
     error_messages = DefaultMFAAdapter.error_messages | {
         "incorrect_code": "This code is wrong, or has been used. Enter the next one.",
@@ -35,7 +35,7 @@ class MFAAdapter(DefaultMFAAdapter):
         return SERVICE
 
     def build_totp_svg(self, url: str) -> str:
-        """The template draws it: what the library makes has no text for who cannot see it."""
+        """Return no SVG, because the library's has no text alternative. The template draws the QR code."""
         return ""
 
     def generate_authenticator_name(self, user: Any, type: Authenticator.Type) -> str:
@@ -46,7 +46,7 @@ class MFAAdapter(DefaultMFAAdapter):
 
 
 def note_added(request: HttpRequest, user: User, authenticator: Authenticator, **_: object) -> None:
-    """Receives `authenticator_added`. Sessions that were begun without it end."""
+    """Receiver of `authenticator_added`: record it, and end the other sessions, which began without the factor."""
     if authenticator.type not in KINDS:
         return
     notices.note(user, "person.second_factor_added", KINDS[authenticator.type])
@@ -54,24 +54,24 @@ def note_added(request: HttpRequest, user: User, authenticator: Authenticator, *
 
 
 def note_removed(user: User, authenticator: Authenticator, **_: object) -> None:
-    """Receives `authenticator_removed`."""
+    """Receiver of `authenticator_removed`: record it."""
     if authenticator.type in KINDS:
         notices.note(user, "person.second_factor_removed", KINDS[authenticator.type])
 
 
 def note_reset(user: User, **_: object) -> None:
-    """Receives `authenticator_reset`: new recovery codes."""
+    """Receiver of `authenticator_reset`, which means new recovery codes: record it."""
     notices.note(user, "person.codes_replaced")
 
 
 def note_failure(request: HttpRequest, user: User, **_: object) -> None:
-    """Receives `authentication_failed`: whoever it was knew the password."""
+    """Receiver of `authentication_failed`: record it, because the visitor knew the password."""
     notices.note(user, "person.second_factor_failed", address=notices.address(request))
 
 
 def note_use(
     request: HttpRequest, user: User, authenticator: Authenticator, reauthenticated: bool, **_: object
 ) -> None:
-    """Receives `authenticator_used`."""
+    """Receiver of `authenticator_used`: send a notice if a recovery code was used."""
     if authenticator.type == Authenticator.Type.RECOVERY_CODES:
         notices.tell(user, "codes_used", request)

@@ -1,4 +1,4 @@
-"""What django-allauth asks of the house about identity providers (OpenID Connect), which operators name."""
+"""django-allauth's adapter for identity providers (OpenID Connect), which operators configure."""
 
 from __future__ import annotations
 
@@ -22,15 +22,17 @@ from infrastructure.environment import IdentityProvider
 
 logger = logging.getLogger(__name__)
 
-# For one answer of a provider: from the connection to its last byte, and how much of it is read.
+# Limits of a provider's response: seconds until the last byte, seconds of a read, and bytes.
 ANSWER_S = 10.0
 READ_S = 5.0
 ANSWER_BYTES = 1 << 20
 
 
 class BoundedSession(requests.Session):
-    """Calls to a provider, which an operator has named: not guarded, as it may be inside, but bounded, so that one
-    which hangs, or answers one byte a second, keeps nobody waiting. Raises requests.RequestException.
+    """HTTP session for calls to a provider, with limits of time and size; raises requests.RequestException.
+
+    Without the net guard, because an operator has configured the provider and it may be in a private network. The
+    limits stop a provider that hangs or answers one byte a second.
     """
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
@@ -47,7 +49,7 @@ class BoundedSession(requests.Session):
 
 
 class ProviderAdapter(DefaultSocialAccountAdapter):
-    """Providers come from the settings alone; none stands in the database, nor does any token of theirs."""
+    """Adapter that takes providers from the settings only; the database holds neither providers nor their tokens."""
 
     def list_apps(self, request: HttpRequest, provider: Any = None, client_id: Any = None) -> list[SocialApp]:
         return [_app(each) for each in settings.OIDC_PROVIDERS if provider in (None, "openid_connect", each.id)]
@@ -63,7 +65,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         exception: Exception | None = None,
         extra_context: Any = None,
     ) -> None:
-        """The person has said no there, or the provider has; or somebody else has begun this log-in."""
+        """Refuse a log-in that the person or the provider has cancelled, or that another browser has begun."""
         if exception is not None:
             logger.warning("the log-in with %s failed: %s", provider.id, exception)
         _refuse(
@@ -71,7 +73,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         )
 
     def pre_social_login(self, request: HttpRequest, sociallogin: SocialLogin) -> None:
-        """Who comes for the first time is the person whose address the provider has verified, or a new one."""
+        """On the first log-in, connect the account to the person with the verified address, or to a new person."""
         data = sociallogin.account.extra_data
         said, token = data.get("userinfo") or {}, data.get("id_token") or {}
         if said and token and said.get("sub") != token.get("sub"):  # OpenID Connect Core, section 5.3.2
@@ -81,7 +83,7 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         said = said or token
         email = str(said.get("email") or "").strip()
         provider = next(each for each in settings.OIDC_PROVIDERS if each.id == sociallogin.account.provider)
-        # The word "false" is true for Python.
+        # `is not True`, because the string "false" is truthy.
         if not email or said.get("email_verified") is not True or not provider.speaks_for(email):
             detail = f"{provider.name} has not confirmed an e-mail address of yours that it may speak for."
             _refuse(request, "You cannot log in with this account.", detail)

@@ -1,4 +1,4 @@
-"""The rows of what was closed, deleted in small transactions."""
+"""Deletion of the rows of closed organizations and accounts, in small transactions."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from django.db.models import CASCADE
 from accounts.models import Organization, User
 from infrastructure.postgresql.deletion import delete_with_what_refers
 
-# Longer than any request that began before; one that looks later finds no key and no membership.
+# Longer than any request that began before the closing. Later requests find no key and no membership.
 GRACE = timedelta(minutes=2)
 
 
 def delete_closed(now: datetime, time_limit_s: float) -> bool:
-    """Delete what was closed `GRACE` before `now`; False when the time was not enough for all."""
+    """Delete what was closed at least `GRACE` before `now`. Returns False if the time was not enough."""
     deadline = time.monotonic() + time_limit_s
 
     def has_time() -> bool:
@@ -34,7 +34,7 @@ def delete_closed(now: datetime, time_limit_s: float) -> bool:
 
 
 def _delete_organization(organization: Organization, has_time: Callable[[], bool]) -> bool:
-    # What was built on something goes before it: deleting a key first would visit all its scans.
+    # Reversed, so that dependent rows are deleted first: deleting a key before its scans would search all of them.
     for relation in reversed(Organization._meta.related_objects):
         if relation.on_delete is not CASCADE:
             continue
@@ -42,6 +42,6 @@ def _delete_organization(organization: Organization, has_time: Callable[[], bool
         if not delete_with_what_refers(rows, has_time):
             return False
     with transaction.atomic():
-        # Nobody can refer to it any more from here on; what came meanwhile goes with it.
+        # Under this lock nobody can insert a row that refers to it. Rows inserted meanwhile are deleted with it.
         Organization.objects.select_for_update().get(pk=organization.pk).delete()
     return True

@@ -1,7 +1,7 @@
-"""Deleting an organization or an account: out of use at once, its rows later, by `accounts.closing.deletion`.
+"""Close an organization or an account: it is unusable at once; `accounts.closing.deletion` deletes its rows later.
 
-At once would be too late and too early: a large organization's rows take minutes, and requests that began before would
-meet rows that are gone.
+Not at once, because deleting a large organization's rows takes minutes, and because requests that began before would
+miss the deleted rows.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organi
 from accounts.services import AccountRefused, lock
 from scanner.ids import random_base62
 
-# Sent in the transaction that closes an `organization`: what runs for it is to stop.
+# Sent in the transaction that closes an `organization`. Receivers stop its running work.
 organization_closed = Signal()
 
 NO_ADDRESS = "closed.invalid"  # RFC 2606, section 2: no mail gets there
 
 
 def close_organization_as_owner(*, actor: Membership) -> None:
-    """What an owner asks for; raises AccountRefused for everybody else."""
+    """Close an organization on an owner's request; raises AccountRefused for members who are not owners."""
     with transaction.atomic():
         organization = lock(actor.organization_id)
         found = access.rows(Membership, organization.id).filter(id=actor.id).first()
@@ -34,7 +34,7 @@ def close_organization_as_owner(*, actor: Membership) -> None:
 
 
 def close_organization(organization: Organization) -> None:
-    """Nobody belongs to it from now on, no key works, nothing runs for it, and its name is free."""
+    """Close an organization: revoke keys and invitations, remove members, stop its work and free its slug."""
     with transaction.atomic():
         organization = lock(organization.id)
         now = timezone.now()
@@ -42,13 +42,14 @@ def close_organization(organization: Organization) -> None:
         access.rows(Invitation, organization.id).filter(accepted_at=None, revoked_at=None).update(revoked_at=now)
         access.rows(Membership, organization.id).delete()
         organization_closed.send(Organization, organization=organization)
-        # At last, as a new name waits for all who refer to the row: those who end a scan must not wait for us as well.
+        # Last, because changing the slug, a key column, waits for transactions that refer to the row. Transactions that
+        # end a scan must not wait for this one at the same time.
         slug = f"closed-{random_base62(16).lower()}"
         Organization.objects.filter(id=organization.id).update(closed_at=now, slug=slug)
 
 
 def only_owned(user: User) -> list[Organization]:
-    """The organizations that would be nobody's without this person."""
+    """Return the organizations whose only owner is this person."""
     owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True)
     mine = owners.filter(user=user).values("organization_id")
     shared = owners.exclude(user=user).values("organization_id")
@@ -56,13 +57,13 @@ def only_owned(user: User) -> list[Organization]:
 
 
 def close_account(*, user: User, actor: User) -> None:
-    """End a person's memberships and sessions and forget who they were; raises AccountRefused for an only owner.
+    """Close an account: delete memberships, sessions and personal data; raises AccountRefused for an only owner.
 
-    What they did stays in the logs of their organizations, as do the keys that they made.
+    The entries of activity logs about the person stay, and so do the API keys that they created.
     """
     with transaction.atomic():
         memberships = access.memberships_of(user).select_related("organization", "user")
-        # In one order, so that two who leave at once wait for each other instead of for ever.
+        # Always in the same order, so that two concurrent closings cannot deadlock.
         for organization_id in sorted(memberships.values_list("organization_id", flat=True)):
             lock(organization_id)
         if alone := only_owned(user):

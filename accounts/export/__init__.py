@@ -1,1 +1,1 @@
-"""All of an organization's data, for its owners: zip files of JSON that a task makes (docs/export.md)."""
+"""Export of all of an organization's data for its owners: zip files of JSON, made by a task (docs/export.md)."""

@@ -1,4 +1,4 @@
-"""What an export holds: kinds of rows. Each app says in its `exported.py` what of its tables it holds, and how."""
+"""Kinds of rows in an export. Each app lists its own in `KINDS` of its `exported.py`."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from django.apps import apps
 from django.db.models import Model, Q, QuerySet
 from django.utils.module_loading import module_has_submodule
 
-# Rows of a list, and documents, which may be some hundred KB each.
+# Batch sizes: of rows in a list, and of documents, which may have some hundred KB each.
 BATCH, DOCUMENTS = 200, 20
 
-# What a row is in its file: a JSON object, or the pieces of a document of its own.
+# Exported form of a row: a JSON object, or the pieces of a document in a file of its own.
 Shown = dict[str, Any] | Iterator[bytes]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """Rows of an organization, in a file `<name>.json` or, with `has_own_files`, in one file for each row.
+    """Kind of rows, exported to a file `<name>.json` or, with `has_own_files`, to one file per row.
 
-    `rows` are those of an organization with this ID, `shown` is their documented shape. `order` is what they are read
-    in, which ends with the primary key and which an index should have.
+    `rows` returns the rows of the organization with this ID, `shown` their documented form. Rows are read in `order`,
+    which ends with the primary key and should have an index.
     """
 
     name: str
@@ -34,7 +34,7 @@ class Kind:
     has_own_files: bool = False
 
     def after(self, organization_id: int, place: list[Any] | None) -> list[tuple[list[Any], Any]]:
-        """A batch of rows behind this place, each with its own place; no cursor stays open."""
+        """Return the next batch of rows after `place`, each with its own place. No database cursor stays open."""
         rows = self.rows(organization_id).order_by(*self.order)
         batch = DOCUMENTS if self.has_own_files else BATCH
         if place is not None:
@@ -43,7 +43,7 @@ class Kind:
 
 
 def kinds() -> tuple[Kind, ...]:
-    """All of them, in an order that stays the same while an export is made."""
+    """Return all kinds, in an order that stays the same while an export is made."""
     configs = [each for each in apps.get_app_configs() if module_has_submodule(each.module, "exported")]
     return tuple(chain.from_iterable(import_module(f"{each.name}.exported").KINDS for each in configs))
 
@@ -52,7 +52,7 @@ def _behind(order: tuple[str, ...], place: list[Any]) -> Q:
     (first, *others), (value, *values) = order, place
     if not others:
         return Q(**{f"{first}__gt": value})
-    # The first condition is what an index is searched by.
+    # The first condition is redundant, but lets PostgreSQL search the index.
     return Q(**{f"{first}__gte": value}) & (Q(**{f"{first}__gt": value}) | _behind(tuple(others), values))
 
 

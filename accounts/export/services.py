@@ -1,4 +1,4 @@
-"""Exports from being asked for to being deleted. Rows hold their files: many hosts share no disk, but the database."""
+"""Data exports: request, make part by part, read. The files are rows, because hosts share the database but no disk."""
 
 from __future__ import annotations
 
@@ -30,24 +30,26 @@ from scanner.timestamps import timestamp
 logger = logging.getLogger(__name__)
 
 KEPT = timedelta(days=7)
-# Until the same organization may ask again.
+# Shortest time between two requests of an organization.
 PAUSE = timedelta(hours=1)
-# A part ends at the first of these: others wait for this process, and slow lines take a file in one go.
+# A part ends at the first of these limits: of time, because other tasks wait for this process, and of size, because
+# a slow connection has to download a file in one go.
 PART_BYTES = 64 * 1024 * 1024
 PART_S = 30.0
 CHUNK_BYTES = 1024 * 1024
 MAX_BYTES = 20 * 1024**3
-# Longer than a part may take with its last batch.
+# Longer than a part takes, including its last batch.
 LEASE = Lease(timedelta(minutes=3))
 
 
 def request_export(*, actor: Membership) -> DataExport:
-    """Have all of the organization's data exported, in place of the export before.
+    """Start an export of all of the organization's data, which replaces the previous export.
 
-    Raises AccountRefused for who is no owner, while one is being made, and within an hour after the last.
+    Raises AccountRefused if the actor is not an owner, while an export is being made, and within an hour after the
+    last request.
     """
     if actor.is_owner:
-        # Before anybody waits for the organization: its files may be large.
+        # Before the organization's row is locked, because deleting large files takes time.
         ended = DataExportPart.objects.exclude(export__status=DataExport.Status.MAKING)
         old = ended.filter(export__organization=actor.organization_id, export__created_at__lte=timezone.now() - PAUSE)
         delete_with_what_refers(old)
@@ -61,7 +63,7 @@ def request_export(*, actor: Membership) -> DataExport:
             raise AccountRefused("An export is already being prepared.")
         if before is not None and before.created_at > timezone.now() - PAUSE:
             raise AccountRefused("The last export was requested less than an hour ago. Try again later.")
-        access.rows(DataExport, organization.id).delete()  # its files are gone already
+        access.rows(DataExport, organization.id).delete()  # its files are deleted already
         export = DataExport.objects.create(organization=organization, requested_by=found.user)
         activity.record_by(found, "organization.export_requested", organization.name)
         transaction.on_commit(lambda: queue.enqueue("accounts.tasks.make_export", export.id))
@@ -69,7 +71,7 @@ def request_export(*, actor: Membership) -> DataExport:
 
 
 def export_of(organization_id: int) -> DataExport | None:
-    """The organization's last export, while it is kept."""
+    """Return the organization's last export; None if there is none or it has expired."""
     export = access.rows(DataExport, organization_id).select_related("requested_by").first()
     return None if export is None or is_expired(export) else export
 
@@ -79,7 +81,7 @@ def is_expired(export: DataExport) -> bool:
 
 
 def chunks_of(part: DataExportPart) -> Iterator[bytes]:
-    """The bytes of a file. Each is a query of its own: who reads slowly keeps no transaction open."""
+    """Yield the chunks of a file. One query per chunk, so that a slow reader keeps no transaction open."""
     number = 0
     while (data := part.chunks.filter(number=number).values_list("data", flat=True).first()) is not None:
         yield bytes(data)
@@ -87,7 +89,7 @@ def chunks_of(part: DataExportPart) -> Iterator[bytes]:
 
 
 def make_part(export_id: str) -> None:
-    """Make the next file of an export. Being told twice is harmless: one at a time has the claim."""
+    """Make the next file of an export. Duplicate messages are harmless, because one worker at a time has the claim."""
     token = uuid.uuid4()
     now = timezone.now()
     making = DataExport.objects.filter(LEASE.free, id=export_id, status=DataExport.Status.MAKING)
@@ -121,7 +123,7 @@ def _keep(export: DataExport, token: uuid.UUID, file: IO[bytes], cursor: dict[st
         )
         mine = locked.filter(id=export.id, claim_token=token).first()
         if mine is None or mine.organization.closed_at is not None:
-            return  # given up for dead, or asked for by nobody any more
+            return  # the lease expired and another worker took the export, or the organization was closed
         before = mine.parts.aggregate(number=Max("number"), size=Sum("size"))
         part = mine.parts.create(number=(before["number"] or 0) + 1, size=size)
         number = 0
@@ -163,7 +165,7 @@ def _tell(export: DataExport) -> None:
 
 
 def wake_waiting() -> None:
-    """Enqueue the exports whose next part nobody makes, as its message or its worker was lost."""
+    """Enqueue the exports whose next part no worker makes, because the message was lost or the worker died."""
     making = DataExport.objects.filter(LEASE.free, status=DataExport.Status.MAKING, organization__closed_at=None)
     for export_id in making.values_list("id", flat=True):
         queue.enqueue("accounts.tasks.make_export", export_id)

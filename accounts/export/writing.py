@@ -1,4 +1,4 @@
-"""Rows as files in zip files, as many as a part takes; where the next part goes on is told."""
+"""Writing of rows to the zip files of an export. Each part returns the cursor at which the next part continues."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from typing import IO, Any, TypeAlias
 from accounts.export.kinds import Kind
 from scanner.timestamps import timestamp
 
-# Where a part ends and the next one goes on, as JSON: the number of the kind, how many files of the kind's there are
-# before, and the last row's place.
+# Position at which the next part continues, as JSON: the number of the kind (`kind`), the number of files of the kind
+# that are written (`files`), and the last row's place (`place`).
 Cursor: TypeAlias = dict[str, Any]
 
 README = """\
@@ -34,7 +34,7 @@ def write_part(
     is_full: Callable[[], bool],
     readme: str,
 ) -> Cursor | None:
-    """Write a zip file with rows behind the cursor until it `is_full`; the next one's cursor, None behind the last."""
+    """Write a zip file with the rows after the cursor until `is_full()`; returns the next cursor, None at the end."""
     first, files, place = cursor.get("kind", 0), cursor.get("files", 0), cursor.get("place")
     with zipfile.ZipFile(file, "w", zipfile.ZIP_DEFLATED, compresslevel=6) as archive:
         if not cursor:
@@ -59,7 +59,7 @@ def _write_list(
     with archive.open(name, "w", force_zip64=True) as target:
         target.write(b"[")
         for batch in _batches(kind, organization_id, place):
-            for place, row in batch:  # noqa: B007  the last one's is what is returned
+            for place, row in batch:  # noqa: B007  the last row's place is returned
                 target.write(separator + encoded(kind.shown(row)))
                 separator = b",\n"
             if is_full():
@@ -90,7 +90,7 @@ def _batches(kind: Kind, organization_id: int, place: Any) -> Iterator[list[tupl
 
 
 def encoded(document: object) -> bytes:
-    """JSON in UTF-8, with moments as the API has them."""
+    """Return JSON in UTF-8, with moments in the API's format."""
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"), default=_text).encode()
 
 
@@ -105,5 +105,5 @@ def _text(value: object) -> object:
 
 
 def _plain(place: list[Any]) -> list[Any]:
-    """A place as JSON holds it; moments to the microsecond, as rows are compared with it."""
+    """Return a place as JSON values; moments to the microsecond, because rows are compared with them."""
     return [each.isoformat() if isinstance(each, datetime) else each for each in place]

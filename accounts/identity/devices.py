@@ -1,7 +1,7 @@
-"""Browsers in which a person has logged in before: others' wrong passwords do not keep them out.
+"""Device cookies (OWASP): browsers in which a person has logged in before have a limit of attempts of their own.
 
-As OWASP's "device cookies": a signed cookie is good for one account, and its attempts are counted by themselves. It
-proves no identity, and names nobody: the address is part of the signature alone.
+So strangers' wrong passwords do not lock the person out. The signed cookie is valid for one account. It proves no
+identity and names nobody: the e-mail address is only part of the signature's salt.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ NONCE_LENGTH = 22
 
 
 def known_device(request: HttpRequest, email: str) -> str | None:
-    """The random name of a browser in which this account's person has logged in; None for any other."""
+    """Return the random name in the device cookie, if the browser has a valid one for this account; otherwise None."""
     try:
         return _signer(email).unsign(request.COOKIES.get(COOKIE, ""), max_age=LIFETIME_S)
     except BadSignature:
@@ -27,7 +27,7 @@ def known_device(request: HttpRequest, email: str) -> str | None:
 
 
 def remember(request: HttpRequest, response: HttpResponse, email: str) -> None:
-    """Make it a known browser of the account, after its person has proven who they are."""
+    """Set the device cookie for the account, after the person has proven who they are."""
     response.set_cookie(
         COOKIE,
         _signer(email).sign(known_device(request, email) or random_base62(NONCE_LENGTH)),

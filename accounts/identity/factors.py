@@ -1,4 +1,4 @@
-"""What a person can log in with, as the rows of django-allauth say it."""
+"""Authentication factors of a person, from django-allauth's tables."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ SECOND = (Authenticator.Type.TOTP, Authenticator.Type.WEBAUTHN)
 
 
 def factors_of(user: User) -> list[Authenticator]:
-    """The authenticator app, passkeys and recovery codes, the oldest first."""
+    """Return the person's authenticator app, passkeys and recovery codes, the oldest first."""
     return list(Authenticator.objects.filter(user=user).order_by("created_at", "id"))
 
 
@@ -21,26 +21,26 @@ def has_second_factor(user: User) -> bool:
 
 
 def providers_of(user: User) -> set[str]:
-    """The IDs of the identity providers that the account is connected with."""
+    """Return the IDs of the identity providers that the account is connected with."""
     return set(SocialAccount.objects.filter(user=user).values_list("provider", flat=True))
 
 
 def keep_address(user: User) -> None:
-    """Let the library know the account's address, which was proven before there was an account.
+    """Make allauth's row of the account's verified address match the account, whose address was proven at sign-up.
 
-    Operators change it without telling the library; then what it has known is nobody's any more.
+    Operators change the address without changing allauth's rows, so rows of other verified addresses are deleted.
     """
     EmailAddress.objects.filter(user=user, verified=True).exclude(email=user.email).delete()
     EmailAddress.objects.get_or_create(user=user, email=user.email, defaults={"verified": True, "primary": True})
 
 
 def forget_factors(user: User) -> int:
-    """The account has no second factor any more; returns how many rows there were."""
+    """Delete all second factors of the account; returns the number of deleted rows."""
     count, _ = Authenticator.objects.filter(user=user).delete()
     return count
 
 
 def forget(user: User) -> None:
-    """Nobody can log in with any of it any more."""
+    """Delete allauth's rows of the account: e-mail addresses, second factors and connected identity providers."""
     for model in (EmailAddress, Authenticator, SocialAccount):
         model._default_manager.filter(user=user).delete()

@@ -1,4 +1,4 @@
-"""When, and with what, the person of a session has proven who they are."""
+"""Reauthentication: when and by which methods the person of a session has proven who they are."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
 
 
 def log_in_new(request: HttpRequest, user: User) -> None:
-    """Somebody has just chosen the first password of an account, which has no second factor yet."""
+    """Log in a new person who has just chosen their first password and has no second factor yet."""
     login(request, user)
     request.session.set_expiry(0)
     record_authentication(request, user, "password")
@@ -38,7 +38,7 @@ def log_in_new(request: HttpRequest, user: User) -> None:
 
 
 def begin(request: HttpRequest, user: User) -> None:
-    """Who has just logged in has just proven who they are: nobody is asked for the same twice."""
+    """Count the log-in as a reauthentication, so that nobody is asked for the same factor twice in a row."""
     records = get_authentication_records(request, user)
     if records:
         request.session[AUTHENTICATION_METHODS_SESSION_KEY] = [
@@ -48,18 +48,18 @@ def begin(request: HttpRequest, user: User) -> None:
 
 
 def method_of(request: HttpRequest, user: User) -> str:
-    """In words, everything that the person has logged in with; empty when that is not known."""
+    """Return the methods of the person's log-in in words; empty if they are not known."""
     used = [record.get("type") or record["method"] for record in get_authentication_records(request, user)]
     return " and ".join(dict.fromkeys(METHODS[each] for each in used if each in METHODS))
 
 
 def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) -> Callable[[View], View]:
-    """A decorator for what would be worth stealing a session for: whoever has not proven who they are for
-    `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds does so first, and then comes back to what they were doing.
+    """Decorator for sensitive views: require a reauthentication within `ACCOUNT_REAUTHENTICATION_TIMEOUT` seconds.
 
-    Only for requests with these methods; all when none is named. It stands below the decorators that refuse strangers.
-    `back` tells from the request the address of the page to which they come back instead, for what is answered with a
-    file: a browser that gets one goes on showing the page that asked for the password.
+    People who have to reauthenticate return to the request afterwards. Applies to requests with these HTTP methods, to
+    all if none is given. Put it below the decorators that refuse anonymous users. `back` returns, for a request, the
+    URL to return to instead; views that answer with a file need it, because a browser that gets a file goes on showing
+    the page that asked for the password.
     """
 
     def decorate(view: View) -> View:
@@ -87,7 +87,7 @@ def _to(asking: str, back: str) -> HttpResponseRedirect:
 
 
 def _needs_provider(request: HttpRequest) -> bool:
-    """Whether the person can only prove it with an identity provider, and last did so too long ago."""
+    """Return True if the person can reauthenticate only with an identity provider, and last did so too long ago."""
     user = request.user
     if not isinstance(user, User) or get_reauthentication_flows(user):
         return False

@@ -1,4 +1,4 @@
-"""What happens to an account: told to its person by e-mail, and noted in the logs of their organizations."""
+"""Notices of security events of an account: e-mails to the person, and entries in their organizations' logs."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from accounts.mailing import outbox
 from accounts.models import User
 from accounts.sessions import browser_name
 
-# Somebody in more organizations than anybody needs does not make a log-in slow.
+# A limit, so that a log-in stays quick for somebody with very many organizations.
 MAX_NOTED = 50
-# The subject, and what has happened.
+# The subject and the first sentence of each e-mail.
 SECURITY: Mapping[str, tuple[str, str]] = {
     "new_device": ("New log-in to your account", "Your account was used in a browser that is new to us."),
     "app_added": ("Authenticator app added", "An authenticator app was added to your account."),
@@ -36,7 +36,7 @@ SECURITY: Mapping[str, tuple[str, str]] = {
 
 
 def tell(user: User, what: str, request: HttpRequest | None, **context: Any) -> None:
-    """Write the e-mail about one of SECURITY; nobody can unsubscribe from these."""
+    """Put the e-mail about an event of SECURITY into the outbox. Nobody can unsubscribe from these."""
     subject, happened = SECURITY[what]
     outbox.post(
         to=user,
@@ -55,7 +55,10 @@ def tell(user: User, what: str, request: HttpRequest | None, **context: Any) -> 
 
 
 def tell_former_address(former: str, email: str) -> None:
-    """Sent at once, as the outbox writes to the address that a person has now. The change stands without it."""
+    """Tell a person's former address about the new one. The change stays valid if the e-mail cannot be sent.
+
+    The e-mail is sent at once, because the outbox uses the address that a person has now.
+    """
     try:
         mail.send("email_changed", former, "Your e-mail address was changed", new=email)
     except mail.MailNotSent:
@@ -63,11 +66,11 @@ def tell_former_address(former: str, email: str) -> None:
 
 
 def note(user: User, action: str, target: str = "", **details: Any) -> None:
-    """Note it for the admins of every organization that the person is a member of."""
+    """Record an action in the activity log of the organizations that the person is a member of."""
     for membership in access.memberships_of(user).select_related("organization").order_by("id")[:MAX_NOTED]:
         activity.record(membership.organization, user, action, target, **details)
 
 
 def address(request: HttpRequest) -> str:
-    """The client's address, without what a proxy may have put beside it."""
+    """Return the client's address, at most 45 characters."""
     return str(request.META.get("REMOTE_ADDR", ""))[:45]

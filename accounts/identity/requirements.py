@@ -1,4 +1,4 @@
-"""What an organization requires of how its members log in. API keys are not people, and need none of it."""
+"""Login requirements of organizations: second factor and identity provider. They do not apply to API keys."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from accounts.models import Organization, User
 
 
 class Unmet(Exception):
-    """A member may see the organization's pages only after they have done something; the middleware leads them to it.
+    """A member does not fulfil the organization's login requirements. RequirementMiddleware redirects them.
 
-    `provider` is the ID of the identity provider to log in with; empty where a second factor is missing.
+    `provider` is the ID of the identity provider to log in with; empty if a second factor is missing.
     """
 
     def __init__(self, organization: Organization, provider: str = "") -> None:
@@ -28,7 +28,7 @@ class Unmet(Exception):
 
 
 def missing(user: User | AnonymousUser, organization: Organization) -> Unmet | None:
-    """What this member, as they have logged in, still has to do; `user` is the person of the request."""
+    """Return the first requirement that this session does not fulfil; `user` must be `request.user`."""
     if not isinstance(user, User):
         return None
     if needs_provider(user, organization) and organization.login_provider not in user.session_providers:
@@ -39,13 +39,16 @@ def missing(user: User | AnonymousUser, organization: Organization) -> Unmet | N
 
 
 def needs_provider(user: User, organization: Organization) -> bool:
-    """Whether the organization's provider speaks for this person; guests with other addresses log in as they like."""
+    """Return True if the person must log in with the organization's provider, by the domain of their address.
+
+    Guests with addresses of other domains may log in with any method.
+    """
     domain = organization.login_domain
     return bool(organization.login_provider) and user.email.rpartition("@")[2].lower() == domain
 
 
 class RequirementMiddleware:
-    """Turns `Unmet` into the way to what is missing."""
+    """Middleware that answers `Unmet` with a redirect to the page where the member can fulfil the requirement."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -60,7 +63,7 @@ class RequirementMiddleware:
         if exception.provider:
             target = f"{reverse('account_again')}?{urlencode({'provider': exception.provider, 'next': back})}"
         else:
-            target = reverse("mfa_index")  # which says who requires it
+            target = reverse("mfa_index")  # this page names the organization that requires it
         if getattr(request, "htmx", None):
             return HttpResponseClientRedirect(target)
         return redirect(target)

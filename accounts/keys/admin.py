@@ -1,4 +1,4 @@
-"""API keys in the admin."""
+"""Django admin of API keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.tenant_admin import UncountedAdmin
 from infrastructure.api.scopes import Scope
 
 SHOWN_FORMER_KEYS = 10
-# What nobody enters.
+# Read-only fields.
 KNOWN = (
     "prefix",
     "created_by",
@@ -31,7 +31,7 @@ KNOWN = (
 
 
 class ApiKeyAdmin(UncountedAdmin):
-    """API keys: made here, shown once, revoked, never deleted."""
+    """Admin of API keys, which can be created, shown once and revoked, but not deleted."""
 
     list_display = (
         "name",
@@ -65,7 +65,7 @@ class ApiKeyAdmin(UncountedAdmin):
         return "; ".join(map(str, key.former.all()[:SHOWN_FORMER_KEYS])) or "none"
 
     def save_model(self, request: HttpRequest, obj: ApiKey, form: ModelForm[ApiKey], change: bool) -> None:
-        """A new key is minted by the service; the answer shows its text."""
+        """Create or change the key through the services; `response_add` shows a new key's plaintext."""
         assert isinstance(request.user, User)
         if change:
             change_api_key(obj, request.user, {"name": obj.name, "expires_at": obj.expires_at})
@@ -77,12 +77,12 @@ class ApiKeyAdmin(UncountedAdmin):
             created_by=request.user,
             expires_at=obj.expires_at,
         )
-        # The admin goes on with `obj`: for its log, and for the way to the next page.
+        # The admin uses `obj` afterwards, for its log and for the next page.
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
         obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
 
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """The key, on the only page that shows it: a message would stand in a cookie until the next page."""
+        """Show the new key's plaintext, on this page only. A message would store it in a cookie until the next page."""
         shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
         context = self.admin_site.each_context(request) | shown
         response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
@@ -97,5 +97,5 @@ class ApiKeyAdmin(UncountedAdmin):
         messages.success(request, f"{revoked} revoked.")
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        """Scans tell which key asked for them."""
+        """Keys are not deleted, because scans refer to the key that created them."""
         return False

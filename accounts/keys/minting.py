@@ -1,9 +1,9 @@
-"""API keys as strings: mint, recognise, digest. No database here.
+"""API keys as strings: mint, recognise, digest; without database access.
 
-A key is `wss_` + 32 random base62 characters (190 bits) + 6 base62 characters of CRC-32 over all before.
-The checksum tells a typing error or a cut-off paste from an unknown key without asking the database, and lets
-secret scanners recognise a leaked key. Stored are the prefix, to tell keys apart, and the SHA-256 digest:
-a slow hash adds nothing where the secret has 190 random bits.
+A key is `wss_` + 32 random base62 characters (190 bits) + 6 base62 characters of a CRC-32 over everything before.
+The checksum tells a typing error or an incomplete paste from an unknown key without a query, and lets secret scanners
+recognise a leaked key. The database stores the prefix, to tell keys apart, and the SHA-256 digest. A slow hash would
+add nothing, because the secret has 190 random bits.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FORM = re.compile(rf"wss_[0-9A-Za-z]{{{SECRET_DIGITS + CHECKSUM_DIGITS}}}")
 
 @dataclass(frozen=True, slots=True)
 class MintedKey:
-    """A fresh key. `plaintext` is shown once and stored nowhere."""
+    """New key. `plaintext` is shown once and stored nowhere."""
 
     plaintext: str
     prefix: str
@@ -32,21 +32,21 @@ class MintedKey:
 
 
 def mint() -> MintedKey:
-    """A fresh key with what is stored of it."""
+    """Generate a key with its prefix and digest."""
     body = "wss_" + random_base62(SECRET_DIGITS)
     plaintext = body + _checksum(body)
     return MintedKey(plaintext, plaintext[:PREFIX_LENGTH], digest(plaintext))
 
 
 def is_well_formed(key: str) -> bool:
-    """Whether `key` has the form and the checksum of a key, so that a database may be asked for it."""
+    """Return True if `key` has the form and the checksum of a key; only then the database is queried for it."""
     if not _FORM.fullmatch(key):
         return False
     return _checksum(key[:-CHECKSUM_DIGITS]) == key[-CHECKSUM_DIGITS:]
 
 
 def digest(key: str) -> str:
-    """SHA-256 in hex, the form in which keys are stored and looked up."""
+    """Return the SHA-256 digest in hex, in which form keys are stored and looked up."""
     return hashlib.sha256(key.encode()).hexdigest()
 
 

@@ -1,4 +1,4 @@
-"""Notices that an API key is about to end, which would otherwise show as a build that fails."""
+"""Notices that an API key is about to expire. Without them, people would learn it from a failing build."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from accounts.models import ApiKey, Membership, User
 
 logger = logging.getLogger(__name__)
 
-# How many days before the end.
+# Days before the key's end on which a notice is due.
 NOTICE_DAYS = (14, 3)
 MANAGERS = (Membership.Role.OWNER, Membership.Role.ADMIN)
 
 
 def notice_days_from(now: datetime, expires_at: datetime | None) -> int | None:
-    """What `ApiKey.notice_days` begins with: who has just chosen so near an end needs no notice of it."""
+    """Return the first value of `ApiKey.notice_days`: somebody who has just chosen a near end needs no notice of it."""
     if expires_at is None:
         return None
     return min((days for days in NOTICE_DAYS if expires_at - now <= timedelta(days=days)), default=None)
 
 
 def post_due(time_limit_s: float) -> bool:
-    """Write the notices that are due, each once, whoever else is at it; False when the time was not enough for all."""
+    """Write the due notices, each once even with concurrent tasks. Returns False if the time was not enough."""
     deadline = time.monotonic() + time_limit_s
     for key_id in list(_due(timezone.now()).order_by("expires_at").values_list("id", flat=True)):
         if time.monotonic() > deadline:
             return False
         with transaction.atomic():
-            # The mails and the note that they were written: both, or neither where this process dies.
+            # One transaction for the mails and for `notice_days`: if the process dies, neither is written.
             now = timezone.now()
             locked = _due(now).select_for_update(no_key=True, skip_locked=True, of=("self",))
             key = locked.select_related("organization").filter(id=key_id).first()
@@ -47,12 +47,12 @@ def post_due(time_limit_s: float) -> bool:
 
 
 def withdraw(key: ApiKey) -> None:
-    """It does not end then, or has ended before: who has not been told yet need not be."""
+    """Delete notices of the key that are not sent yet, because its end has changed or it was revoked."""
     outbox.withdraw(_outbox_key(key))
 
 
 def _due(now: datetime) -> QuerySet[ApiKey]:
-    """Keys of which a notice is due and not written."""
+    """Return the keys for which a notice is due and not written."""
     due = Q()
     for days in NOTICE_DAYS:
         is_written = Q(notice_days__isnull=False, notice_days__lte=days)
@@ -85,7 +85,7 @@ def _post(key: ApiKey, now: datetime) -> None:
 
 
 def _people(key: ApiKey) -> QuerySet[User]:
-    """Who made the key, while they may give it a new secret; otherwise everybody who may."""
+    """Return the recipients: the key's creator, if they may still manage keys, otherwise all owners and admins."""
     managers = User.objects.filter(
         is_active=True,
         membership__organization=key.organization_id,

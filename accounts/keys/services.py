@@ -1,4 +1,4 @@
-"""API keys: created, renamed, given another secret, revoked."""
+"""Create, rename, regenerate and revoke API keys."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.services import AccountRefused, lock
 from infrastructure.api.scopes import Scope
 
 MAX_ACTIVE_KEYS = 100
-# How long a secret that was replaced stays valid, and how many of those a key may have.
+# How long a replaced secret stays valid, and how many valid former secrets a key may have.
 OVERLAP = timedelta(hours=24)
 MAX_FORMER_KEYS = 4
 
@@ -30,7 +30,9 @@ def create_api_key(
     created_by: User | None = None,
     expires_at: datetime | None = None,
 ) -> tuple[ApiKey, str]:
-    """A new key and its plaintext, which is stored nowhere; raises AccountRefused for a closed organization."""
+    """Create a key; returns it and its plaintext, which is stored nowhere. Raises AccountRefused if the organization is
+    closed.
+    """
     minted = mint()
     now = timezone.now()
     with transaction.atomic():
@@ -51,9 +53,9 @@ def create_api_key(
 
 
 def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datetime | None) -> tuple[ApiKey, str]:
-    """A key that an admin makes in the dashboard, and its plaintext; raises AccountRefused.
+    """Create a key for an admin in the dashboard; returns it and its plaintext. Raises AccountRefused.
 
-    Names of active keys differ: so a form that is sent twice makes one key.
+    Names of active keys are unique, so a form that is sent twice creates one key.
     """
     with transaction.atomic():
         lock(actor.organization_id)
@@ -68,7 +70,7 @@ def add_api_key(*, actor: Membership, name: str, scope: Scope, expires_at: datet
 
 
 def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
-    """Another name for a key that is not revoked; raises AccountRefused."""
+    """Rename a key that is not revoked; raises AccountRefused."""
     with transaction.atomic():
         key = _locked(actor, key_id)
         active = access.rows(ApiKey, actor.organization_id).filter(revoked_at=None)
@@ -79,7 +81,7 @@ def rename_api_key(*, actor: Membership, key_id: str, name: str) -> ApiKey:
 
 
 def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> None:
-    """Write the key's name and end as far as they are other ones, and note what they were."""
+    """Write those of the key's name and end that change, and record the old and new values in the activity log."""
     with transaction.atomic():
         stored = (
             ApiKey.objects.select_for_update(no_key=True, of=("self",)).select_related("organization").get(id=key.id)
@@ -105,11 +107,11 @@ def change_api_key(key: ApiKey, actor: User, wanted: Mapping[str, object]) -> No
 def regenerate_api_key(
     *, actor: Membership, key_id: str, prefix: str, expires_at: datetime | None, at_once: bool
 ) -> tuple[ApiKey, str]:
-    """Give the key another secret and another end; returns it with its plaintext, this once.
+    """Give the key a new secret and a new end; returns the key and the plaintext, which is stored nowhere.
 
-    The secret so far stays valid for `OVERLAP`, but not beyond its own end; `at_once`, when it has leaked, it and all
-    before it end now. `prefix` is that of the secret to replace: a form that is sent twice replaces it once.
-    Raises AccountRefused.
+    The current secret stays valid for `OVERLAP`, but not beyond its own end. With `at_once`, for a leaked secret, it
+    and all former ones end now. `prefix` is that of the secret to replace, so that a form that is sent twice replaces
+    it once. Raises AccountRefused.
     """
     minted = mint()
     with transaction.atomic():
@@ -145,7 +147,7 @@ def regenerate_api_key(
 
 
 def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
-    """A secret that was replaced ends now; whether it had not ended before. Raises AccountRefused."""
+    """End a former secret now. Returns False if it had ended before. Raises AccountRefused."""
     with transaction.atomic():
         key = _locked(actor, key_id)
         ended = _end(key, timezone.now(), id=former_id)
@@ -155,7 +157,7 @@ def end_former_key(*, actor: Membership, key_id: str, former_id: int) -> bool:
 
 
 def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
-    """Revoke at once, with all former secrets; a revoked key stays so, with its first time. Whether it was active."""
+    """Revoke a key with all its former secrets. Returns False, and keeps the first time, if it was revoked before."""
     with transaction.atomic():
         revoked = ApiKey.objects.filter(id=key.id, revoked_at=None).update(revoked_at=timezone.now())
         if revoked:
@@ -165,14 +167,14 @@ def revoke_api_key(key: ApiKey, actor: User | None = None) -> bool:
 
 
 def listed_keys(organization_id: int, now: datetime) -> QuerySet[ApiKey]:
-    """The organization's keys, what is not revoked first, each with the former secrets that work in `valid_former`."""
+    """Return the organization's keys, active ones first, each with its valid former secrets in `valid_former`."""
     valid = Prefetch("former", FormerKey.objects.filter(expires_at__gt=now), to_attr="valid_former")
     rows = access.rows(ApiKey, organization_id).select_related("created_by").prefetch_related(valid)
     return rows.order_by(F("revoked_at").desc(nulls_first=True), "-created_at")
 
 
 def _locked(actor: Membership, key_id: str) -> ApiKey:
-    """The organization's key, which is not revoked, with nobody else at it. The organization first, as everywhere."""
+    """Lock and return a key that is not revoked. The organization's row is locked first, as everywhere."""
     lock(actor.organization_id)
     rows = access.rows(ApiKey, actor.organization_id).filter(id=key_id, revoked_at=None)
     key = rows.select_for_update(no_key=True, of=("self",)).first()
@@ -182,7 +184,7 @@ def _locked(actor: Membership, key_id: str) -> ApiKey:
 
 
 def _end(key: ApiKey, now: datetime, **which: object) -> list[str]:
-    """End what is still valid of the key's former secrets; returns their prefixes."""
+    """End the key's former secrets that are still valid; returns their prefixes."""
     valid = key.former.filter(expires_at__gt=now, **which)
     prefixes = list(valid.values_list("prefix", flat=True))
     valid.update(expires_at=now)

@@ -1,1 +1,1 @@
-"""E-mails that must not be lost: written in the transaction they tell of, sent by workers, stopped with one click."""
+"""Outbox for e-mails: written in the transaction of the event, sent by workers, with one-click unsubscription."""

@@ -1,4 +1,4 @@
-"""Claims of mails: take what is due, note what came of it. The lease of a sender that died runs out."""
+"""Claims of mails: lease the mails that are due, and record the results. A dead sender's lease expires."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ from accounts.models import Mail
 from infrastructure.leases import RELEASED, Lease
 from infrastructure.postgresql.statements import fetch
 
-# Longer than any sender's task may take.
+# Longer than the time limit of a sender's task.
 LEASE = Lease(timedelta(minutes=2))
-# After the first, second, … attempt; the last pause repeats.
+# Backoff: pauses after the first, second, … attempt; the last one repeats.
 PAUSES = (*(timedelta(minutes=each) for each in (2, 5, 15, 30)), timedelta(hours=1))
 GIVEN_UP_AFTER = timedelta(days=2)
-# Longer than any pause: written before the clock was put back.
+# Longer than any pause. An attempt due later than that was written before the clock was set back.
 TOO_FAR = 2 * PAUSES[-1]
 
 DUE = f"""(next_attempt_at <= %(now)s OR next_attempt_at > %(too_far)s)
     AND (lease_expires_at IS NULL OR NOT {LEASE.sql()})"""
 
-# Organizations take turns, so that none with a thousand members keeps the others waiting.
+# Organizations take turns, so that one with a thousand members does not delay the others.
 TAKE = f"""
     WITH waiting AS (
         SELECT id, next_attempt_at,
@@ -47,14 +47,16 @@ TAKE = f"""
 
 @dataclass(frozen=True, slots=True)
 class MailClaim:
-    """The right to send one mail until the lease runs out."""
+    """Claim of a mail: the right to send it until the lease expires."""
 
     token: uuid.UUID
     mail: Mail
 
 
 def claim(*, limit: int, now: datetime) -> list[MailClaim]:
-    """Take up to `limit` mails that are due, the oldest first; those that nobody wants any more are given up."""
+    """Claim up to `limit` due mails; returns them, oldest first. Mails whose recipient has left or unsubscribed are
+    given up instead.
+    """
     token = uuid.uuid4()
     params = {"now": now, "too_far": now + TOO_FAR, "limit": limit, "token": token}
     with transaction.atomic():
@@ -71,12 +73,15 @@ def claim(*, limit: int, now: datetime) -> list[MailClaim]:
 
 
 def note_sent(claim: MailClaim, now: datetime) -> None:
-    """Note that a mail server has taken the mail."""
+    """Record that the mail server has accepted the mail."""
     _release(claim, sent_at=now, error="")
 
 
 def note_failure(claim: MailClaim, now: datetime, error: str, *, for_good: bool) -> bool:
-    """Have the mail tried again after its pause, or give it up as refused for good or too old; returns True then."""
+    """Schedule a retry after the pause, or give the mail up if it was refused for good or is too old.
+
+    Returns True if it was given up.
+    """
     is_over = for_good or now - claim.mail.created_at >= GIVEN_UP_AFTER
     pause = PAUSES[min(claim.mail.attempts, len(PAUSES)) - 1]
     end = {"given_up_at": now} if is_over else {"next_attempt_at": now + pause}
@@ -84,12 +89,12 @@ def note_failure(claim: MailClaim, now: datetime, error: str, *, for_good: bool)
 
 
 def give_back(claims: Iterable[MailClaim], now: datetime) -> None:
-    """Let somebody else take mails at once that were not tried."""
+    """Release mails that were not tried, so that another sender can claim them at once."""
     for each in claims:
         _release(each, next_attempt_at=now, attempts=each.mail.attempts - 1)
 
 
 def _release(claim: MailClaim, **columns: object) -> bool:
-    """End the lease and write what came of it, unless somebody else has taken the mail meanwhile."""
+    """End the lease and write the result; returns False if another sender has claimed the mail meanwhile."""
     ours = Mail.objects.filter(id=claim.mail.id, claim_token=claim.token, sent_at=None)
     return bool(ours.update(**columns, **RELEASED))

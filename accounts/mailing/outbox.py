@@ -1,4 +1,4 @@
-"""The way for every e-mail that nobody is waiting for in front of a page: written as a row, sent by workers.
+"""Outbox for e-mails that no user waits for in front of a page: stored as rows, sent by workers.
 
 outbox.post(
     to=owners, template="webhook_disabled", subject="A webhook of Acme was disabled",
@@ -31,11 +31,12 @@ def post(
     key: str = "",
     context: Mapping[str, Any],
 ) -> int:
-    """Write an e-mail to each of these people in the caller's transaction; returns how many were written.
+    """Write an e-mail to each of these people in the caller's transaction; returns the number of e-mails written.
 
-    `emails/<template>.txt` and `.html` see `context` and what `rendering.render` adds. `topic` is what they can
-    unsubscribe from: a kind that `topics.WORDS` knows, a colon and an ID. Left out is who has unsubscribed from it,
-    who cannot log in any more, and who is no member of `organization`, and who has got a mail with this `key` already.
+    The templates `emails/<template>.txt` and `.html` get `context` and what `rendering.render` adds. `topic` is what
+    people can unsubscribe from: a kind of `topics.WORDS`, a colon and an ID. Nothing is written to people who have
+    unsubscribed from it, cannot log in any more, are not members of `organization` (if given), or already have a mail
+    with this `key`.
     """
     people = wanted([to] if isinstance(to, User) else list(to), topic, organization)
     mails = [
@@ -53,20 +54,20 @@ def post(
     ]
     if not mails:
         return 0
-    # Who writes the same key at this moment is waited for.
+    # The unique index waits for concurrent transactions that write the same key.
     Mail.objects.bulk_create(mails, ignore_conflicts=True)
     wake_sender(mails[0].id)
     return Mail.objects.filter(id__in=[mail.id for mail in mails]).count() if key else len(mails)
 
 
 def withdraw(key: str) -> int:
-    """Delete the mails with this key that have not been sent, as what they say holds no longer; returns how many."""
+    """Delete the unsent mails with this key, because their content is outdated; returns the number of deleted mails."""
     deleted, _ = _unsent().filter(key__startswith=f"{key}:").delete()
     return deleted
 
 
 def wake_sender(row_id: str) -> None:
-    """Tell the workers, on commit, that mails are due. Where the message is lost, the sweeper finds them."""
+    """Enqueue the task that sends mails, on commit. If the message is lost, the sweeper finds the mails."""
     transaction.on_commit(lambda: queue.enqueue("accounts.tasks.send_mails", row_id))
 
 

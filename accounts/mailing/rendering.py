@@ -1,4 +1,4 @@
-"""From templates to the text and the HTML of an e-mail, and to a subject of one line."""
+"""Rendering of e-mails: text and HTML from templates, and subjects of one line."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ from accounts.models import Organization, User
 
 FORMS = ("txt", "html")
 SUBJECT_CHARACTERS = 200
-# Line ends and other commands, and what turns the direction of all that follows.
+# Line ends and other control characters, and bidirectional controls, which reverse the text after them.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# What PostgreSQL's text and UTF-8 cannot hold.
+# NUL, which PostgreSQL's text cannot hold, and surrogates, which UTF-8 cannot encode.
 UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
 class Rendered:
-    """Both forms of an e-mail."""
+    """Rendered e-mail, as text and as HTML."""
 
     text: str
     html: str
@@ -37,10 +37,10 @@ def render(
     organization: Organization | None,
     context: Mapping[str, Any],
 ) -> Rendered:
-    """`emails/<template>.txt` and `.html` for one person.
+    """Render `emails/<template>.txt` and `.html` for one person.
 
-    Besides `context` they see `base_url`, `email`, `subject`, `organization`, `topic_words` and `unsubscribe_url`,
-    which is empty where nobody can unsubscribe.
+    Besides `context`, the templates get `base_url`, `email`, `subject`, `organization`, `topic_words` and
+    `unsubscribe_url`, which is empty for topics that nobody can unsubscribe from.
     """
     seen = {
         "base_url": settings.BASE_URL,
@@ -56,7 +56,7 @@ def render(
 
 
 def one_line(subject: str) -> str:
-    """A subject whatever names in it hold: one line of printable text, at most 200 characters."""
+    """Return the subject as one line of at most 200 characters, without control characters that names may contain."""
     line = " ".join(CONTROL.sub(" ", UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
     return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 1].rstrip()}…"
 

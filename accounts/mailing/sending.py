@@ -1,4 +1,4 @@
-"""Sends the mails that are due: one sender at a time, one connection, a few mails, and never for long."""
+"""Sender of due mails: one sender at a time, with one SMTP connection, a batch of mails and a time limit."""
 
 from __future__ import annotations
 
@@ -23,25 +23,26 @@ from infrastructure.postgresql.statements import fetch, now
 logger = logging.getLogger(__name__)
 
 BATCH = 50
-# After so long no further mail is begun.
+# After this time no further mail is begun.
 SENDING_S = 20.0
-# The task is interrupted then: a server that answers one byte a second never runs into a timeout.
+# Time limit of the task, because a server that answers one byte a second never causes a timeout.
 LIMIT_S = 30
-# Who could not be reached is left alone, whatever is written meanwhile; a little less than the sweeper's minute.
+# Pause after the mail server could not be reached, even if new mails are written; a little less than the sweeper's
+# minute.
 SILENCE_S = 50
 SILENT = "mailing:silent"
-# Held by the one who sends, and gone with its connection.
+# Advisory lock of the active sender; PostgreSQL releases it when the sender's connection ends.
 SENDER_LOCK = 0x61636D61696C0001
 
 
 class ServerGone(Exception):
-    """The connection to the mail server broke, or there is none: what waits need not be tried now."""
+    """No connection to the mail server, or it broke. The other mails need not be tried now."""
 
 
 def send_due() -> bool:
-    """Send what is due, for a short time; returns whether more may be due and the mail server is there.
+    """Send due mails for a short time. Returns True if more may be due and the mail server answers.
 
-    One sender at a time: a mail server that hangs costs one worker's process, not all of them.
+    Only one sender at a time, so that a mail server that hangs blocks one worker process, not all of them.
     """
     if cache.get(SILENT) or not _lock():
         return False
@@ -56,11 +57,11 @@ def send_due() -> bool:
 
 
 def message_of(mail: Mail) -> EmailMultiAlternatives:
-    """The e-mail as it goes out: the same at every attempt, so that a double is known as one."""
+    """Return the e-mail with its headers. Every attempt is identical, so that duplicates can be recognized."""
     headers = {
         "Message-ID": f"<{mail.id}@{urlsplit(settings.BASE_URL).hostname}>",
         "Date": format_datetime(mail.created_at),
-        "Auto-Submitted": "auto-generated",  # RFC 3834: no answers of machines
+        "Auto-Submitted": "auto-generated",  # RFC 3834: prevents automatic replies
     }
     if mail.topic not in topics.ALWAYS:
         headers["List-Unsubscribe"] = f"<{topics.address(mail.user, mail.topic)}>"  # RFC 2369
@@ -83,7 +84,7 @@ def _send_batch() -> bool:
     may_be_more = len(waiting) == BATCH
     server = get_connection()
     try:
-        # Once for all of them. It says nothing about any mail when this fails.
+        # One connection for the batch. If this fails, no mail counts as failed.
         _open(server)
         while waiting and time.monotonic() < ends_at:
             _send(waiting.pop(0), server)
@@ -104,14 +105,14 @@ def _open(server: BaseEmailBackend) -> None:
 
 
 def _hang_up(server: BaseEmailBackend) -> None:
-    """Without a farewell, whose answer would be waited for."""
+    """Close the connection without QUIT, because QUIT would wait for an answer."""
     smtp = getattr(server, "connection", None)
     if smtp is not None:
         smtp.close()
 
 
 def _close(server: BaseEmailBackend) -> None:
-    """All that was to be sent has been taken, whatever the server answers to a farewell."""
+    """End the connection with QUIT. The mails are accepted already; raises ServerGone if QUIT fails."""
     try:
         server.close()
     except (OSError, SMTPException, SoftTimeLimitExceeded) as error:
@@ -119,7 +120,7 @@ def _close(server: BaseEmailBackend) -> None:
 
 
 def _send(claim: MailClaim, server: BaseEmailBackend) -> None:
-    """Try once, and note what came of it; raises ServerGone when the others need not be tried."""
+    """Try to send a mail once, and record the result; raises ServerGone if the other mails need not be tried."""
     try:
         server.send_messages([message_of(claim.mail)])
     except (SMTPServerDisconnected, SoftTimeLimitExceeded) as error:
@@ -128,18 +129,18 @@ def _send(claim: MailClaim, server: BaseEmailBackend) -> None:
     except SMTPRecipientsRefused as error:
         (answer,) = error.recipients.values()
         _note_failure(claim, _words(error), for_good=answer[0] >= 500)
-        if answer[0] == 421:  # it hangs up
+        if answer[0] == 421:  # 421: the server closes the connection
             raise ServerGone(_words(error)) from error
     except SMTPDataError as error:
         _note_failure(claim, _words(error), for_good=error.smtp_code >= 500)
     except SMTPException as error:
-        # The sender was refused, for example: what an operator mends is not the mail's fault.
+        # For example, the sender was refused. An operator can correct that, so the mail is tried again.
         _note_failure(claim, _words(error))
     except OSError as error:
         _note_failure(claim, _words(error))
         raise ServerGone(_words(error)) from error
     except Exception as error:
-        # One that cannot be sent must not stand before all others for ever.
+        # A mail that cannot be built must not block the others for ever.
         logger.exception("mail %s could not be made", claim.mail.id)
         _note_failure(claim, _words(error))
     else:
@@ -154,7 +155,7 @@ def _note_failure(claim: MailClaim, error: str, *, for_good: bool = False) -> No
 
 
 def _words(error: Exception) -> str:
-    """What went wrong in a line, without the recipient's address: it goes to the log."""
+    """Describe the error in one line for the log, without the recipient's address."""
     if isinstance(error, SoftTimeLimitExceeded):
         return f"it took longer than {LIMIT_S} seconds"
     answer: tuple[int, bytes | str]

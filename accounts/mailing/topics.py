@@ -1,4 +1,4 @@
-"""What people can unsubscribe from, and the links with which they do, without logging in."""
+"""Topics of e-mails, and the signed links to unsubscribe from them without logging in."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from django.urls import reverse
 from accounts.models import Mail, Membership, Organization, Unsubscription, User
 
 SALT = "accounts.unsubscribe"
-# The kinds of topics, as the page and the mails' last lines name them; `{}` is the organization.
+# The kinds of topics, in the words of the page and of the mails' last lines; `{}` is the organization.
 WORDS = {
     "monitor": "about a monitor of {}",
     "digest": "with the weekly summary of {}",
@@ -23,15 +23,15 @@ WORDS = {
     "exports": "about data exports of {}",
     "security": "about the security of your account",
 }
-# What somebody who has got into an account would switch off first.
+# Topics that nobody can unsubscribe from: an intruder in an account would switch these off first.
 ALWAYS = frozenset({"security"})
 
 
 @dataclass(frozen=True, slots=True)
 class Subscription:
-    """A person and a topic: what a link to unsubscribe is about.
+    """Subscription of a person to a topic, which an unsubscribe link refers to.
 
-    `newest` is the subject of the last mail of the topic, by which the person recognizes it; None when none is kept.
+    `newest` is the subject of the topic's last mail, by which the person recognizes it; None if no mail is kept.
     """
 
     user: User
@@ -45,7 +45,7 @@ class Subscription:
 
     @property
     def words(self) -> str:
-        """As in "E-mails about webhooks of Acme"."""
+        """The topic in words, such as "about webhooks of Acme"."""
         return words(self.topic, self.organization)
 
     @property
@@ -53,31 +53,31 @@ class Subscription:
         return Unsubscription.objects.filter(user=self.user, topic=self.topic).exists()
 
     def stop(self) -> None:
-        """Send nothing about it any more, also not what waits. Any number of times."""
+        """Unsubscribe the person; mails that wait are not sent either. Idempotent."""
         Unsubscription.objects.bulk_create([Unsubscription(user=self.user, topic=self.topic)], ignore_conflicts=True)
 
     def resume(self) -> None:
-        """Undo `stop`. Any number of times."""
+        """Undo `stop`. Idempotent."""
         Unsubscription.objects.filter(user=self.user, topic=self.topic).delete()
 
 
 def words(topic: str, organization: object) -> str:
-    """What such mails are about, as in "E-mails about webhooks of Acme"."""
+    """Return the topic in words that continue "E-mails …", such as "about webhooks of Acme"."""
     return WORDS[topic.partition(":")[0]].format(organization or "your organization")
 
 
 def token(user: User, topic: str) -> str:
-    """What the link to unsubscribe carries: IDs and a signature, good for ever."""
+    """Return the token of the unsubscribe link: IDs and a signature. It does not expire."""
     return signing.Signer(salt=SALT).sign_object([user.pk, topic])
 
 
 def address(user: User, topic: str) -> str:
-    """The link to unsubscribe, which also takes the one click of RFC 8058."""
+    """Return the unsubscribe link, which also accepts the one-click POST of RFC 8058."""
     return f"{settings.BASE_URL}{reverse('unsubscribe', args=[token(user, topic)])}"
 
 
 def subscription_of(token: str) -> Subscription | None:
-    """What this link is about; None for one that we did not make, or whose person is gone."""
+    """Return the subscription of an unsubscribe link; None if the token is invalid or the account is closed."""
     try:
         user_id, topic = signing.Signer(salt=SALT).unsign_object(token)
     except signing.BadSignature:
@@ -91,7 +91,7 @@ def subscription_of(token: str) -> Subscription | None:
 
 
 def stopped_by(user: User) -> list[Subscription]:
-    """What the person has unsubscribed from, the latest first."""
+    """Return the topics that the person has unsubscribed from, the latest first."""
     mails = Mail.objects.filter(user=user, topic=OuterRef("topic")).order_by("-created_at")
     rows = Unsubscription.objects.filter(user=user).annotate(
         organization=Subquery(mails.values("organization__name")[:1]), newest=Subquery(mails.values("subject")[:1])
@@ -101,7 +101,7 @@ def stopped_by(user: User) -> list[Subscription]:
 
 
 def wanted(people: Iterable[User], topic: str, organization: Organization | None) -> QuerySet[User]:
-    """Those of the people who may be written to, and want to be."""
+    """Return the people who can log in, are members of the organization (if given) and have not unsubscribed."""
     found = User.objects.filter(pk__in=[each.pk for each in people], is_active=True, closed_at=None)
     if organization is not None:
         found = found.filter(membership__organization=organization, membership__organization__closed_at=None)
@@ -109,7 +109,7 @@ def wanted(people: Iterable[User], topic: str, organization: Organization | None
 
 
 def unwanted_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
-    """Those of the mails whose people have left, or unsubscribed, since they were written."""
+    """Return the mails whose recipients have left or unsubscribed since the mails were written."""
     membership = Membership.objects.filter(organization=OuterRef("organization"), user=OuterRef("user"))
     stopped = Unsubscription.objects.filter(user=OuterRef("user"), topic=OuterRef("topic"))
     is_gone = Q(user__is_active=False) | Q(user__closed_at__isnull=False) | Q(organization__closed_at__isnull=False)
@@ -118,17 +118,17 @@ def unwanted_mails(mails: QuerySet[Mail]) -> QuerySet[Mail]:
 
 
 def digest_of(membership: Membership) -> Subscription:
-    """The member's weekly e-mail about the organization's monitors."""
+    """Return the member's subscription to the weekly e-mail about the organization's monitors."""
     return Subscription(membership.user, f"digest:{membership.organization_id}", membership.organization.name)
 
 
 def gets_digest(membership: Membership) -> bool:
-    """Whether the member has switched it on, and not stopped it by its link since."""
+    """Return True if the member has switched the weekly e-mail on and has not unsubscribed since."""
     return membership.weekly_digest and not digest_of(membership).is_stopped
 
 
 def switch_digest(membership: Membership, *, on: bool) -> None:
-    """Switch it on, whatever a link has stopped before, or off."""
+    """Switch the weekly e-mail on or off. Switching it on also undoes an unsubscription."""
     membership.weekly_digest = on
     membership.save(update_fields=["weekly_digest"])
     if on:

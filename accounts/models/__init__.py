@@ -1,6 +1,6 @@
-"""Organizations, their people, keys, limits and exports."""
+"""Models of organizations, people, API keys, tiers, mails and data exports."""
 
-# ruff: noqa: I001  a line for each name would be no face
+# ruff: noqa: I001  one line per name would make the list too long to read
 # fmt: off
 from accounts.models.export import DataExport, DataExportChunk, DataExportPart, new_export_id
 from accounts.models.mail import Mail, Unsubscription, new_mail_id

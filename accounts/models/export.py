@@ -1,4 +1,4 @@
-"""Exports of all of an organization's data, and their files, which are rows: many hosts share no disk."""
+"""Models of data exports. The files are stored in rows, because the hosts share no disk."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ def new_export_id() -> str:
 
 
 class DataExport(Leased):
-    """All of an organization's data, made part by part. making → ready | failed; deleted some days after that."""
+    """Export of all of an organization's data, made part by part: making → ready | failed. Deleted some days later."""
 
     class Status(models.TextChoices):
         MAKING = "making"
@@ -28,7 +28,7 @@ class DataExport(Leased):
     status = models.CharField(max_length=8, choices=Status, default=Status.MAKING)
     created_at = models.DateTimeField(default=timezone.now)
     ended_at = models.DateTimeField(null=True, blank=True)
-    # Where the next part goes on; who makes it, and when they are given up for dead.
+    # Position where the next part continues.
     cursor = models.JSONField(default=dict, blank=True)
 
     def __str__(self) -> str:
@@ -36,7 +36,7 @@ class DataExport(Leased):
 
 
 class DataExportPart(models.Model):
-    """A zip file of an export."""
+    """Zip file of an export."""
 
     export = models.ForeignKey(DataExport, on_delete=models.CASCADE, related_name="parts", db_index=False)
     number = models.PositiveIntegerField()
@@ -50,7 +50,7 @@ class DataExportPart(models.Model):
 
 
 class DataExportChunk(models.Model):
-    """Bytes of such a file, so few that nobody holds all of it in memory."""
+    """Chunk of a file's bytes, small enough that no process holds the whole file in memory."""
 
     part = models.ForeignKey(DataExportPart, on_delete=models.CASCADE, related_name="chunks", db_index=False)
     number = models.PositiveIntegerField()

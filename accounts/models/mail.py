@@ -1,4 +1,4 @@
-"""E-mails on their way, and who wants none of them."""
+"""Models of the outbox for e-mails, and of unsubscriptions."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ def new_mail_id() -> str:
 
 
 class Mail(Leased):
-    """An e-mail to one person on its way, written by `accounts.mailing.outbox` in the transaction that it tells of.
+    """E-mail to one person in the outbox: waiting → sent | given up.
 
-    waiting → sent | given up.
+    `accounts.mailing.outbox` writes it in the transaction of the event that it tells of.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)
-    # The address is taken when it is sent, so that somebody who has changed it gets the mail.
+    # The address is read when the mail is sent, so that a person who has changed it meanwhile gets the mail.
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="mails")
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, null=True, blank=True)
     topic = models.CharField(max_length=100, help_text="What the person can unsubscribe from, as “digest:17”.")
@@ -53,7 +53,7 @@ class Mail(Leased):
 
 
 class Unsubscription(models.Model):
-    """A person wants no e-mails of this topic any more."""
+    """Unsubscription of a person from the e-mails of a topic."""
 
     user = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False, related_name="unsubscriptions")
     topic = models.CharField(max_length=100)

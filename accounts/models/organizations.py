@@ -1,4 +1,4 @@
-"""Organizations, their people, keys and limits."""
+"""Models of organizations, people, memberships, API keys, tiers, usage and the activity log."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from scanner.ids import new_id
 
 
 class UserManager(BaseUserManager["User"]):
-    """People are known by their e-mail address."""
+    """Manager of people, who are identified by their e-mail address."""
 
     def create_user(self, email: str, password: str | None = None, **fields: object) -> User:
-        """A person who can log in; without a password only after a reset."""
+        """Create a person who can log in; without a password only after a reset."""
         user = self.model(email=self.normalize_email(email), **fields)
         user.set_password(password)
         user.save(using=self._db)
         return user
 
     def create_superuser(self, email: str, password: str | None = None, **fields: object) -> User:
-        """Staff with every permission, for the admin."""
+        """Create a person with every permission, for the admin."""
         return self.create_user(email, password, is_staff=True, is_superuser=True, **fields)
 
     def get_by_natural_key(self, username: str | None) -> User:
-        """The person with that address, whatever its case; by the index that keeps addresses unique."""
+        """Return the person with that address, ignoring case, by the unique index on the lower-case address."""
         return self.alias(lower=Lower("email")).get(lower=Lower(models.Value(username)))
 
 
 class User(AbstractUser):
-    """A person. The e-mail address is the name to log in with."""
+    """Person with an account. The e-mail address is the user name."""
 
     username = None  # type: ignore[assignment]  # removes the inherited column
     email = models.EmailField("e-mail address", max_length=254, unique=True)
@@ -45,7 +45,7 @@ class User(AbstractUser):
     USERNAME_FIELD = "email"
     REQUIRED_FIELDS: ClassVar[list[str]] = []
 
-    # The identity providers that this session has been logged in with; the middleware says it.
+    # The identity providers used to log in to the request's session; set by AuthenticationMiddleware.
     session_providers: frozenset[str] = frozenset()
 
     objects: ClassVar[UserManager] = UserManager()  # type: ignore[assignment]  # replaces the inherited one
@@ -64,7 +64,7 @@ class User(AbstractUser):
 
 
 class Interval(models.TextChoices):
-    """How often a monitor looks; from the shortest."""
+    """Intervals of monitors, the shortest first."""
 
     HOUR = "hour", "every hour"
     SIX_HOURS = "6h", "every 6 hours"
@@ -73,14 +73,14 @@ class Interval(models.TextChoices):
     MONTH = "month", "every month"
 
 
-# Of a plan, until an operator says something else.
+# Defaults of a plan, which operators can change.
 REPORTS_KEPT_DAYS = 30
 DELIVERIES_KEPT_DAYS = 30
 ACTIVITY_KEPT_DAYS = 365
 
 
 class Tier(models.Model):
-    """A plan: what an organization may use, and how long it is kept. Rows an operator can edit."""
+    """Plan of an organization: its limits and retention periods. Operators can edit the rows."""
 
     name = models.SlugField(max_length=40, primary_key=True)
     scans_per_month = models.PositiveIntegerField()
@@ -129,7 +129,7 @@ class Tier(models.Model):
 
 
 class Organization(models.Model):
-    """The tenant: everything else belongs to one."""
+    """Tenant that owns scans, reports, keys and all other data."""
 
     name = models.CharField(max_length=100)
     slug = models.SlugField(max_length=60, unique=True)
@@ -174,7 +174,7 @@ class Membership(models.Model):
         return f"{self.user} ({self.role})"
 
     def has(self, role: str) -> bool:
-        """Whether this role is that one, or a higher one."""
+        """Return True if the membership's role is `role` or a higher one."""
         return RANKS.index(self.role) >= RANKS.index(role)
 
     @property
@@ -183,28 +183,28 @@ class Membership(models.Model):
 
     @property
     def is_admin(self) -> bool:
-        """Whether keys, webhooks and members may be managed."""
+        """True if the person may manage keys, webhooks and members."""
         return self.has(self.Role.ADMIN)
 
     @property
     def is_member(self) -> bool:
-        """Whether scans may be started; a viewer only looks."""
+        """True if the person may start scans. Viewers may only read."""
         return self.has(self.Role.MEMBER)
 
 
-# From the least to the most.
+# Roles, lowest first.
 RANKS = (Membership.Role.VIEWER, Membership.Role.MEMBER, Membership.Role.ADMIN, Membership.Role.OWNER)
 
 INVITATION_LIFETIME = timedelta(days=7)
 
 
 def new_invitation_id() -> str:
-    """The ID of an invitation, which its link carries signed."""
+    """Return a new ID of an invitation; the invitation's link contains it, signed."""
     return new_id("inv")
 
 
 class Invitation(models.Model):
-    """Somebody may join: who holds the link, which went to this address. Good for one use."""
+    """Invitation to join an organization, by a link that is sent to this address and can be used once."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_invitation_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
@@ -236,7 +236,7 @@ def new_key_id() -> str:
 
 
 class ApiKey(models.Model):
-    """An API key: its digest, never the key. It outlives its secret, which can be replaced."""
+    """API key, stored as a digest only. Its secret can be replaced, and the key stays the same."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_key_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="api_keys")
@@ -249,10 +249,11 @@ class ApiKey(models.Model):
     regenerated_at = models.DateTimeField(null=True, blank=True, help_text="When its secret was last replaced.")
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)
-    # Of the secret that it has now.
+    # Last use of the current secret.
     last_used_at = models.DateTimeField(null=True, blank=True)
     last_used_from = models.CharField(max_length=45, blank=True, default="", db_default="")
-    # How many days before its end the last notice of it was due; none is due any more from as many days on.
+    # The smallest entry of NOTICE_DAYS whose notice of the key's end was written, or is not needed because the end was
+    # chosen so late. Only smaller ones are still due.
     notice_days = models.PositiveSmallIntegerField(null=True, editable=False)
 
     class Meta:
@@ -264,7 +265,10 @@ class ApiKey(models.Model):
 
 
 class FormerKey(models.Model):
-    """A secret that an API key had before it was regenerated. Valid until `expires_at`; then it tells why it is not."""
+    """Former secret of an API key that was regenerated. Valid until `expires_at`.
+
+    After that, the row lets the refusal say that the secret was replaced.
+    """
 
     key = models.ForeignKey(ApiKey, on_delete=models.CASCADE, related_name="former")
     prefix = models.CharField(max_length=20)
@@ -281,7 +285,7 @@ class FormerKey(models.Model):
 
 
 class MonthlyUsage(models.Model):
-    """How many scans an organization has used in a month. Written by `accounts.usage` only."""
+    """Number of scans that an organization has used in a month. Only `accounts.usage` writes it."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
     period = models.DateField(help_text="The first day of the month.")
@@ -297,12 +301,12 @@ class MonthlyUsage(models.Model):
 
 
 class ActivityEvent(models.Model):
-    """Who did what in an organization. Written by `accounts.activity` only, never changed."""
+    """Entry of an organization's activity log. Only `accounts.activity` writes it, and it is never changed."""
 
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, db_index=False)
     actor = models.ForeignKey(User, on_delete=models.SET_NULL, null=True, blank=True)
     actor_email = models.CharField(max_length=254, blank=True, help_text="Stays when the person is deleted.")
-    # Without a reference: deleting an organization's keys need not look for what they did.
+    # Not a foreign key, so that deleting an organization's keys need not search their events.
     actor_key = models.CharField(max_length=40, blank=True, default="", db_default="", help_text="An API key's ID.")
     action = models.CharField(max_length=60)
     target = models.CharField(max_length=300, blank=True)
@@ -331,18 +335,18 @@ class ActivityEvent(models.Model):
 
     @property
     def who(self) -> str:
-        """A person's address, an API key by the name that it had, or the service."""
+        """The actor: a person's e-mail address, an API key with its name at that time, or "the service"."""
         key = self.details.get("api_key")
         return self.actor_email or (f"API key {key}" if key else "the service")
 
 
 def new_login_id() -> str:
-    """What a session remembers of the row that stands for it; useless without the session."""
+    """Return a new ID of a login session. The Django session stores it; it is useless without that session."""
     return new_id("login")
 
 
 class LoginSession(models.Model):
-    """A browser that somebody is logged in with. Without this row its session is worth nothing."""
+    """Browser in which a person is logged in. Without this row its Django session is not logged in."""
 
     id = models.CharField(primary_key=True, max_length=40, default=new_login_id, editable=False)
     user = models.ForeignKey(User, on_delete=models.CASCADE)

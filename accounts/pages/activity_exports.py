@@ -1,4 +1,4 @@
-"""The activity log as a file: CSV for spreadsheets, JSON for programs, newest first."""
+"""Export of the activity log as CSV or JSON, newest first."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ COLUMNS = ("at", "actor", "api_key", "event", "action", "target", "details")
 
 
 def export(organization: Organization, wanted: Wanted, export_format: str) -> Iterator[bytes]:
-    """The pieces of a file in one of MEDIA_TYPES; no cursor is open while a client is waited for."""
+    """Return the pieces of a file in a format of MEDIA_TYPES. No database cursor is open while the client reads."""
     batches = _batches(organization, wanted)
     return in_time(map(str.encode, _csv(batches) if export_format == "csv" else _json(batches)))
 

@@ -1,4 +1,4 @@
-"""The activity log as people read it: a sentence for each event."""
+"""Sentences of the activity log: turns each event into text for people."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from accounts.activity import ACTIONS
 from accounts.models import ActivityEvent
 
 PLACE = re.compile(r"\{([^{}]+)\}")
-# Details that say what it was done to: they lead there instead of being told.
+# Details with the ID of a target that has a page: the target's name becomes a link instead.
 PAGES = {"scan": "report-page", "audit": "audit-page"}
 UNTOLD = frozenset({*PAGES, "monitor", "webhook", "badge", "api_key"})
 WORDS = {True: "on", False: "off", None: "none", "": "none"}
@@ -21,7 +21,7 @@ WORDS = {True: "on", False: "off", None: "none", "": "none"}
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """A piece of a sentence; `is_name` for what comes from the event, `url` where that leads somewhere."""
+    """Piece of a sentence. `is_name` marks values of the event; `url` is the page that the value links to, or empty."""
 
     text: str
     is_name: bool = False
@@ -30,7 +30,7 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An event: who, what they did, and what else is known of it, such as "name: Bakery, before Bäckerei"."""
+    """Line of the log: the actor, the sentence, and the remaining details, such as "name: Bakery, before: Bäckerei"."""
 
     event: ActivityEvent
     actor: str
@@ -39,14 +39,14 @@ class Line:
 
     @property
     def who(self) -> str:
-        """The query for all that the same person or API key did; empty for the service."""
+        """URL query for all events of the same person or API key; empty for the service."""
         if self.event.actor_email:
             return urlencode({"person": self.event.actor_email})
         return urlencode({"key": self.event.actor_key}) if self.event.actor_key else ""
 
 
 def line(event: ActivityEvent) -> Line:
-    """The sentence of an event, also of one whose action is not known here any more."""
+    """Return the line of an event. For an unknown action, the sentence is the action's name and the target."""
     values = {"target": event.target, **dict(_flat(event.details))}
     parts: list[Part] = []
     told: set[str] = set()
@@ -66,7 +66,7 @@ def line(event: ActivityEvent) -> Line:
 
 
 def label(action: str) -> str:
-    """An action in the list to choose from, such as "Created the API key"."""
+    """Return an action's label for the filter, such as "Created the API key"."""
     said = PLACE.sub("", ACTIONS[action][0]).strip()
     return f"{said[0].upper()}{' '.join(said[1:].split())}"
 

@@ -1,4 +1,4 @@
-"""Deleting an organization, and one's account: what it means, and a form that takes more than a click."""
+"""Pages to delete an organization or one's account: the consequences, and a form that asks to type the name."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from accounts.services import AccountRefused
 @requires(Membership.Role.OWNER)
 @fresh_login_needed("POST")
 def organization_delete(request: MemberRequest) -> HttpResponse:
-    """The owner types the organization's name."""
+    """Delete an organization after its owner has typed its name."""
     organization = request.membership.organization
     form = ConfirmationForm(request.POST or None, expected=organization.name, label="Name of the organization")
     if request.method == "POST" and form.is_valid():
@@ -40,7 +40,7 @@ def organization_delete(request: MemberRequest) -> HttpResponse:
 @login_needed
 @fresh_login_needed("POST")
 def account_delete(request: HttpRequest) -> HttpResponse:
-    """The person types their e-mail address."""
+    """Delete an account after the person has typed their e-mail address."""
     user = cast("User", request.user)
     form = ConfirmationForm(request.POST or None, expected=user.email, label="Your e-mail address")
     if request.method == "POST" and form.is_valid():

@@ -1,4 +1,4 @@
-"""Another e-mail address for an account: django-allauth's pages, with our limits and templates."""
+"""Change of an account's e-mail address: django-allauth's pages, with our limits and templates."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from accounts.roles import login_needed
 
 
 class EmailView(views.EmailView):
-    """The new address gets a link; until it is followed, the account keeps the one that it has."""
+    """Send a link to the new address. The account keeps its present address until the link is confirmed."""
 
     template_name = "accounts/email.html"
 
@@ -33,7 +33,7 @@ class EmailView(views.EmailView):
         return cast("HttpResponse", fresh_login_needed("POST")(super().dispatch)(request, *args, **kwargs))
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        """Only a change: what else the library's page can do has no use with one address."""
+        """Handle only a change of address; the library's other actions make no sense with one address."""
         form = self.get_form()
         if not form.is_valid():
             return self.form_invalid(form)
@@ -46,7 +46,7 @@ class EmailView(views.EmailView):
 
 
 class EmailConfirmView(views.ConfirmEmailView):
-    """The link of the e-mail: by POST, so that no program that looks into mails follows it."""
+    """Confirm the address from the e-mail's link. By POST, so that mail scanners that open links do not confirm it."""
 
     template_name = "accounts/email_confirm.html"
 

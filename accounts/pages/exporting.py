@@ -1,4 +1,4 @@
-"""Exporting all of an organization's data: asking for it, and downloading its files."""
+"""Pages to export all of an organization's data: request an export, and download its files."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from accounts.services import AccountRefused
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 
 DOWNLOADS_PER_HOUR = 100
-# Slower lines do not get a file: they would keep a thread from others.
+# Slowest download speed. A slower client's download is ended, because it would occupy a thread for too long.
 SLOWEST_BYTES_PER_S = 200_000
 
 
@@ -25,7 +25,7 @@ SLOWEST_BYTES_PER_S = 200_000
 @requires(Membership.Role.OWNER)
 @fresh_login_needed("POST")
 def organization_export(request: MemberRequest) -> HttpResponse:
-    """What the last export has come to, and a button for a new one."""
+    """Show the state of the last export; POST requests a new one."""
     actor = request.membership
     if request.method == "POST":
         try:
@@ -50,7 +50,7 @@ def organization_export(request: MemberRequest) -> HttpResponse:
 @requires(Membership.Role.OWNER)
 @fresh_login_needed("POST", back=lambda request: page_of(request.membership, "organization-export"))
 def export_download(request: MemberRequest, number: int) -> HttpResponse | StreamingHttpResponse:
-    """A file of the export that is ready."""
+    """Download a file of an export that is ready."""
     actor = request.membership
     per_organization = [Limit(str(actor.organization_id), DOWNLOADS_PER_HOUR)]
     if refusal := limits.refusal(request, "export", per_organization, window_s=limits.HOUR_S):

@@ -1,4 +1,4 @@
-"""Forms for people."""
+"""Forms of the accounts pages."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def _printable(value: str) -> None:
 
 
 class NewPasswordForm(PasswordChangeForm):
-    """Django's; but on a page with more on it, it does not take the focus."""
+    """Django's form to change a password, without autofocus, because the page has other content as well."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
@@ -41,7 +41,7 @@ class NewPasswordForm(PasswordChangeForm):
 
 
 class EmailForm(forms.Form):
-    """An address to send a link to."""
+    """Form for an e-mail address that gets a link."""
 
     email = forms.EmailField(
         label="E-mail address", max_length=254, widget=forms.EmailInput(attrs={"autocomplete": "email"})
@@ -49,7 +49,7 @@ class EmailForm(forms.Form):
 
 
 class NewPersonForm(forms.Form):
-    """A first password, held against the rules with the address in mind."""
+    """Form for a first password, which is validated together with the person's address."""
 
     password = forms.CharField(
         label="Password",
@@ -64,7 +64,7 @@ class NewPersonForm(forms.Form):
         self._email = email
 
     def clean_password(self) -> str:
-        """Refuses what the settings' validators refuse."""
+        """Apply the validators of AUTH_PASSWORD_VALIDATORS."""
         password: str = self.cleaned_data["password"]
         validate_password(password, User(email=self._email))
         return password
@@ -80,13 +80,13 @@ class OrganizationForm(forms.Form):
 
 
 class SignUpForm(OrganizationForm, NewPersonForm):
-    """The rest of a sign-up, when the address is proven."""
+    """Second step of a sign-up, after the address is proven."""
 
     field_order = ("organization", "password")
 
 
 class SettingsForm(forms.Form):
-    """What an owner may set of the organization."""
+    """Form for the organization's settings."""
 
     name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable])
     shares_reports = forms.BooleanField(
@@ -98,7 +98,7 @@ class SettingsForm(forms.Form):
 
 
 class LoginRequirementsForm(forms.Form):
-    """What an owner may require of how members log in. `provider` is offered where operators have named any."""
+    """Form for the login requirements. `provider` and `domain` exist only if operators have configured providers."""
 
     second_factor = forms.BooleanField(
         label="Require a second factor",
@@ -144,7 +144,7 @@ class KeyNameForm(forms.Form):
 
 
 class KeyEndForm(forms.Form):
-    """When a key ends: after so many days, with a day, or never."""
+    """Form for the end of a key: after a number of days, on a date, or never."""
 
     ON_A_DAY = "date"
     LIFETIMES = {"30": "In 30 days", "90": "In 90 days", "365": "In 1 year", ON_A_DAY: "On a date", "": "Never"}
@@ -167,7 +167,7 @@ class KeyEndForm(forms.Form):
     )
 
     def clean(self) -> dict[str, Any]:
-        """Refuses a day that is missing, over or far away, when there is to be one."""
+        """Refuse a date that is missing, in the past or too far away, if the key is to end on a date."""
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("lifetime") == self.ON_A_DAY and "last_day" not in self.errors:
             today = timezone.now().date()
@@ -178,7 +178,7 @@ class KeyEndForm(forms.Form):
         return cleaned
 
     def expires_at(self) -> datetime | None:
-        """When the key is to end; None for never."""
+        """Return the moment at which the key ends; None for never."""
         lifetime = self.cleaned_data["lifetime"]
         if lifetime == self.ON_A_DAY:
             return datetime.combine(self.cleaned_data["last_day"], time.min, UTC) + timedelta(days=1)
@@ -186,7 +186,7 @@ class KeyEndForm(forms.Form):
 
 
 class KeyForm(KeyEndForm, KeyNameForm):
-    """A new key."""
+    """Form for a new key."""
 
     field_order = ("name", "scope", "lifetime", "last_day")
     scope = forms.ChoiceField(
@@ -202,7 +202,7 @@ class KeyForm(KeyEndForm, KeyNameForm):
 
 
 class KeyRegenerationForm(KeyEndForm):
-    """Another secret for a key. `replaces` is the prefix of the one which the form was shown for."""
+    """Form to regenerate a key's secret. `replaces` is the prefix of the secret that the form was rendered for."""
 
     at_once = forms.ChoiceField(
         label="Current secret",
@@ -227,7 +227,7 @@ class KeyRegenerationForm(KeyEndForm):
     replaces = forms.CharField(max_length=20, widget=forms.HiddenInput)
 
     def __init__(self, data: QueryDict | None, *, key: ApiKey) -> None:
-        """The key is to live as long again as it did, where that was one of the usual times."""
+        """Preselect the same lifetime as before, if it is one of LIFETIMES."""
         lived = key.expires_at and key.expires_at - (key.regenerated_at or key.created_at)
         days = str(round(lived / timedelta(days=1))) if lived else ""
         initial = {"lifetime": days if days in self.LIFETIMES else self.USUAL, "replaces": key.prefix}
@@ -235,7 +235,7 @@ class KeyRegenerationForm(KeyEndForm):
 
 
 class RoleForm(forms.Form):
-    """One of the roles that the actor may give."""
+    """Form to choose one of the roles that the actor may give."""
 
     role = forms.ChoiceField(label="Role")
 
@@ -254,7 +254,7 @@ class InvitationForm(RoleForm):
 
 
 class ConfirmationForm(forms.Form):
-    """What is to be deleted, typed as it is called."""
+    """Form to confirm a deletion by typing the name of what is deleted."""
 
     confirmation = forms.CharField(max_length=254, widget=forms.TextInput(attrs={"autocomplete": "off"}))
 
@@ -282,7 +282,7 @@ def _day(label: str) -> forms.DateField:
 
 
 class AuditFilterForm(forms.Form):
-    """Which events to show: those of one action, of one person or API key, of some days, and those before another."""
+    """Filter of the activity log by action, person, API key and days; `before` is the ID for the next page."""
 
     action = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("action").max_length)
     person = forms.CharField(required=False, max_length=ActivityEvent._meta.get_field("actor_email").max_length)
@@ -292,7 +292,7 @@ class AuditFilterForm(forms.Form):
     before = forms.IntegerField(required=False, min_value=1, max_value=2**63 - 1)
 
     def add_prefix(self, field_name: str) -> str:
-        """In the address the days are called `from` and `to`."""
+        """Call the fields `since` and `until` `from` and `to` in the URL."""
         return {"since": "from", "until": "to"}.get(field_name, field_name)
 
     def clean(self) -> dict[str, Any]:
@@ -304,19 +304,19 @@ class AuditFilterForm(forms.Form):
 
     @property
     def has_wrong_days(self) -> bool:
-        """Then nothing is shown: everything would be taken for what happened on these days."""
+        """True if a day is invalid. Then no events are shown, as people would take all events for those of the days."""
         return bool({"since", "until"} & self.errors.keys())
 
     @property
     def wanted(self) -> Wanted:
-        """What is asked for, without what could not be read."""
+        """Filter for the events, without fields that are invalid."""
         self.is_valid()
         asked = self.cleaned_data
         days = asked.get("since"), asked.get("until")
         return Wanted(asked.get("action", ""), asked.get("person", ""), asked.get("key", ""), *days)
 
     def query(self, *names: str) -> str:
-        """The same for another page of it, or a file; of what it asks for only these names, where some are given."""
+        """Return the filter as a URL query, for another page or a file; with `names`, only these fields."""
         wanted = self.wanted
         given = {
             "action": wanted.action,

@@ -1,4 +1,4 @@
-"""Pages about an organization's API keys."""
+"""Pages of an organization's API keys."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MAX_KEYS_SHOWN = 100  # all active ones are among them
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
-    """The keys, and a form for a new one; the answer to it is the only page that ever shows the key."""
+    """List the keys; POST creates one. The response to it is the only page that shows the key's plaintext."""
     form = KeyForm(request.POST or None)
     if form.is_valid():
         asked = form.cleaned_data
@@ -61,7 +61,7 @@ def keys(request: MemberRequest) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Another name; what is wrong with it is said beside the key."""
+    """Rename a key. Errors are shown beside the key in the list."""
     key = _key(request, key_id)
     form = KeyNameForm(request.POST, auto_id=f"{key_id}_%s")
     if form.is_valid():
@@ -79,7 +79,7 @@ def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Another secret for the same key; the answer is the only page that ever shows it."""
+    """Regenerate a key's secret. The response is the only page that shows the new secret."""
     key = _key(request, key_id)
     form = KeyRegenerationForm(request.POST or None, key=key)
     if form.is_valid():
@@ -110,7 +110,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpResponse:
-    """A secret that was replaced, before its time is over."""
+    """End a former secret before it expires."""
     key = _key(request, key_id)
     former = get_object_or_404(key.former.filter(expires_at__gt=timezone.now()), id=former_id)
     if request.method != "POST":
@@ -137,7 +137,7 @@ def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
 
 
 def _key(request: MemberRequest, key_id: str) -> ApiKey:
-    """The organization's key, unless it is revoked."""
+    """Return the organization's key; raises Http404 if it is revoked."""
     if not is_id("key", key_id):
         raise Http404
     rows = access.rows(ApiKey, request.membership.organization_id).select_related("organization")
@@ -153,7 +153,10 @@ def _listed(
     renamed: str = "",
     renaming: KeyNameForm | None = None,
 ) -> HttpResponse:
-    """The list with the forms: `shown` has just got its secret, `renamed` is the ID of which `renaming` speaks."""
+    """Render the list of keys with its forms.
+
+    `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
+    """
     now = timezone.now()
     context = {
         "section": "keys",

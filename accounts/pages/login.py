@@ -1,4 +1,4 @@
-"""Getting in: log in and out, sign up, a new password by e-mail."""
+"""Pages to log in and out, to sign up, and to reset a password."""
 
 from __future__ import annotations
 
@@ -29,22 +29,22 @@ from accounts.pages.forms import EmailForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_of, sign_up_token
 
 ATTEMPTS_PER_ADDRESS = 20
-ATTEMPTS_PER_NETWORK = 60  # each costs a quarter of a second of a core
+ATTEMPTS_PER_NETWORK = 60  # each attempt takes a quarter of a second of CPU time
 ATTEMPTS_PER_ACCOUNT = 10  # from one client
-# From all together, but for browsers that the person has used: strangers' guesses are bounded without keeping them out.
+# From all clients together, except known browsers, which have their own limit: so strangers cannot lock the person out.
 ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
-# An hour's e-mails: to one person, and asked for by one client.
+# E-mails per hour: to one person, and requested by one client.
 MAILS_PER_RECIPIENT = 5
 MAILS_PER_CLIENT = 20
 MAX_NEXT_LENGTH = 1_000
 
 
 class LoginView(allauth_views.LoginView):
-    """E-mail address and password, then the second factor where there is one; afterwards to `next`, when that is on our
-    own host.
+    """Log in with e-mail address and password, then the second factor if there is one. Redirects to `next` if that is a
+    page of our host.
 
     Attempts are limited per client address and per account; a browser in which the person has logged in before has
-    a limit of its own. Fails closed: without Redis nobody logs in.
+    a limit of its own. Fails closed: without Redis nobody can log in.
     """
 
     template_name = "accounts/login.html"
@@ -62,13 +62,13 @@ class LoginView(allauth_views.LoginView):
 
 
 class LogoutView(allauth_views.LogoutView):
-    """By POST only. Who has given the password and not the second factor gives up here."""
+    """Log out, by POST only. It also cancels a log-in that waits for the second factor."""
 
     http_method_names = ("post", "options")
 
 
 def attempts_of(request: HttpRequest, email: str) -> list[Limit]:
-    """What an attempt to log in to this account counts for."""
+    """Return the limits that an attempt to log in to this account counts towards."""
     client = limits.client(request)
     device = devices.known_device(request, email)
     if device is not None:
@@ -82,7 +82,7 @@ def attempts_of(request: HttpRequest, email: str) -> list[Limit]:
 
 
 def admin_login(request: HttpRequest) -> HttpResponse:
-    """In place of the admin's own form, which would go round the limit of attempts."""
+    """Redirect the admin's login to ours, because the admin's own form would bypass the limits of attempts."""
     if not request.user.is_authenticated:
         return redirect_to_login(request.GET.get("next") or reverse("admin:index"), reverse("account_login"))
     if not request.user.is_staff:
@@ -93,7 +93,7 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def signup(request: HttpRequest) -> HttpResponse:
-    """Ask for an address. Whether there is an account with it, only the e-mail tells. Afterwards to `next`."""
+    """Ask for an e-mail address. Only the e-mail, not the page, tells if it has an account. The link keeps `next`."""
     next_page = next_page_of(request)
     if request.user.is_authenticated:
         return redirect(next_page or settings.LOGIN_REDIRECT_URL)
@@ -125,7 +125,7 @@ def signup_sent(request: HttpRequest) -> HttpResponse:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
-    """The link of the e-mail: choose a password, name the organization."""
+    """Finish a sign-up from the e-mail's link: choose a password and the organization's name."""
     if not settings.SIGN_UP_OPEN:
         return _closed(request)
     begun = sign_up_of(token)
@@ -143,7 +143,7 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
         except AccountRefused as error:
             form.add_error(None, str(error))
         else:
-            sessions.end(request)  # somebody else's, in the same browser
+            sessions.end(request)  # another person's session in the same browser
             freshness.log_in_new(request, user)
             messages.success(request, f"Welcome. {organization} is ready for its first scan.")
             response = redirect(begun.next_page or settings.LOGIN_REDIRECT_URL)
@@ -154,14 +154,14 @@ def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def next_page_of(request: HttpRequest) -> str:
-    """`next` where it is a page of ours, and short enough for a link in an e-mail."""
+    """Return `next` if it is a page of our host and short enough for a link in an e-mail; otherwise an empty string."""
     asked = request.POST.get("next") or request.GET.get("next", "")
     is_ours = url_has_allowed_host_and_scheme(asked, {request.get_host()}, require_https=request.is_secure())
     return asked if is_ours and len(asked) <= MAX_NEXT_LENGTH else ""
 
 
 def wanted_address(next_page: str) -> str:
-    """The address that somebody typed on the start page and is about to scan; empty when they come from elsewhere."""
+    """Return the URL that the visitor typed on the start page to scan it; empty if they come from elsewhere."""
     parts = urlsplit(next_page)
     return QueryDict(parts.query).get("url", "") if parts.path == reverse("scan-start") else ""
 
@@ -169,7 +169,7 @@ def wanted_address(next_page: str) -> str:
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def password_reset(request: HttpRequest) -> HttpResponse:
-    """Ask for an address; as with sign-up, only the e-mail tells whether there is an account."""
+    """Ask for an e-mail address. As with the sign-up, only the e-mail tells if an account exists."""
     form = EmailForm(request.POST or None)
     if not form.is_valid():
         return render(request, "accounts/password_reset.html", {"form": form})
@@ -184,7 +184,7 @@ def password_reset(request: HttpRequest) -> HttpResponse:
             uid = urlsafe_base64_encode(force_bytes(user.pk))
             token = default_token_generator.make_token(user)
             minutes = settings.PASSWORD_RESET_TIMEOUT // 60
-            # To the address of the account: what was typed may only look like it.
+            # To the account's stored address, because the typed one may only look like it.
             mail.send("password_reset", user.email, "Choose a new password", uid=uid, token=token, minutes=minutes)
     except mail.MailNotSent:
         return mail_not_sent(request)
@@ -198,18 +198,18 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
 
 
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
-    """Django's: the link of the e-mail is good for one use. All sessions of the person end."""
+    """Django's page for a new password, whose link works once. Afterwards all sessions of the person end."""
 
     template_name = "accounts/password_new.html"
     success_url = reverse_lazy("account_login")
-    reset_url_token = "new"  # noqa: S105  # stands in the address in the token's place
+    reset_url_token = "new"  # noqa: S105  # replaces the token in the URL
 
     def form_valid(self, form: SetPasswordForm[User]) -> HttpResponse:
         response = super().form_valid(form)
         tell_of_new_password(form.user)
         sessions.end_others(form.user)
         messages.success(self.request, "Your password has been changed. Log in with it.")
-        # Who reads the account's mail gets in, whatever strangers try meanwhile.
+        # The device cookie lets the person in, who has read the account's mail, while strangers use up the limits.
         devices.remember(self.request, response, form.user.email)
         return response
 
@@ -220,7 +220,10 @@ class PasswordResetConfirmView(views.PasswordResetConfirmView):
 
 
 def tell_of_new_password(user: User) -> None:
-    """So that the person learns of it when it was somebody else. The change stands without the e-mail."""
+    """Tell the person that their password was changed, in case somebody else did it.
+
+    The change stays valid if the e-mail cannot be sent.
+    """
     try:
         mail.send("password_changed", user.email, "Your password was changed")
     except mail.MailNotSent:
@@ -228,19 +231,19 @@ def tell_of_new_password(user: User) -> None:
 
 
 def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
-    """The refusal of one e-mail too many, whether there is an account or not."""
+    """Count an e-mail against its limits; returns the refusal if there are too many. Independent of any account."""
     attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(recipient.lower(), MAILS_PER_RECIPIENT))
     return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
 
 
 def mail_not_sent(request: HttpRequest) -> HttpResponse:
-    """The page for when the mail server does not take an e-mail."""
+    """Return the error page for an e-mail that the mail server did not accept."""
     context = {"status": 503, "message": "The e-mail could not be sent. Try again in a few minutes."}
     return render(request, "error.html", context, status=503)
 
 
 def link_is_dead(request: HttpRequest, advice: str) -> HttpResponse:
-    """The page for a link that is forged, used or too old."""
+    """Return the error page for a link that is forged, used or expired."""
     context = {"status": 410, "message": "This link is no longer valid.", "detail": advice}
     return render(request, "error.html", context, status=410)
 

@@ -1,4 +1,4 @@
-"""Pages about an organization: members, settings, activity log."""
+"""Pages of an organization: members, settings, activity log."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ MEMBERS_SHOWN = 50
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
 def members(request: MemberRequest) -> HttpResponse:
-    """Who belongs to the organization; admins invite more."""
+    """List the organization's members; by POST, admins invite others."""
     actor = request.membership
     form = InvitationForm(request.POST or None, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
@@ -83,7 +83,10 @@ def members(request: MemberRequest) -> HttpResponse:
 
 
 def _invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
-    """The open ones with the link to hand over. An operator vouches for the address, as their log holds the e-mail."""
+    """Return the open invitations, each with a link to hand over.
+
+    A superuser gets the link that proves the address, because they can read the e-mail in their log anyway.
+    """
     token_of = invitation_token if request.user.is_superuser else copied_token
     return [
         (each, settings.BASE_URL + reverse("invite", args=[token_of(each)]))
@@ -161,7 +164,7 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
 def organization_settings(request: MemberRequest) -> HttpResponse:
-    """Name and defaults, which owners set; plan and limits, for everybody to see."""
+    """Show settings, plan and limits to all members; by POST, owners change the settings."""
     actor = request.membership
     organization = actor.organization
     if request.method == "POST" and not actor.is_owner:
@@ -179,11 +182,11 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
 @requires(Role.OWNER)
 @fresh_login_needed()
 def organization_login(request: MemberRequest) -> HttpResponse:
-    """What members have to log in with."""
+    """Set the login requirements of the organization's members."""
     form = _login_form(request, request.POST)
     if form.is_valid():
         actor = request.membership
-        actor.user = cast("User", request.user)  # who knows what they have logged in with
+        actor.user = cast("User", request.user)  # its session_providers is set
         asked = form.cleaned_data
         provider, domain = asked.get("provider", ""), asked.get("domain", "")
         try:
@@ -228,7 +231,7 @@ def _settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequi
 @require_POST
 @requires(Role.VIEWER)
 def weekly_digest(request: MemberRequest) -> HttpResponse:
-    """One's own e-mail about the monitors, on or off."""
+    """Switch one's own weekly e-mail about the monitors on or off."""
     is_on = request.POST.get("digest") == "on"
     topics.switch_digest(request.membership, on=is_on)
     messages.success(request, "The weekly e-mail is on." if is_on else "The weekly e-mail is off.")
@@ -251,7 +254,7 @@ def activity_log(request: MemberRequest) -> HttpResponse:
         "is_first": not before,
         "form": form,
         "wanted": form.wanted,
-        # A key by the name that it had when it did this.
+        # A key is shown with the name that it had at the time of the event.
         "whose": form.wanted.email or (lines[0].actor if lines and form.wanted.key_id else form.wanted.key_id),
         "query": form.query(),
         "everybody": form.query("action", "from", "to"),
@@ -266,7 +269,7 @@ def activity_log(request: MemberRequest) -> HttpResponse:
 @require_safe
 @requires(Role.ADMIN)
 def activity_export(request: MemberRequest, export_format: str) -> HttpResponse | StreamingHttpResponse:
-    """The events that are asked for, all of them, as a file."""
+    """Download all events that match the filter as a file."""
     if export_format not in activity_exports.MEDIA_TYPES:
         raise Http404
     organization = request.membership.organization

@@ -1,4 +1,4 @@
-"""A person's own pages: account, sessions, organizations, an invitation."""
+"""Pages of a person: account, sessions, organizations, invitations."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ from scanner.ids import is_id
 @require_safe
 @login_needed
 def start(request: HttpRequest) -> HttpResponse:
-    """Where a login leads: to the organization chosen last, or to where one makes the first."""
+    """Redirect after a login: to the organization chosen last, or to the form for the first organization."""
     membership = roles.current_membership(request)
     return redirect("organization-new") if membership is None else redirect(roles.page_of(membership, "overview"))
 
@@ -42,7 +42,7 @@ def start(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
 def account(request: HttpRequest) -> HttpResponse:
-    """The address, a new password, and where one is logged in. A new password ends all other sessions."""
+    """Show the e-mail address and sessions; by POST, change the password, which ends all other sessions."""
     user = cast("User", request.user)
     form = NewPasswordForm(user, request.POST or None)
     if request.method == "POST":
@@ -92,7 +92,7 @@ def organizations(request: HttpRequest) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
 def organization_new(request: HttpRequest) -> HttpResponse:
-    """One more organization. Where nobody can sign up, operators alone make them."""
+    """Create an organization. If sign-up is closed, only staff may do so."""
     user = cast("User", request.user)
     may = settings.SIGN_UP_OPEN or user.is_staff
     form = OrganizationForm(request.POST or None)
@@ -112,7 +112,7 @@ def organization_new(request: HttpRequest) -> HttpResponse:
 @require_POST
 @login_needed
 def organization_switch(request: HttpRequest) -> HttpResponse:
-    """Go to another of one's organizations, where the dashboard begins from now on."""
+    """Switch to another of one's organizations, with which the dashboard opens from now on."""
     chosen = request.POST.get("organization", "")
     if not (chosen.isascii() and chosen.isdecimal() and len(chosen) < 19):
         chosen = "0"
@@ -141,7 +141,7 @@ def organization_leave(request: HttpRequest, organization_id: int) -> HttpRespon
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def invite(request: HttpRequest, token: str) -> HttpResponse:
-    """The link of an invitation: join as oneself, or as the new person that it makes."""
+    """Accept an invitation from its link: join with one's account, or create an account and join."""
     invitation = invitation_of(token)
     if invitation is None:
         return link_is_dead(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
@@ -169,7 +169,7 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
 
 
 def _prove_address(request: HttpRequest, invitation: Invitation) -> HttpResponse:
-    """Somebody new came with a link that was handed over: the e-mail has one that makes the account."""
+    """Send the invitation's e-mail to a new person who came with a copied link, which may not create an account."""
     if refusal := limit_mails(request, invitation.email):
         return refusal
     try:

@@ -1,4 +1,4 @@
-"""Logging in with an identity provider."""
+"""Pages to log in with an identity provider."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ logger = logging.getLogger(__name__)
 @never_cache
 @require_POST
 def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """To the provider, by a page: our Content-Security-Policy lets no form end at a stranger's."""
+    """Lead to the provider through a page, because our Content-Security-Policy lets no form redirect to a stranger."""
     attempts = [
         Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
         Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
@@ -44,7 +44,7 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
 @never_cache
 @require_safe
 def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Where the provider sends people back to."""
+    """Callback that the provider redirects people to."""
     try:
         response: HttpResponse = views.callback(request, provider_id)
     except (requests.RequestException, ValueError, KeyError) as error:
@@ -55,7 +55,7 @@ def provider_callback(request: HttpRequest, provider_id: str) -> HttpResponse:
 @require_safe
 @login_needed
 def provider_again(request: HttpRequest) -> HttpResponse:
-    """For who has to log in with an identity provider once more: with which, and where to go then."""
+    """Ask a person to log in with an identity provider again, and pass on `next`."""
     known = settings.OIDC_PROVIDERS
     asked = request.GET.get("provider")
     if asked is None and isinstance(request.user, User):

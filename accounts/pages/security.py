@@ -1,4 +1,4 @@
-"""Second factors and passkeys of a person: django-allauth's pages, with our limits and templates."""
+"""Pages of a person's second factors and passkeys: django-allauth's, with our limits and templates."""
 
 from __future__ import annotations
 
@@ -30,15 +30,17 @@ from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
 
-# Codes have six digits, of which three are good at a time: an hour's guesses find one in ten thousand.
+# Of the codes with six digits, three are valid at a time: an hour's guesses succeed with a chance of 1 in 10,000.
 CODES_PER_MINUTE = 10
 CODES_PER_HOUR = 30
 INDEX = reverse_lazy("mfa_index")
 
 
 def limit_codes(request: HttpRequest, user: User) -> HttpResponse | None:
-    """The refusal of one guess too many. A known browser has guesses of its own: who has stolen a password keeps nobody
-    out."""
+    """Count an attempt to enter a code; returns the refusal if there are too many.
+
+    A known browser has a limit of its own, so that a thief with the password cannot lock the person out.
+    """
     device = devices.known_device(request, user.email)
     subject = f"device {device}" if device else str(user.pk)
     return limits.refusal(request, "code", [Limit(subject, CODES_PER_MINUTE)]) or limits.refusal(
@@ -47,7 +49,7 @@ def limit_codes(request: HttpRequest, user: User) -> HttpResponse | None:
 
 
 class Personal(View):
-    """A page of the person who is logged in, of which no browser keeps a copy. Every POST is an attempt."""
+    """Mixin for pages of the person who is logged in. Browsers don't cache them; if `limited`, POSTs are counted."""
 
     limited = False
 
@@ -64,7 +66,7 @@ class Personal(View):
 @require_safe
 @roles.login_needed
 def index(request: HttpRequest) -> HttpResponse:
-    """What the person can log in with besides the password."""
+    """List the person's factors besides the password."""
     found = factors_of(cast("User", request.user))
     second = [each for each in found if each.type != Authenticator.Type.RECOVERY_CODES]
     requiring = access.organizations_of(request.user).filter(second_factor_required=True).order_by("name")
@@ -80,7 +82,7 @@ def index(request: HttpRequest) -> HttpResponse:
 
 
 class SecondFactorView(base.AuthenticateView):
-    """The second step of a log-in."""
+    """Second step of a log-in."""
 
     template_name = "accounts/security/second_factor.html"
 
@@ -95,7 +97,7 @@ class SecondFactorView(base.AuthenticateView):
 
 
 class PasskeyLoginView(webauthn.LoginWebAuthnView):
-    """A passkey in place of address, password and second factor."""
+    """Log-in with a passkey instead of address, password and second factor."""
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         attempts = [
@@ -106,7 +108,7 @@ class PasskeyLoginView(webauthn.LoginWebAuthnView):
         return response
 
     def form_valid(self, form: Any) -> HttpResponse:
-        """To where the person was going, which the library forgets."""
+        """Redirect to `next`, which the library does not do."""
         authenticator = form.cleaned_data["credential"]
         login = Login(user=authenticator.user, redirect_url=get_next_redirect_url(self.request))
         return perform_passwordless_login(self.request, authenticator, login)

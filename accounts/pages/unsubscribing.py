@@ -1,4 +1,4 @@
-"""The links of e-mails to stop them: the signed token says for whom and what, so nobody has to log in."""
+"""Pages of unsubscribe links: the signed token names the person and the topic, so nobody has to log in."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from accounts.limits import Limit
 from accounts.mailing.topics import subscription_of
 from accounts.pages.login import link_is_dead
 
-# A mail service sends the clicks of all its people from few addresses.
+# High, because a mail service sends the clicks of all its users from few addresses.
 CLICKS_PER_CLIENT = 300
 CLICKS_PER_TOKEN = 20
 
 
-@csrf_exempt  # a mail program has no cookies; the token is what proves it
+@csrf_exempt  # a mail program has no cookies; the signed token authorizes the request
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
-    """POST stops these e-mails, as RFC 8058 wants it. GET only asks: scanners of mail follow every link."""
+    """Unsubscribe by POST, as RFC 8058 requires. GET only asks, because mail scanners follow every link."""
     return _page(request, token, stop=True)
 
 
@@ -30,7 +30,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 @never_cache
 @require_POST
 def subscribe_again(request: HttpRequest, token: str) -> HttpResponse:
-    """Undoes it."""
+    """Undo an unsubscription."""
     return _page(request, token, stop=False)
 
 

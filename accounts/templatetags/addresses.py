@@ -1,4 +1,4 @@
-"""For templates: addresses of an organization's pages, what holds for the installation, and data for scripts."""
+"""Template tags: URLs of an organization's pages, settings of the installation, and data for scripts."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ register = template.Library()
 
 @register.simple_tag(takes_context=True)
 def page(context: Context, name: str, *args: object) -> str:
-    """The address of a page of the organization that the page around is about."""
+    """Return the URL of a page of the current page's organization."""
     return page_of(context["membership"], name, *args)
 
 
@@ -32,11 +32,11 @@ def sign_up_is_open() -> bool:
 
 @register.simple_tag
 def source_url() -> str:
-    """Where the code is that this installation runs; empty where the operator has not said it."""
+    """Return the URL of the installation's source code; empty if the operator has not set it."""
     return settings.SOURCE_URL
 
 
 @register.filter
 def as_json(data: object) -> str:
-    """Data for the `data-…` of an element, as no page of ours has scripts of its own."""
+    """Return data as JSON for a `data-…` attribute, because our pages have no inline scripts."""
     return json.dumps(data)

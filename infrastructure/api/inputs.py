@@ -21,7 +21,7 @@ from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, parse_target
 
-# Characters of an address.
+# Longest URL, in characters.
 MAX_URL = 2048
 
 
@@ -100,7 +100,7 @@ class Told:
 
 
 class Text(Told, serializers.CharField):
-    """A string, as it is."""
+    """Field for a string, which is not trimmed."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, trim_whitespace=False, **kwargs)
@@ -112,7 +112,7 @@ class Text(Told, serializers.CharField):
 
 
 class Pattern(Told, serializers.RegexField):
-    """A string that matches a regular expression whole: `$` would let a line end pass."""
+    """Field for a string that matches a regular expression entirely; `$` would accept a line end after it."""
 
     def __init__(self, regex: str, **kwargs: Any) -> None:
         super().__init__(regex, trim_whitespace=False, **kwargs)
@@ -125,7 +125,7 @@ class Pattern(Told, serializers.RegexField):
 
 
 class Flag(Told, serializers.BooleanField):
-    """True or false."""
+    """Field for true or false."""
 
     def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
@@ -134,7 +134,7 @@ class Flag(Told, serializers.BooleanField):
 
 
 class Whole(Told, serializers.IntegerField):
-    """A whole number."""
+    """Field for a whole number."""
 
     def to_internal_value(self, data: object) -> int:
         if not isinstance(data, int) or isinstance(data, bool):
@@ -143,7 +143,7 @@ class Whole(Told, serializers.IntegerField):
 
 
 class Choice(Told, serializers.ChoiceField):
-    """One of some strings."""
+    """Field for one of several strings."""
 
     def to_internal_value(self, data: object) -> Any:
         if not isinstance(data, str):
@@ -152,7 +152,7 @@ class Choice(Told, serializers.ChoiceField):
 
 
 class Chosen(Told, serializers.ListField):
-    """Some of some strings, each once."""
+    """Field for a list of one or more of several strings; duplicates are dropped."""
 
     def __init__(self, choices: Any, *, says: str, **kwargs: Any) -> None:
         super().__init__(child=Choice(choices, says=says), says=says, allow_empty=False, **kwargs)
@@ -162,7 +162,7 @@ class Chosen(Told, serializers.ListField):
 
 
 class Moment(Told, serializers.DateTimeField):
-    """A moment as the API writes it, or with an offset (RFC 3339)."""
+    """Field for a moment in the API's format, or with an offset (RFC 3339)."""
 
     def to_internal_value(self, value: object) -> datetime:
         if not isinstance(value, str) or not MOMENT.fullmatch(value):
@@ -174,7 +174,7 @@ class Moment(Told, serializers.DateTimeField):
 
 
 class Address(serializers.RegexField):
-    """The URL of a page or a receiver, as a `Target` under the policy in the serializer's context."""
+    """Field for the URL of a page or a receiver; returns a `Target` under the policy in the serializer's context."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(WEB_ADDRESS, max_length=MAX_URL, **kwargs)
@@ -186,6 +186,6 @@ class Address(serializers.RegexField):
         try:
             return parse_target(None if data is serializers.empty else data, policy)
         except (InvalidUrl, Blocked) as refusal:
-            # The parser of addresses calls each one `url`.
+            # The parser's messages call every field `url`.
             message = re.sub(r"^url\b", self.field_name or "url", str(refusal))
             raise serializers.ValidationError(message, code=refusal.code) from None

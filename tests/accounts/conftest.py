@@ -1,4 +1,4 @@
-"""What several tests of accounts need: a real browser, and an identity provider."""
+"""Fixtures of the accounts tests: a real browser, and an identity provider."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Visit = Callable[..., Any]
 
 @pytest.fixture
 def visit(browser: Window) -> Visit:
-    """Does something with a page of a fresh context."""
+    """Function that runs an action with a page in a new browser context."""
 
     def look(action: Callable[[BrowserContext, Page], Any], **options: Any) -> Any:
         def act(chromium: Browser) -> Any:
@@ -36,7 +36,7 @@ def visit(browser: Window) -> Visit:
     return look
 
 
-# By `sub`: who is known there, and what the provider says of them.
+# The provider's people: their claims by `sub`.
 CLAIMS: dict[str, dict[str, object]] = {
     "ada": {"email": "Ada@people.test", "email_verified": True},
     "bob": {"email": "bob@people.test", "email_verified": True},
@@ -49,7 +49,7 @@ CLAIMS: dict[str, dict[str, object]] = {
 
 @pytest.fixture(scope="module")
 def identity_provider() -> Iterator[IdentityProvider]:
-    """A provider on loopback in a process of its own, which speaks for people.test."""
+    """Identity provider on loopback in its own process, trusted for addresses of people.test."""
     port = free_port()
     users = [word for sub, claims in CLAIMS.items() for word in ("--user-claims", json.dumps({"sub": sub} | claims))]
     command = [sys.executable, "-W", "ignore", "-m", "oidc_provider_mock", "--port", str(port), *users]

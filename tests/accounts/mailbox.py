@@ -1,4 +1,4 @@
-"""What a person does with an e-mail: read it, follow its link."""
+"""Helper for e-mails: read the newest one and follow its link."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from django.core import mail
 
 
 def link_in_mail(to: str) -> str:
-    """The path of the first link of ours in the newest e-mail, which went to this address."""
+    """Return the path of our first link in the newest e-mail, which must have gone to this address."""
     message = mail.outbox[-1]
     assert message.to == [to]
     found = re.search(rf"^\s*{re.escape(settings.BASE_URL)}(/\S+)$", message.body, re.MULTILINE)

@@ -1,4 +1,4 @@
-"""Every write over the API stands in the activity log, with the key that did it, and nothing that was only read."""
+"""Activity log of the API: every write is recorded with its key, and no read is."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ WRITES = ("post", "put", "patch", "delete")
 
 @pytest.fixture
 def answering() -> Iterator[str]:
-    """The URL of a receiver that answers, unlike the target: nobody waits for it."""
+    """URL of a receiver that answers, unlike the target, so that no test waits for a timeout."""
     with Site({"/hook": Answer("ok")}) as site:
         yield f"{site.url}/hook"
 
@@ -84,12 +84,12 @@ def test_every_write_is_noted_with_the_key(home: Member, target: str, answering:
 
 
 def writes() -> list[tuple[str, str]]:
-    """Methods and routes of the API that change something, as its views have them."""
+    """Return the methods and routes of the API that change something, from its views."""
     found = []
     for pattern in get_resolver().url_patterns:
         route = str(pattern.pattern)
         if isinstance(pattern, URLPattern) and route.startswith(("v1/", "api/")):
-            view = pattern.callback.view_class  # type: ignore[union-attr]  # all of the API are classes
+            view = pattern.callback.view_class  # type: ignore[union-attr]  # all views of the API are classes
             found += [(method, route) for method in WRITES if hasattr(view, method)]
     return found
 

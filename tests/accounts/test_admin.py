@@ -1,4 +1,4 @@
-"""The admin: every list answers, secrets never show, what is only looked at can't be changed."""
+"""Django admin: every list works, secrets are never shown, and read-only rows cannot be changed."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def operator(db: None) -> Client:
 
 @pytest.fixture
 def furnished(home: Member) -> list[str]:
-    """One row at least in every table; returns what must never be shown."""
+    """Create at least one row in every table; returns the secrets that must never be shown."""
     secret = new_secret()
     Webhook.objects.create(
         organization=home.organization,
@@ -284,7 +284,7 @@ def test_the_list_of_reports_leaves_the_long_columns_where_they_are(operator: Cl
 
 @pytest.fixture
 def helper(db: None) -> Client:
-    """Staff who may change people, and nothing else."""
+    """Client of a staff member who may view, change and delete people only."""
     person = User.objects.create_user("helper@people.test", is_staff=True)
     person.user_permissions.set(Permission.objects.filter(codename__in=["change_user", "view_user", "delete_user"]))
     return browser_of(person)

@@ -1,4 +1,4 @@
-"""Deleting an organization or an account: out of use at once, gone soon after, whoever uses it meanwhile."""
+"""Closing an organization or an account: unusable at once, deleted soon after, even while it is in use."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def later() -> bool:
 
 
 def rows_left(organization_id: int) -> dict[str, int]:
-    """Every table's rows that name the organization, by a foreign key or by its number alone."""
+    """Count each table's rows of the organization, with or without a foreign key; empty tables are left out."""
     left = {}
     for model in apps.get_models():
         if any(field.attname == "organization_id" for field in model._meta.concrete_fields):
@@ -123,7 +123,7 @@ def test_only_an_owner_deletes_an_organization(home: Member, role: str) -> None:
 
 @pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_an_organization_in_full_use_is_deleted_without_an_error(target: str) -> None:
-    """Deleted at once, as it was, each such deletion failed, and requests of others with it."""
+    """Regression test: when the rows were deleted at once, every such deletion failed, and other requests as well."""
     member = member_of("Busy", "enterprise")
     answers: list[tuple[int, str]] = []
     ended = threading.Event()

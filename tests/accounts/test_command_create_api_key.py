@@ -1,4 +1,4 @@
-"""`manage.py create_api_key`: from a terminal to a key that works."""
+"""`manage.py create_api_key`, run in a process of its own: keys that work, and its errors."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 
 
 def database_url(name: str) -> str:
-    """Another database on the server of the tests; its URL may name a folder of sockets before the database."""
+    """Return the URL of another database on the tests' server. The path may begin with a folder of sockets."""
     url = urlsplit(os.environ["DATABASE_URL"])
     return urlunsplit(url._replace(path=f"{url.path.rpartition('/')[0]}/{name}"))
 
 
 def create_api_key(*arguments: str, **variables: str) -> subprocess.CompletedProcess[str]:
-    """The command on the database of the tests, in a process of its own."""
+    """Run the command on the tests' database, in a process of its own."""
     database = database_url(connection.settings_dict["NAME"])
     known = {"DATABASE_URL": database, "SECRET_KEY": settings.SECRET_KEY, "REDIS_URL": settings.REDIS_URL}
     return run("create_api_key", *arguments, **known | variables)
@@ -84,7 +84,7 @@ def test_scope_and_end_are_what_was_asked_for() -> None:
         (["A" * 101], "1 to 100"),
         (["Acme", "--name", "N" * 101], "1 to 100"),
         (["Acme\x1b[31m"], "printable characters"),
-        (["Acme\udcff"], "printable characters"),  # as a byte that is not UTF-8 arrives
+        (["Acme\udcff"], "printable characters"),  # an argument's byte that is not UTF-8 is decoded to this surrogate
     ],
 )
 def test_wrong_usage_is_status_2_and_leaves_nothing_behind(arguments: list[str], complaint: str) -> None:

@@ -1,4 +1,4 @@
-"""Leaving with everything and for good, by a person in a real browser: an export, an organization, an account."""
+"""Data export, deletion of an organization and deletion of an account in a real browser."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def home(db: None) -> Member:
 
 @pytest.fixture
 def ada(home: Member) -> User:
-    """Owns Home. Her session is of some time ago: what it is worth stealing for asks for her password."""
+    """Owner of Home, whose authentication is too old for sensitive pages, so they ask for her password."""
     user = person_of(home, "owner", EMAIL)
     user.set_password(PASSWORD)
     user.save()
@@ -57,7 +57,7 @@ def come_back(context: BrowserContext, user: User, base: str) -> None:
 
 
 def meanwhile(action: Callable[[], T]) -> T:
-    """What a worker does while a page is open; Playwright's thread has an event loop, where the ORM does not work."""
+    """Run database code while a page is open, in another thread: the ORM does not work in Playwright's event loop."""
 
     def act() -> T:
         try:
@@ -106,7 +106,7 @@ def test_an_owner_takes_all_data_along(
         meanwhile(lambda: make_export(DataExport.objects.get().id))
         go(page, "Refresh")
         expect(page.get_by_role("heading", name="Ready to download")).to_be_visible()
-        # Some days later, from the link in the e-mail.
+        # Days later, the person follows the link in the e-mail.
         come_back(context, ada, base)
         press(page, "Download")
         confirm_who(page, base)
@@ -129,7 +129,7 @@ def test_an_owner_takes_all_data_along(
 def test_an_organization_is_deleted_while_another_one_is_in_use(
     visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
 ) -> None:
-    """The other one in a second tab of the same browser."""
+    """The other organization is open in a second tab of the same browser."""
     other = member_of("Orchard")
     Membership.objects.create(organization=other.organization, user=ada, role=Membership.Role.OWNER)
     for member in (home, other):
@@ -146,7 +146,7 @@ def test_an_organization_is_deleted_while_another_one_is_in_use(
         go(page, "Delete the organization")
         page.get_by_label("Name of the organization").fill("Orchard")
         press(page, "Delete")
-        # Before anything is said of what was typed.
+        # The password is asked for before the typed name is validated.
         confirm_who(page, base)
         expect(page.get_by_role("heading", name="Delete Home?")).to_be_visible()
         expect(page.get_by_text("This does not match Home.")).to_be_visible()
@@ -164,7 +164,7 @@ def test_an_organization_is_deleted_while_another_one_is_in_use(
         assert gone is not None
         assert gone.status == 404
         assert meanwhile(delete_rows)
-        # The tab beside was never asked for a thing.
+        # The second tab works on without a password.
         beside.reload()
         expect(beside.get_by_role("main").get_by_role("rowheader")).to_have_count(2)
 

@@ -1,4 +1,4 @@
-"""An export of all data: whole, only its own, without secrets, in parts that survive whoever makes them."""
+"""Data export: complete, of one organization, without secrets, in parts that survive the death of a worker."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def owner_in(furnished: Furnished) -> Membership:
 
 
 def made(actor: Membership) -> DataExport:
-    """An export that tasks have made."""
+    """Request an export and run its tasks."""
     asked = export.request_export(actor=actor)
     while DataExport.objects.get(id=asked.id).status == "making":
         before = DataExportPart.objects.count()
@@ -57,7 +57,7 @@ def made(actor: Membership) -> DataExport:
 
 
 def files_of(found: DataExport) -> dict[str, bytes]:
-    """The files of all of its zip files, which can be unpacked into one folder."""
+    """Return the files of all its zip files, which can be unpacked into the same folder."""
     files: dict[str, bytes] = {}
     for part in found.parts.order_by("number"):
         data = b"".join(export.chunks_of(part))
@@ -103,7 +103,8 @@ def test_an_export_holds_all_that_an_organization_has(furnished: Furnished) -> N
 
 def test_every_table_of_an_organization_is_in_it_or_left_out_for_a_reason(db: None) -> None:
     held = {kind.rows(0).model for kind in kinds()}
-    # Parts of what is held; what is forgotten within days; what the service needs and says nothing; and itself.
+    # Tables that are not exported: parts of exported rows, rows deleted within days, and internal state, among it the
+    # export itself.
     parts = {"AuditPage", "AuditFinding", "FormerKey", "Event"}
     short = {"IdempotencyRecord", "Mail"}
     inner = {"ScanCount", "Turn", "MonitorState", "FormerSecret", "DataExport", "DataExportPart", "DataExportChunk"}
@@ -151,7 +152,7 @@ def test_it_is_made_in_parts_and_whoever_makes_one_may_die(home: Member, monkeyp
     monkeypatch.setattr(kinds_of_export, "DOCUMENTS", 2)
     at = timezone.now()
     for _ in range(5):
-        make_scan(home, created_at=at)  # in the same moment: told apart by their IDs
+        make_scan(home, created_at=at)  # at the same moment, so that only their IDs differ
     for _ in range(3):
         finished_scan(home)
     actor = owner_of(home)

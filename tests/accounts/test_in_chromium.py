@@ -1,4 +1,4 @@
-"""The pages of accounts in a real browser: accessible in both themes, on a phone too, and usable without scripts."""
+"""Accounts pages in a real browser: accessible in both themes and on a phone, and usable without scripts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ pytestmark = [pytest.mark.django_db(transaction=True, serialized_rollback=True),
 
 @pytest.fixture
 def ada() -> User:
-    """The owner of a furnished organization, who belongs to another one, too."""
+    """Owner of a furnished organization, who also belongs to another one."""
     home = member_of("Home")
     ada = person_of(home, "owner", "ada@people.test")
     person_of(home, "viewer", "viewer@people.test")

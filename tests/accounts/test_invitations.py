@@ -1,4 +1,4 @@
-"""Joining an organization by a link that is signed, ends, can be revoked, and is good for one person once."""
+"""Invitations to an organization: signed links that expire, can be revoked, and work once for one person."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def owner(home: Member) -> User:
 
 
 def invite(owner: User, email: str = EMAIL, role: str = "member") -> str:
-    """Invite over the page; the link's path."""
+    """Invite through the page; returns the path of the e-mail's link."""
     response = browser_of(owner).post("/o/home/members/", {"email": email, "role": role})
     assert (response.status_code, response["Location"]) == (302, "/o/home/members/")
     return link_in_mail(email)
@@ -74,7 +74,7 @@ def test_somebody_with_an_account_logs_in_and_joins(home: Member, owner: User, c
 
 
 def copied_link(owner: User) -> str:
-    """The path of the link that the page of members has for the only open invitation."""
+    """Return the path of the link on the members page for the only open invitation."""
     page = browser_of(owner).get("/o/home/members/").content.decode()
     (link,) = re.findall(r"<code id=.inv_\w+.>http://localhost:8000(/invite/[^<]+)</code>", page)
     return link
@@ -241,7 +241,7 @@ def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytes
     invite(owner)
     response = browser_of(owner).post("/o/home/members/", {"email": "carl@people.test", "role": "viewer"})
     assert "which is the maximum" in response.content.decode()
-    invite(owner)  # in place of the one before
+    invite(owner)  # replaces the previous invitation
 
 
 def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -278,7 +278,7 @@ def test_two_who_accept_at_once_are_one_member(home: Member, owner: User) -> Non
 @pytest.mark.parametrize(
     ("change", "left"),
     [
-        ({"role": "admin"}, ["admin@people.test", "viewer@people.test"]),  # an admin makes no owners
+        ({"role": "admin"}, ["admin@people.test", "viewer@people.test"]),  # admins may not make owners
         ({"role": "member"}, []),
         ({"role": "owner"}, ["admin@people.test", "owner2@people.test", "viewer@people.test"]),
         (None, []),

@@ -1,4 +1,4 @@
-"""Roles: who may change whom, and that an organization never loses its last owner."""
+"""Roles of members: permissions to change others, and protection of the last owner."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROLES = ("owner", "admin", "member", "viewer")
 
 @pytest.fixture
 def cast(home: Member) -> dict[str, Membership]:
-    """One person in every role, and a second owner."""
+    """Memberships: one person in every role, and a second owner."""
     people = {role: person_of(home, role, f"{role}@people.test") for role in ROLES}
     people["second"] = person_of(home, "owner", "second@people.test")
     return {name: Membership.objects.get(user=person) for name, person in people.items()}
@@ -44,7 +44,7 @@ def test_who_may_change_and_remove_whom(cast: dict[str, Membership], actor: str,
     role = "viewer" if subject != "viewer" else "member"
     assert may(lambda: change_role(actor=cast[actor], subject=cast[subject], role=role)) is allowed
     if actor != subject:
-        # A fresh pair: the change above may have made it another one.
+        # Restores the role, which the change above may have changed.
         Membership.objects.filter(pk=cast[subject].pk).update(role=cast[subject].role)
         assert may(lambda: remove_member(actor=cast[actor], subject=cast[subject])) is allowed
 

@@ -1,4 +1,4 @@
-"""Several organizations a person: which one a page is about, and how to get another."""
+"""People with several organizations: the organization of a page, switching, and creating another one."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def test_a_fragment_is_not_answered_with_the_login_page(db: None, client: Client
 
 
 def both(home: Member, stranger: Member) -> Client:
-    """The browser of an owner of both organizations, who came to Home first."""
+    """Return the client of an owner of both organizations, who joined Home first."""
     ada = person_of(home, "owner", ADA)
     Membership.objects.create(organization=stranger.organization, user=ada, role="owner")
     return browser_of(ada)
@@ -60,7 +60,7 @@ def test_a_page_acts_on_its_own_organization_whatever_another_tab_does(home: Mem
     keys = html.fromstring(client.get("/o/home/keys/").content).xpath("//form[.//input[@name='name']]/@action")
     settings_page = "/o/home/settings/"
     client.get(settings_page)
-    # The other tab switches, by the menu and by a report that is opened by its link.
+    # Another tab switches the organization, by the menu and by opening a report's link.
     client.post("/organizations/switch", {"organization": stranger.organization.pk})
     client.get(f"/report/{finished_scan(stranger).id}")
     address = invites.get("action") or "/o/home/members/"

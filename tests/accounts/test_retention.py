@@ -1,4 +1,4 @@
-"""How long a plan keeps reports, scans, deliveries and the activity log: to the second in reading, rows until night."""
+"""Retention by plan of reports, scans, deliveries and the activity log: reads stop to the second, rows go at night."""
 
 from __future__ import annotations
 
@@ -154,7 +154,7 @@ def test_scans_of_an_audit_stay_as_long_as_it_does(home: Member, target: str) ->
         pass
     old = timezone.now() - timedelta(days=31)
     Scan.objects.update(created_at=old)
-    Audit.objects.update(created_at=old)  # its last page was released later
+    Audit.objects.update(created_at=old)  # but its last page was released now (`released_at`)
     delete_audits()
     delete_scans()
     assert home.api.get(f"/v1/audits/{audit_id}/pages").json()["pages"][0]["results"]["seo"]["status"] == "completed"
@@ -201,7 +201,7 @@ def test_deliveries_are_kept_by_plan(home: Member, receiver: Site) -> None:  # n
 
 @pytest.mark.parametrize("task", [delete_scans, delete_events, delete_deliveries])
 def test_who_keeps_everything_costs_a_night_nothing(home: Member, task: Callable[[], Any]) -> None:
-    """One look for all organizations, however many there are and however much they have."""
+    """The number of queries does not depend on the number of organizations or rows."""
     keep(scans_kept_days=30)
     for number in range(3):
         member_of(f"Another {number}")

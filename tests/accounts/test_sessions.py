@@ -1,4 +1,4 @@
-"""Where a person is logged in: seen, and ended from anywhere at once."""
+"""Login sessions: listed, and ended at once from any browser."""
 
 from __future__ import annotations
 

@@ -34,7 +34,8 @@ class Command(BaseCommand):
         if file.exists():
             raise CommandError(f"{file} exists already.", returncode=EXIT_USAGE)
         readme = readme_of(organization, timezone.now())
-        # Readable by its owner only, and under its name when it is whole; what a killed run has left is no file's name.
+        # A temporary file, readable by its owner only, gets its name when it is complete. A killed run leaves only the
+        # temporary file.
         with tempfile.NamedTemporaryFile(dir=file.parent, prefix=f".{file.name}.", delete=False) as target:
             try:
                 write_part(target.file, organization.pk, kinds(), {}, lambda: False, readme)

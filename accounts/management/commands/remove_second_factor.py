@@ -1,4 +1,4 @@
-"""`manage.py remove_second_factor ADDRESS`: for somebody who has lost everything that they could log in with."""
+"""`manage.py remove_second_factor ADDRESS`, for people who have lost all their second factors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""People with second factors, and what they type."""
+"""Helpers for people with second factors: log-ins and codes."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def is_logged_in(client: Client) -> bool:
 
 
 def with_app(user: User) -> User:
-    """The person has an authenticator app with SECRET, and recovery codes."""
+    """Give the person an authenticator app with SECRET, and recovery codes."""
     TOTP.activate(user, SECRET)
     RecoveryCodes.activate(user)
     return user
 
 
 def code(secret: str = SECRET, *, later: int = 0) -> str:
-    """What the app shows, so many half minutes later."""
+    """Return the app's code; `later` is an offset in steps of 30 seconds."""
     return format_hotp_value(hotp_value(secret, int(time.time()) // 30 + later))
 
 

@@ -1,4 +1,4 @@
-"""Another e-mail address: proven before it counts, nobody else's, and told to the former one."""
+"""Change of an e-mail address: it must be confirmed and free, and the former address is told."""
 
 from __future__ import annotations
 

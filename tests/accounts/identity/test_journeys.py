@@ -1,4 +1,4 @@
-"""Second factors, passkeys and an identity provider in a real browser, which has an authenticator of its own."""
+"""Second factors, passkeys and an identity provider in a real browser with a virtual authenticator."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def enter(page: Page, entered: str) -> None:
 
 
 def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: LiveServer) -> None:
-    """Also with scripts switched off."""
+    """Runs also with scripts switched off."""
     base = live_server.url
 
     def add(context: BrowserContext, page: Page) -> tuple[str, list[str]]:
@@ -76,7 +76,7 @@ def test_an_app_is_turned_on_and_lost(visit: Visit, ada: User, live_server: Live
         enter(page, code(secret, later=1))
         page.wait_for_url("**/o/home/")
         log_out(page, base)
-        # The phone is gone.
+        # The phone with the app is lost.
         log_in(page, base)
         enter(page, "00000000")
         expect(page.get_by_text("This code is wrong")).to_be_visible()
@@ -110,13 +110,13 @@ def test_a_passkey_is_added_and_logs_in_alone(visit: Visit, ada: User, live_serv
         page.wait_for_url("**/account/security/codes/")
         page.goto(f"{base}/account/security/")
         expect(page.get_by_role("rowheader", name="Phone")).to_be_visible()
-        # As a second factor.
+        # The passkey as a second factor.
         log_out(page, base)
         log_in(page, base)
         page.wait_for_url("**/login/code/")
         page.get_by_role("button", name="Use your passkey").click()
         page.wait_for_url("**/o/home/")
-        # In place of everything else, and to where one was going.
+        # The passkey instead of address and password; then the requested page.
         log_out(page, base)
         page.goto(f"{base}/o/home/scans/")
         page.get_by_role("button", name="Log in with a passkey").click()

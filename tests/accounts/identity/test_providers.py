@@ -1,4 +1,4 @@
-"""Logging in with an identity provider: whom it makes one, and whom never."""
+"""Log-in with an identity provider: to which account it leads, and when it is refused."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def acme(identity_provider: IdentityProvider, settings: Any) -> None:
 
 
 def come_back(client: Client, sub: str, next_page: str = "/dashboard/", **changes: str) -> HttpResponse:
-    """To the provider, as this person, and back."""
+    """Log in at the provider as this person, and follow the callback."""
     page = html.fromstring(client.post("/login/with/acme/", {"next": next_page}).content.decode())
     (onward,) = page.xpath("//main//a/@href")
     assert "code_challenge=" in onward
@@ -48,7 +48,7 @@ def test_a_known_person_logs_in_and_a_new_account_is_not_made() -> None:
     assert client.session["_auth_user_id"] == str(ada.pk)
     assert User.objects.get().check_password(PASSWORD)
     assert Mail.objects.get(subject="Log-in connected").text.count("with Acme")
-    # Afterwards the provider's own name for the person counts, whatever becomes of addresses.
+    # Afterwards the provider's `sub` identifies the person, even if the account's address changes.
     ada.email = "ada@new.test"
     ada.save()
     again = Client()
@@ -113,7 +113,7 @@ def test_who_was_closed_out_stays_out() -> None:
 
 
 def test_a_log_in_that_somebody_else_began_is_refused() -> None:
-    """Or a stranger could have somebody work in the stranger's account."""
+    """Login CSRF: otherwise a stranger could make a victim work in the stranger's account."""
     page = html.fromstring(Client().post("/login/with/acme/").content.decode())
     (onward,) = page.xpath("//main//a/@href")
     answer = requests.post(onward, data={"sub": "bob"}, allow_redirects=False, timeout=10)

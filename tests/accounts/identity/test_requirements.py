@@ -1,4 +1,4 @@
-"""What an organization requires of log-ins: asked of its owner first, then of everybody, and never of API keys."""
+"""Login requirements of an organization: its owner must fulfil them first, then all members; API keys need not."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def member(home: Member) -> User:
 
 
 def by_provider(user: User, provider: str = "acme") -> Client:
-    """A browser that was logged in with the provider."""
+    """Return a client that is logged in with the provider."""
     client = browser_of(user)
     session = client.session
     session["account_authentication_methods"] = [

@@ -1,4 +1,4 @@
-"""Authenticator apps and recovery codes: made, asked for, taken away; and who is told of it."""
+"""Authenticator apps and recovery codes: adding, checking and removing them, and the notices about it."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_an_app_is_added_and_asked_for(member: User, django_capture_on_commit_ca
     assert LoginSession.objects.count() == 1, "other sessions have ended"
     assert "Authenticator app added" in subjects()
     assert actions()[-1] == "person.second_factor_added"
-    # And now it is asked for.
+    # From now on a log-in asks for the code.
     again = Client()
     half = log_in(again)
     assert path_of(half) == "/login/code/"
@@ -209,7 +209,7 @@ def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> No
     assert client.post(asked["Location"], {"password": "wrong"}).status_code == 200
     assert client.post("/account/security/app/remove/").status_code == 302
     assert Authenticator.objects.count() == 2
-    # What was asked for is done when the proof is there.
+    # The request is carried out after the reauthentication.
     assert client.post(asked["Location"], {"password": PASSWORD})["Location"] == "/account/security/"
     assert not Authenticator.objects.exists()
     assert "Authenticator app removed" in subjects()

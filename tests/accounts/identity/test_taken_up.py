@@ -1,4 +1,4 @@
-"""What somebody asked for before they had to prove who they are is taken up again as if nothing had come between."""
+"""Requests that a reauthentication interrupts: they are resumed afterwards."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from tests.world import Member, browser_of, person_of
 
 @pytest.fixture
 def ada(home: Member) -> Client:
-    """An owner's browser, which has not proven for a while who uses it."""
+    """Client of an owner whose last authentication is too old for sensitive pages."""
     user = person_of(home, "owner", EMAIL)
     user.set_password(PASSWORD)
     user.save()
@@ -25,7 +25,7 @@ def ada(home: Member) -> Client:
 
 
 def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlElement:
-    """The page that answers the form, after the password was asked for in between."""
+    """Post the form, enter the password that is asked for, and return the resulting page."""
     asked = client.post(path, data)
     assert path_of(asked) == "/account/again/"
     answer = client.post(asked["Location"], {"password": PASSWORD})
@@ -49,7 +49,7 @@ def confirmed(client: Client, path: str, data: Mapping[str, str]) -> html.HtmlEl
 def test_a_form_that_is_shown_again_is_still_the_same_form(
     home: Member, ada: Client, path: str, data: Mapping[str, str]
 ) -> None:
-    """Its page stands at the address that asked for the password, which takes nothing but a password."""
+    """The page has the URL of the password page, which accepts only a password: so forms need an explicit action."""
     key, _ = create_api_key(organization=home.organization, name="CI")
     forms = confirmed(ada, path.format(key=key.id), data).xpath("//main//form[@method='post']")
     assert forms
@@ -59,7 +59,7 @@ def test_a_form_that_is_shown_again_is_still_the_same_form(
 
 
 def test_who_was_on_the_way_to_a_file_comes_back_to_its_page(home: Member, ada: Client) -> None:
-    """The file itself would leave them in front of the page that asks for the password."""
+    """A download would leave the password page on the screen."""
     asked = ada.post("/o/home/settings/export/1")
     assert path_of(asked) == "/account/again/"
     assert path_of(ada.post(asked["Location"], {"password": PASSWORD})) == "/o/home/settings/export"

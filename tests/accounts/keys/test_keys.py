@@ -1,4 +1,4 @@
-"""API keys: their form, and what the API says to wrong ones."""
+"""API keys: their form, and the API's answers to wrong keys."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ def test_wrong_keys_are_limited_per_address_and_right_ones_are_not(home: Member)
 
 
 def test_wrong_keys_of_a_network_of_ipv6_are_one_clients(home: Member) -> None:
-    """A customer has a /64 of addresses: counted one by one, there would be no limit."""
+    """A customer has a /64 network: if addresses were counted one by one, there would be no limit."""
     for number in range(30):
         assert Api("wrong", f"2001:db8:1:2::{number:x}").get("/v1/scans").status_code == 401
     assert Api("wrong", "2001:db8:1:2:ffff::1").get("/v1/scans").status_code == 429

@@ -1,4 +1,4 @@
-"""E-mails that a key ends soon: 14 and 3 days before, once each, to who can do something about it."""
+"""Notices that a key ends soon: 14 and 3 days before, once each, to people who may manage keys."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def others(home: Member, stranger: Member) -> None:
 
 
 def key_ending(home: Member, days: float, created_by: User | None = None, name: str = "Nightly build") -> ApiKey:
-    """A key made a good while ago that ends in so many days."""
+    """Return an old key that ends in so many days."""
     key, _ = create_api_key(organization=home.organization, name=name, created_by=created_by)
     ApiKey.objects.filter(id=key.id).update(expires_at=timezone.now() + timedelta(days=days))
     key.refresh_from_db()
@@ -37,7 +37,7 @@ def key_ending(home: Member, days: float, created_by: User | None = None, name: 
 
 
 def told() -> list[tuple[str, str]]:
-    """Everybody that a mail was written to, with its subject, in the order of writing."""
+    """Return the recipient and the subject of each mail, in the order of writing."""
     tell_of_ending_keys()
     return list(Mail.objects.order_by("created_at", "user__email").values_list("user__email", "subject"))
 

@@ -1,4 +1,4 @@
-"""What a key may do: reading, starting scans, or everything; asked in one place, for every endpoint."""
+"""Scopes of keys: read, scan or manage, checked in one place for every endpoint."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A key gets another secret: the one before works on for a while, or ends at once."""
+"""Regeneration of a key's secret: the former secret works for a while, or ends at once."""
 
 from __future__ import annotations
 

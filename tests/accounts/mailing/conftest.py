@@ -1,4 +1,4 @@
-"""What the mails' tests begin with."""
+"""Fixtures of the mailing tests: a recipient, the outbox and an SMTP server."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ann(home: Member) -> User:
 
 @pytest.fixture
 def post(home: Member) -> Post:
-    """Writes a mail of the organization; what is not given is as usual."""
+    """Function that writes a mail of the organization; arguments that are not given have usual values."""
 
     def written(to: User | list[User], **given: object) -> int:
         usual = {
@@ -39,7 +39,7 @@ def post(home: Member) -> Post:
 
 @pytest.fixture
 def smtp(settings: Settings) -> Callable[[MailServer], MailServer]:
-    """Makes that server the one that takes the mails."""
+    """Function that makes Django send mails to the given server."""
 
     def used(server: MailServer) -> MailServer:
         settings.EMAIL_BACKEND = "django.core.mail.backends.smtp.EmailBackend"

@@ -1,4 +1,6 @@
-"""A mail is written with what it tells of, once, to those who may and want to know."""
+"""Outbox: a mail is written in the transaction of its event, once, to people who may get it and have not
+unsubscribed.
+"""
 
 from __future__ import annotations
 

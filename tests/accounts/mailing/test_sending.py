@@ -1,4 +1,4 @@
-"""Mails on their way through a real SMTP server: sent once, tried again, given up, and never in anybody's way."""
+"""Sending mails to a real SMTP server: once, with retries, given up in the end, and without blocking a worker."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ DEADLINE_S = 60
 
 
 def make_due() -> None:
-    """What waits is due, and the mail server is asked again."""
+    """Make all unsent mails due, and end the pause after a failure of the mail server."""
     Mail.objects.filter(sent_at=None).update(next_attempt_at=timezone.now(), lease_expires_at=None)
     cache.delete(sending.SILENT)
 
@@ -58,7 +58,7 @@ def test_a_mail_is_sent_once_with_what_programs_need(ann: User, post: Post, smtp
     assert message["Auto-Submitted"] == "auto-generated"
     assert message["Message-ID"] == f"<{mail.id}@localhost>"
     assert message["List-Unsubscribe-Post"] == "List-Unsubscribe=One-Click"
-    # On the wire: in one piece, as programs of mail services look for it.
+    # The raw header has the link in one piece, as mail services need it.
     (link,) = re.findall(rb"^List-Unsubscribe:\s+<([^>\s]+)>\r\n", server.raw[0], re.MULTILINE)
     assert max(map(len, server.raw[0].split(b"\r\n"))) < 998
     subscription = subscription_of(link.decode().rpartition("/")[2])
@@ -201,7 +201,7 @@ def test_a_connection_that_breaks_leaves_the_others_waiting(home: Member, post: 
 
 @pytest.fixture
 def soft_limit() -> Iterator[None]:
-    """What Celery's signal for a task that takes too long does."""
+    """Make SIGUSR1 raise SoftTimeLimitExceeded, as Celery does for a task that takes too long."""
 
     def interrupt(*_: object) -> None:
         raise SoftTimeLimitExceeded
@@ -211,7 +211,7 @@ def soft_limit() -> Iterator[None]:
     signal.signal(signal.SIGUSR1, before)
 
 
-# Python's client leaves a connection that was interrupted before its greeting to the garbage collector.
+# smtplib does not close a connection that is interrupted before the server's greeting; the garbage collector does.
 @pytest.mark.filterwarnings("ignore:unclosed:ResourceWarning")
 @pytest.mark.parametrize("verb", ["HELLO", "EHLO", "TEXT"])
 def test_a_server_that_answers_a_byte_at_a_time_holds_nobody(

@@ -1,4 +1,4 @@
-"""One click stops a topic's mails, without log-in, cookie or form token; what only looks changes nothing."""
+"""Unsubscribing from a topic: one click without log-in, cookie or form token; GET requests change nothing."""
 
 from __future__ import annotations
 

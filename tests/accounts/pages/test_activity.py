@@ -1,4 +1,4 @@
-"""The activity log: every kind of event is a sentence, and a hostile name in it stays text."""
+"""Activity log: every kind of event has a sentence, and hostile names are escaped."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ ROOMS = ("accounts", "scans", "reports", "webhooks")
 
 
 def said(home: Member, action: str, target: str = "", actor: User | None = None, **details: object) -> str:
-    """The sentence with who did it, and what follows it."""
+    """Return the event's actor and sentence, and the remaining details after bars."""
     found = line(activity.record(home.organization, actor, action, target, **details))
     words = f"{found.actor} {''.join(part.text for part in found.parts)}"
     return " | ".join((words, *found.rest))
@@ -57,13 +57,13 @@ def test_every_kind_of_event_has_a_sentence_and_a_name(home: Member, action: str
     assert not words.endswith((" ", ":", ","))
     assert label(action)[0].isupper()
     assert "{" not in label(action)
-    # Two that read alike could not be told apart in the list to choose from; a scan of a page is one of an audit, too.
+    # Labels are unique in the filter's list, except that an audit and its scan share theirs.
     alike = [each for each in ACTIONS if label(each) == label(action)]
     assert len(alike) == 1 or {each.partition(".")[0] for each in alike} == {"scan", "audit"}
 
 
 def test_whatever_is_recorded_is_a_known_kind() -> None:
-    """Names of actions stand in the code as texts with a dot; each whose beginning is one of ours has a sentence."""
+    """Finds the names of actions in the code by their prefix, such as "scan."; each one must have a sentence."""
     beginnings = {each.partition(".")[0] for each in ACTIONS}
     events = {"scan.completed", "scan.failed", "scan.partial", "audit.completed", "audit.failed"}
     events |= {"monitor.changed", "monitor.failed", "monitor.recovered"}

@@ -1,4 +1,4 @@
-"""The activity log of one person or key, and as a file: whole, of this organization alone, and no formulas."""
+"""Activity log filtered by person, key and days, and its export: complete, of one organization, without formulas."""
 
 from __future__ import annotations
 
@@ -149,7 +149,7 @@ def test_a_page_of_a_person_is_read_from_an_index(home: Member, ann: User) -> No
 
 @pytest.fixture
 def november(home: Member, ann: User, admin: Client) -> datetime:
-    """Every six hours an event, as the numbers of the hours say; midnight of its first day, in UTC."""
+    """Create an event every six hours, whose target is the number of hours; return midnight UTC of the first day."""
     start = datetime(2026, 11, 1, tzinfo=UTC)
     for hours in range(0, 120, 6):
         event = activity.record(home.organization, ann, "key.created", str(hours))
@@ -215,7 +215,7 @@ def test_days_that_cannot_be_read_show_nothing_instead_of_everything(
 def test_the_first_event_of_a_moment_is_found_among_other_organizations(
     home: Member, stranger: Member, november: datetime
 ) -> None:
-    """And each exactly: what is newer than the days that are asked for is not read."""
+    """The binary search finds each event exactly, so newer events than the requested days are not read."""
     activity.record(stranger.organization, None, "key.created")
     ids = {int(event.target): event.pk for event in ActivityEvent.objects.filter(organization=home.organization)}
     for hours, found in ids.items():

@@ -1,4 +1,4 @@
-"""API keys in the dashboard, and the log of who did what."""
+"""API keys in the dashboard, and their entries in the activity log."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def admin(home: Member) -> Client:
 
 
 def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
-    """A new key: the page that shows it, and its row."""
+    """Create a key; returns the page that shows it, and its row."""
     response = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]

@@ -1,4 +1,4 @@
-"""Logging in and out."""
+"""Pages to log in and out, and their limits of attempts."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_attempts_are_limited_per_account_and_client(ada: User, monkeypatch: pyt
     assert response.status_code == 429
     assert response["Retry-After"] == "60"
     assert not is_logged_in(client)
-    # Who tries from elsewhere keeps nobody out.
+    # Attempts from one client do not lock the person out elsewhere.
     assert log_in(Client(REMOTE_ADDR="192.0.2.1")).status_code == 302
 
 
@@ -165,7 +165,7 @@ def test_attempts_are_limited_per_client_address(ada: User, monkeypatch: pytest.
 def test_attempts_are_limited_per_network(
     ada: User, monkeypatch: pytest.MonkeyPatch, inside: str, outside: str
 ) -> None:
-    """Who rents many addresses rents them together, and each wrong password costs us time."""
+    """Rented addresses are in one network, and each wrong password takes CPU time."""
     monkeypatch.setattr(login, "ATTEMPTS_PER_NETWORK", 2)
     for number in range(2):
         wrong = log_in(Client(REMOTE_ADDR=inside.format(number)), f"nobody-{number}@people.test")

@@ -1,4 +1,4 @@
-"""A new password: by e-mail for who forgot it, by the old one for who knows it."""
+"""New passwords: by a reset link for people who forgot theirs, or by entering the old password."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def ada(db: None) -> User:
 
 
 def choose(client: Client, link: str, password: str = NEW) -> object:
-    """Follow the link as a browser does: to the form, whose address has no token."""
+    """Follow the link as a browser does, which is redirected to a form whose URL has no token."""
     form = client.get(link)
     if form.status_code != 302:
         return form

@@ -1,4 +1,4 @@
-"""Signing up: only who reads the address's mail gets an account, and nobody learns who has one."""
+"""Sign-up: only somebody who reads the address's mail gets an account, and nobody learns who has one."""
 
 from __future__ import annotations
 
@@ -52,14 +52,14 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
 
 
 def test_a_person_gets_to_the_scan_that_they_came_for() -> None:
-    """Also with another browser: mail is often read on a phone."""
+    """Also works in another browser, because mail is often read on a phone."""
     client = Client(REMOTE_ADDR="198.51.100.9")
     page = client.get("/scan?url=shop.example.com/teas", follow=True)
     assert "shop.example.com/teas" in page.content.decode()
     (next_page,) = html.fromstring(page.content.decode()).xpath("//input[@name='next']/@value")
     client.post("/signup/", {"email": "eve@people.test", "next": next_page})
     link = link_in_mail("eve@people.test")
-    assert "shop" not in mail.outbox[-1].body  # whoever asked for the mail has chosen it
+    assert "shop" not in mail.outbox[-1].body  # the requester of the mail, who may be a stranger, has chosen this text
     elsewhere = Client()
     assert "shop.example.com/teas" in elsewhere.get(link).content.decode()
     done = elsewhere.post(link, FORM, follow=True)
@@ -246,7 +246,7 @@ def test_a_long_name_does_not_become_another_organization() -> None:
 
 
 def test_an_address_that_is_taken_makes_no_statement_fail(db: None) -> None:
-    """A failing statement stands in the database's log with its values: the password's hash would be among them."""
+    """A failing statement would appear in the database's log with its values, among them the password's hash."""
     failed = []
 
     def note(execute: Any, sql: str, *arguments: Any) -> Any:
