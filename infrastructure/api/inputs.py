@@ -80,7 +80,8 @@ class Nested(serializers.Serializer):
         for name in data if isinstance(data, dict) else ():
             if name not in self.fields:
                 known = ", ".join(map(str, self.fields))
-                raise serializers.ValidationError(f"{name!a:.60} is no field of {self.field_name}; there are {known}.")
+                shown = ascii(name)[1:-1][:60]  # in ASCII and short, whatever was sent
+                raise serializers.ValidationError(f"{self.field_name}.{shown} is not known; there are {known}.")
         return super().run_validation(data)
 
 

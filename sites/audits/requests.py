@@ -131,9 +131,7 @@ class AuditFields(Input):
 
     def validate_max_pages(self, number: int) -> int:
         if number > (most := self.context["pages_per_audit"]):
-            raise serializers.ValidationError(
-                f"max_pages may be at most {most}: your plan allows no more in one audit."
-            )
+            raise serializers.ValidationError(f"max_pages is too high; your plan allows {most} in one audit.")
         return number
 
     def audit(self, values: Mapping[str, Any]) -> AuditRequest:
