@@ -432,6 +432,11 @@ def of_monitor(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
     yield operation.long("name: 101 characters", name="a" * 101)
     yield from operation.values("alert", None, True, "high", [], {"new": "high"}, {"New_findings": "high"}, {"": 1})
+    # Lone surrogates, which no answer can hold.
+    yield from operation.values("alert", {"\ud800": 1})
+    yield from operation.values("alert.score_below", {"\ud800": 80})
+    yield from operation.values("notify", {"\ud800": 1})
+    yield from operation.values("types", None)
     yield from operation.values("alert.new_findings", True, 5, "", "High", "info", ["high"], {})
     for name in ("score_drop", "certificate_days"):
         yield from operation.values(f"alert.{name}", True, 0, 366, -1, 1.5, 5.0, "5", [])
