@@ -164,7 +164,9 @@ PAGES: Mapping[str, Shown] = {
     "scans-with-monitors": Shown("/o/home/scans/?monitors=yes"),
     "webhooks": Shown("/o/home/webhooks/"),
     "webhooks-empty": Shown("/o/meadow/webhooks/", "newcomer"),
-    "webhooks-refused": Shown("/o/home/webhooks/new", data={"url": "http://localhost/x"}, status=403),
+    "webhooks-refused": Shown(
+        "/o/home/webhooks/new", data={"url": "http://localhost/x", "event": "scan.failed"}, status=403
+    ),
     "webhook": Shown(WEBHOOK),
     "webhook-viewer": Shown(WEBHOOK, "viewer"),
     "webhook-disabled": Shown("/o/home/webhooks/{disabled_id}"),
