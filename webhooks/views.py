@@ -61,7 +61,7 @@ class WebhookForm(JudgedForm):
 
     @property
     def body(self) -> dict[str, object]:
-        """What was entered, as the API takes it; without a format the webhook's stays."""
+        """Body for the API with the entered values; without a format the webhook's stays."""
         given = self.cleaned_data
         body = {"url": given["url"], "events": given["event"]}
         return body | ({"format": given["format"]} if given["format"] else {})

@@ -7,7 +7,7 @@ is the refusal whatever is wrong. A form shows the refusal beside the field of t
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -101,15 +101,19 @@ class Told:
 
 
 class Text(Told, serializers.CharField):
-    """Field for a string, which is not trimmed."""
+    """Field for a string, which is not trimmed; `tidy` is applied before its length is judged."""
 
-    def __init__(self, *args: Any, **kwargs: Any) -> None:
+    def __init__(self, *args: Any, tidy: Callable[[str], str] = str, **kwargs: Any) -> None:
         super().__init__(*args, trim_whitespace=False, **kwargs)
+        self._tidy = tidy
 
     def to_internal_value(self, data: object) -> str:
         if not isinstance(data, str):
             self.fail("invalid")
-        return data
+        text = self._tidy(data)
+        if not text and not self.allow_blank:
+            self.fail("blank")
+        return text
 
 
 class Pattern(Told, serializers.RegexField):

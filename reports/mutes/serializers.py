@@ -60,7 +60,7 @@ class MuteRequestSerializer(Input):
         help_text="Only at this place; diffs and audits name them.",
         says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
-    reason = Text(max_length=MAX_REASON, says=WRONG_REASON)
+    reason = Text(max_length=MAX_REASON, says=WRONG_REASON, tidy=lambda text: text.replace("\r\n", "\n").strip())
     expires_at = Moment(
         required=False,
         allow_null=True,
@@ -87,10 +87,9 @@ class MuteRequestSerializer(Input):
         return fingerprint or ""
 
     def validate_reason(self, reason: str) -> str:
-        text = reason.replace("\r\n", "\n").strip()
-        if not text or UNPRINTABLE.search(text):
+        if UNPRINTABLE.search(reason):
             raise serializers.ValidationError(WRONG_REASON)
-        return text
+        return reason
 
     def validate_expires_at(self, end: datetime | None) -> datetime:
         now = timezone.now()

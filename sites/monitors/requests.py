@@ -80,7 +80,7 @@ class ScoresBelow(serializers.DictField):
 
 
 class AlertSerializer(Nested):
-    """What is worth a message. What is null is not."""
+    """Alert settings: the changes that are worth a message. Null switches one off."""
 
     new_findings = Choice(
         SEVERITIES,
@@ -114,7 +114,7 @@ class Members(Told, serializers.ListField):
 
 
 class NotifySerializer(Nested):
-    """Who is told: members by e-mail, and webhooks that want events of monitors."""
+    """Recipients of alerts: members by e-mail, and webhooks that want events of monitors."""
 
     emails = Members(
         child=serializers.EmailField(),
@@ -137,6 +137,7 @@ class MonitorFieldsSerializer(AuditFields):
         required=False,
         help_text="The host, where none is given.",
         says=WRONG_NAME,
+        tidy=lambda name: " ".join(name.split()),
     )
     at = Pattern(
         TIME,
@@ -163,10 +164,9 @@ class MonitorFieldsSerializer(AuditFields):
     notify = NotifySerializer(required=False)
 
     def validate_name(self, name: str) -> str:
-        text = " ".join(name.split())
-        if not text or not text.isprintable():
+        if not name.isprintable():
             raise serializers.ValidationError(WRONG_NAME)
-        return text
+        return name
 
     def validate_at(self, at: str | None) -> time | None:
         return None if at is None else time.fromisoformat(at)

@@ -191,3 +191,9 @@ def test_the_rules_cost_one_query(django_assert_num_queries: DjangoAssertNumQuer
         create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": path})
     with django_assert_num_queries(1):
         assert [rule.by for rule in active_mutes(acme.organization.id, timezone.now())] == ["API key tests"] * 3
+
+
+def test_a_reason_is_as_long_as_it_is_kept() -> None:
+    reason = "a" * 498 + "\r\n" + "b"
+    mute, _ = create_mute(caller=caller_with_key(member_of("Acme")), body=BODY | {"reason": f"  {reason}  "})
+    assert mute.reason == "a" * 498 + "\nb"
