@@ -15,9 +15,8 @@ from scans.models import BlockedDomain, Scan
 from sites.audits import services
 from sites.closing import stop_audits
 from sites.models import Audit, Monitor, MonitorRun
-from sites.monitors.beats import AT_ONCE, beat
+from sites.monitors.runs import CREATED_AT_ONCE, create_due, start_due
 from sites.monitors.services import schedule_of
-from sites.monitors.starting import start_runs
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member
 
@@ -27,29 +26,29 @@ pytestmark = pytest.mark.django_db
 def test_what_is_due_runs_once(home: Member) -> None:
     monitor = make_monitor(home)
     now = timezone.now()
-    assert beat(now) == 1
-    assert beat(now) == 0
+    assert create_due(now) == 1
+    assert create_due(now) == 0
     run = monitor.runs.get()
     assert (run.status, run.due_at) == (MonitorRun.Status.DUE, monitor.next_run_at)
     monitor.refresh_from_db()
     assert monitor.next_run_at is not None
     assert now < monitor.next_run_at <= now + timedelta(days=1)
-    assert start_runs(now, lambda: True) == 1
+    assert start_due(now, lambda: True) == 1
     run.refresh_from_db()
     assert run.status == MonitorRun.Status.RUNNING
     audit = run.audit
     assert audit is not None
     assert (audit.of_monitor, audit.status, audit.url) == (True, Audit.Status.RUNNING, "https://example.com/")
-    assert start_runs(now, lambda: True) == 0
+    assert start_due(now, lambda: True) == 0
 
 
 def test_a_run_that_has_not_ended_is_not_doubled(home: Member) -> None:
     monitor = make_monitor(home)
-    beat(timezone.now())
-    start_runs(timezone.now(), lambda: True)
+    create_due(timezone.now())
+    start_due(timezone.now(), lambda: True)
     later = timezone.now() + timedelta(days=1)
-    assert beat(later) == 1
-    assert start_runs(later, lambda: True) == 0
+    assert create_due(later) == 1
+    assert start_due(later, lambda: True) == 0
     assert monitor.runs.order_by("-due_at").values_list("status", "error_code").first() == ("skipped", "STILL_RUNNING")
     assert Audit.objects.count() == 1
 
@@ -61,7 +60,7 @@ def test_one_tick_tells_the_busy_from_the_idle_and_skips_once_however_many_runs_
     for status, age in ((MonitorRun.Status.RUNNING, 2), (MonitorRun.Status.DUE, 1)):
         busy.runs.create(status=status, due_at=now - timedelta(hours=age), not_before=before)
     idle.runs.create(status=MonitorRun.Status.DONE, due_at=before, not_before=before)
-    assert beat(now) == 2
+    assert create_due(now) == 2
     made = MonitorRun.objects.filter(due_at=now).values_list(
         "monitor", "status", "not_before", "ended_at", "error_code", "scores", "news", "is_told", "attempts"
     )
@@ -76,7 +75,7 @@ def test_what_was_missed_runs_once_and_not_all_at_the_same_moment(home: Member) 
     now = timezone.now()
     for _ in range(50):
         make_monitor(home, every="hour", next_run_at=now - timedelta(days=1))
-    assert beat(now) == 50
+    assert create_due(now) == 50
     runs = list(MonitorRun.objects.all())
     assert len(runs) == 50
     assert {each.due_at for each in runs} == {now - timedelta(days=1)}
@@ -90,11 +89,11 @@ def test_a_thousand_cost_as_many_statements_as_one(home: Member) -> None:
     now = timezone.now()
     make_monitor(home)
     with CaptureQueriesContext(connection) as one:
-        beat(now)
-    for _ in range(AT_ONCE):
+        create_due(now)
+    for _ in range(CREATED_AT_ONCE):
         make_monitor(home)
     with CaptureQueriesContext(connection) as many:
-        assert beat(now) == AT_ONCE
+        assert create_due(now) == CREATED_AT_ONCE
     assert len(many) == len(one) <= 5
 
 
@@ -106,14 +105,14 @@ def test_schedulers_and_starters_beside_each_other_do_it_once(home: Member) -> N
 
     def work(_: int) -> None:
         try:
-            beat(now)
-            start_runs(now, lambda: True)
+            create_due(now)
+            start_due(now, lambda: True)
         finally:
             connection.close()
 
     with ThreadPoolExecutor(4) as threads:
         list(threads.map(work, range(8)))
-    start_runs(now, lambda: True)  # a process that finds a monitor locked leaves it to the other
+    start_due(now, lambda: True)  # a process that finds a monitor locked leaves it to the other
     assert MonitorRun.objects.filter(status="running").count() == Audit.objects.count() == len(monitors)
 
 
@@ -122,7 +121,7 @@ def test_out_of_quota_it_pauses_until_the_new_month(home: Member) -> None:
     monitor = make_monitor(home, at=time(6), timezone="Europe/Berlin")
     now = datetime(2026, 11, 20, 12, tzinfo=UTC)
     Monitor.objects.update(next_run_at=now)
-    assert (beat(now), start_runs(now, lambda: True)) == (1, 1)
+    assert (create_due(now), start_due(now, lambda: True)) == (1, 1)
     monitor.refresh_from_db()
     assert (monitor.is_paused, monitor.pause_reason) == (True, "quota")
     assert monitor.next_run_at == datetime(2026, 12, 1, 5, tzinfo=UTC)
@@ -132,7 +131,7 @@ def test_out_of_quota_it_pauses_until_the_new_month(home: Member) -> None:
 
     Tier.objects.filter(name="free").update(scans_per_month=100)
     then = monitor.next_run_at
-    assert (beat(then), start_runs(then, lambda: True)) == (1, 1)
+    assert (create_due(then), start_due(then, lambda: True)) == (1, 1)
     monitor.refresh_from_db()
     assert (monitor.is_paused, monitor.pause_reason) == (False, "")
     assert Audit.objects.count() == 1
@@ -141,8 +140,8 @@ def test_out_of_quota_it_pauses_until_the_new_month(home: Member) -> None:
 def test_a_lower_plan_looks_less_often_and_pauses_what_is_too_much(home: Member) -> None:
     now = timezone.now()
     first, second = (make_monitor(home, every="hour", created_at=now - timedelta(days=age)) for age in (9, 8))
-    beat(now)
-    assert start_runs(now, lambda: True) == 2
+    create_due(now)
+    assert start_due(now, lambda: True) == 2
     first.refresh_from_db()
     second.refresh_from_db()
     assert first.next_run_at is not None
@@ -156,10 +155,10 @@ def test_a_lower_plan_looks_less_often_and_pauses_what_is_too_much(home: Member)
 def test_a_target_that_was_blocked_since_is_not_looked_at(home: Member) -> None:
     monitor = make_monitor(home)
     BlockedDomain.objects.create(domain="example.com")
-    beat(timezone.now())
-    start_runs(timezone.now(), lambda: True)
+    create_due(timezone.now())
+    start_due(timezone.now(), lambda: True)
     run = monitor.runs.get()
-    assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # waits for its conclusion
+    assert (run.status, run.error_code, run.audit) == ("running", "DOMAIN_BLOCKED", None)  # waits for its end
 
 
 def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Member, stranger: Member) -> None:
@@ -168,13 +167,13 @@ def test_runs_of_one_organization_wait_for_its_audits_and_not_others(home: Membe
         make_monitor(home)
     monitor = make_monitor(stranger)
     now = timezone.now()
-    beat(now)
-    start_runs(now, lambda: True)
+    create_due(now)
+    start_due(now, lambda: True)
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 4
     assert monitor.runs.get().status == "running"
-    assert start_runs(now, lambda: True) == 0
+    assert start_due(now, lambda: True) == 0
     Audit.objects.update(status="completed")
-    start_runs(now + timedelta(minutes=2), lambda: True)
+    start_due(now + timedelta(minutes=2), lambda: True)
     assert MonitorRun.objects.filter(monitor__organization=home.organization, status="running").count() == 8
 
 
@@ -185,13 +184,13 @@ def test_a_site_is_not_looked_through_again_and_again(home: Member, monkeypatch:
     for number in range(3):
         now = timezone.now()
         run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
-        start_runs(now, lambda: True)
+        start_due(now, lambda: True)
         run.refresh_from_db()
         assert run.status == ("running" if number < 2 else "due")
         Audit.objects.update(status="failed")
         monitor.runs.filter(status="running").update(status="done")
     Audit.objects.update(created_at=now - timedelta(hours=2))
-    start_runs(now + timedelta(minutes=2), lambda: True)
+    start_due(now + timedelta(minutes=2), lambda: True)
     run.refresh_from_db()
     assert run.status == "running"
 
@@ -201,8 +200,8 @@ def test_monitors_leave_places_to_people(home: Member, target: str) -> None:
     for _ in range(3):
         make_monitor(home)
     now = timezone.now()
-    beat(now)
-    start_runs(now, lambda: True)
+    create_due(now)
+    start_due(now, lambda: True)
     assert Scan.objects.filter(is_background=True).count() == 1
     assert home.api.post("/v1/scan", {"url": target, "type": "seo"}).status_code == 201
 
@@ -213,8 +212,8 @@ def test_a_closed_organization_is_watched_no_longer(home: Member) -> None:
     run = waiting.runs.create(due_at=timezone.now(), not_before=timezone.now())
     stop_audits(organization=home.organization)
     Organization.objects.filter(id=home.organization.id).update(closed_at=timezone.now())
-    assert beat(timezone.now()) == 0
-    start_runs(timezone.now(), lambda: True)
+    assert create_due(timezone.now()) == 0
+    start_due(timezone.now(), lambda: True)
     assert not Audit.objects.exists()
     assert not MonitorRun.objects.filter(id=run.id).exists()
     monitor.refresh_from_db()

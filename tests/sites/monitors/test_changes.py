@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from scanner.catalogue import measured_checks
 from scanner.findings import ScanType
 from scanner.report.diff import diff
-from sites.monitors.comparing import Compared, compare, is_down
+from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import reduced, silent_checks
 from tests.scanner.report.test_diff import STATES, document
 

@@ -1,12 +1,15 @@
-"""Start of due runs: each run and its audit are written in one transaction."""
+"""Runs of monitors: create those that are due, and start each together with its audit.
+
+Creation takes a few statements for a thousand monitors and is safe with concurrent schedulers. A start is one
+transaction.
+"""
 
 from __future__ import annotations
 
-import logging
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
 
-from django.db import transaction
+from django.db import connection, transaction
 
 from accounts import usage
 from infrastructure import queue
@@ -20,22 +23,79 @@ from sites.audits.services import has_enough_sites, insert_audit
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.monitors import notices
 from sites.monitors.requests import audit_body
-from sites.monitors.services import schedule_of
+from sites.monitors.schedule import PERIODS, Schedule, spread
+from sites.monitors.services import allowed, schedule_of
 
-logger = logging.getLogger(__name__)
+CREATED_AT_ONCE = 1_000
+# A run later than this was missed. It starts after a delay that depends on the monitor's ID, because otherwise all
+# missed runs would start at once.
+LATE = timedelta(minutes=10)
+LONGEST_SPREAD = timedelta(hours=1)
 
-AT_ONCE = 200
+# Arrays of values instead of model instances: a tick for a thousand monitors takes a third of the time.
+CREATE = """
+    INSERT INTO sites_monitorrun (
+        monitor_id, due_at, not_before, status, ended_at, error_code, error_message,
+        is_requested, attempts, scores, news, is_told
+    )
+    SELECT due.monitor_id, due_at, not_before,
+        CASE WHEN unfinished.id IS NULL THEN 'due' ELSE 'skipped' END,
+        CASE WHEN unfinished.id IS NULL THEN NULL ELSE %s::timestamptz END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'STILL_RUNNING' END,
+        CASE WHEN unfinished.id IS NULL THEN '' ELSE 'The run before it had not ended.' END,
+        false, 0, '{}', '{}', false
+    FROM unnest(%s::text[], %s::timestamptz[], %s::timestamptz[]) AS due (monitor_id, due_at, not_before)
+    LEFT JOIN LATERAL (
+        SELECT id FROM sites_monitorrun AS run
+        WHERE run.monitor_id = due.monitor_id AND status IN ('due', 'running') LIMIT 1
+    ) AS unfinished ON true
+"""
+PLAN = """
+    UPDATE sites_monitor SET next_run_at = planned.next_run_at
+    FROM unnest(%s::text[], %s::timestamptz[]) AS planned (id, next_run_at) WHERE sites_monitor.id = planned.id
+"""
+
+STARTED_AT_ONCE = 200
 # Maximum number of an organization's unfinished audits of monitors for each of its slots: other runs stay due.
 UNFINISHED_PER_PLACE = 2
 LATER = timedelta(minutes=1)
 
 
-def start_runs(now: datetime, has_time: Callable[[], bool]) -> int:
+def create_due(now: datetime) -> int:
+    """Create one run for each due monitor, even if it missed several; return the number of due monitors.
+
+    Processes at most `CREATED_AT_ONCE`: call it until it returns less. `now` is timezone-aware.
+    """
+    with transaction.atomic():
+        due = Monitor.objects.filter(next_run_at__lte=now).order_by("next_run_at", "id")
+        due = due.select_for_update(skip_locked=True, no_key=True, of=("self",))
+        columns = ("id", "every", "at", "day", "timezone", "next_run_at", "organization__tier__shortest_interval")
+        ids, due_at, starts, planned = [], [], [], []
+        for monitor_id, every, at, day, timezone, moment, shortest in due.values_list(*columns)[:CREATED_AT_ONCE]:
+            assert moment is not None
+            schedule = Schedule(allowed(every, shortest), monitor_id, at, day, timezone)
+            ids.append(monitor_id)
+            due_at.append(moment)
+            starts.append(now if now - moment < LATE else now + _delay(schedule))
+            planned.append(schedule.after(now))
+        if ids:
+            with connection.cursor() as cursor:
+                cursor.execute(CREATE, [now, ids, due_at, starts])
+                cursor.execute(PLAN, [ids, planned])
+    return len(ids)
+
+
+def _delay(schedule: Schedule) -> timedelta:
+    within = min(LONGEST_SPREAD, PERIODS[schedule.every] / 4)
+    return timedelta(seconds=spread(schedule.seed) % int(within.total_seconds()))
+
+
+def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
     """Start due runs, longest wait first, until none is left or time is up; return the number of started runs."""
     started = 0
     while has_time():
         due = MonitorRun.objects.filter(status=MonitorRun.Status.DUE, not_before__lte=now)
-        runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:AT_ONCE])
+        runs = list(due.order_by("not_before", "id").values_list("id", "monitor_id")[:STARTED_AT_ONCE])
         done = sum(start_run(run_id, monitor_id, now) for run_id, monitor_id in runs if has_time())
         started += done
         if not done:
@@ -107,7 +167,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     run.started_at = run.started_at or now
     run.save()
     if run.audit is None:
-        transaction.on_commit(lambda: queue.enqueue("sites.tasks.conclude_run", str(run.id)))
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.finish_run", str(run.id)))
 
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:

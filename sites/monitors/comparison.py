@@ -23,8 +23,7 @@ from scanner.findings import ScanType
 from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
-from sites.monitors.comparing import Compared, compare, is_down, runs_down
-from sites.monitors.news import IsMuted, Looked, News, cut
+from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
 from sites.monitors.states import has_browser, page_key, reduced
 
 # Each page has up to four reports of some 100 KB.
@@ -40,7 +39,7 @@ CONFIRM = """
 
 
 @dataclass(slots=True)
-class OfType:
+class TypeSummary:
     """Summary of a type in this run: number of judged pages, their rules (`bases`), and gaps."""
 
     is_measured: bool
@@ -55,15 +54,15 @@ class OfType:
 
 
 @dataclass(slots=True)
-class Looking:
+class Comparison:
     """Result of a run's comparison. `error`: code and message of the first page that failed through its own fault.
 
     `judged` counts the pages with at least one compared type; `certificates` has the expiry of each host's certificate.
     """
 
-    news: News
-    _changed: IO[bytes]  # the pending rows, one after the other, compressed
-    types: dict[str, OfType] = field(default_factory=dict)
+    changes: ChangeGroups
+    _pending: IO[bytes]  # the pending rows, one after the other, compressed
+    types: dict[str, TypeSummary] = field(default_factory=dict)
     judged: int = 0
     error: tuple[str, str] | None = None
     certificates: dict[str, str] = field(default_factory=dict)
@@ -73,7 +72,7 @@ class Looking:
         """Add a pending row with the new confirmed state and doubts of a page and type."""
         row = {"url": url, "type": type, "scan_id": scan_id, "document": document, "doubts": doubts}
         packed = zlib.compress(json.dumps(row).encode(), 1)
-        self._changed.write(len(packed).to_bytes(4, "big") + packed)
+        self._pending.write(len(packed).to_bytes(4, "big") + packed)
 
     def confirm(self, state_id: int, scan_id: str) -> None:
         """Record that this scan confirms the state unchanged."""
@@ -94,22 +93,22 @@ class Looking:
                 cursor.execute(CONFIRM, [now, list(self._seen), list(self._seen.values())])
 
     def _read(self) -> Iterator[dict[str, Any]]:
-        self._changed.seek(0)
-        while length := int.from_bytes(self._changed.read(4), "big"):
-            yield json.loads(zlib.decompress(self._changed.read(length)))
+        self._pending.seek(0)
+        while length := int.from_bytes(self._pending.read(4), "big"):
+            yield json.loads(zlib.decompress(self._pending.read(length)))
 
 
-def look(monitor: Monitor, audit: Audit | None, changed: IO[bytes], now: datetime) -> Looking:
+def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now: datetime) -> Comparison:
     """Compare a finished audit with the monitor's confirmed state.
 
-    Writes nothing to the database: pending rows wait in the file `changed`.
+    Writes nothing to the database: pending rows wait in the file `pending`.
     """
-    looking = Looking(News(_is_muted(monitor.organization_id, now)), changed)
+    comparison = Comparison(ChangeGroups(_is_muted(monitor.organization_id, now)), pending)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
-        return looking
+        return comparison
     for batch in _pages(audit):
-        _look_at(looking, monitor, batch, audit.kept_days, now)
-    return looking
+        _compare_pages(comparison, monitor, batch, audit.kept_days, now)
+    return comparison
 
 
 def _is_muted(organization_id: int, now: datetime) -> IsMuted:
@@ -125,7 +124,9 @@ def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
         position = batch[-1].position
 
 
-def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], kept_days: int, now: datetime) -> None:
+def _compare_pages(
+    comparison: Comparison, monitor: Monitor, pages: list[AuditPage], kept_days: int, now: datetime
+) -> None:
     keys = {page.url: page_key(page.url) for page in pages}
     states: dict[str, dict[str, MonitorState]] = {}
     for state in MonitorState.objects.filter(monitor=monitor, page__in=keys.values()):
@@ -137,28 +138,28 @@ def _look_at(looking: Looking, monitor: Monitor, pages: list[AuditPage], kept_da
     rows = Scan.objects.filter(id__in=failed).values_list("id", "error_code", "error_message") if failed else ()
     errors = {id: (code, message) for id, code, message in rows}
     for page in pages:
-        _Page(looking, page, states.get(keys[page.url], {}), kept_days, now).look(reports, errors)
+        _Page(comparison, page, states.get(keys[page.url], {}), kept_days, now).compare(reports, errors)
 
 
 class _Page:
     """Page of the audit with its confirmed state."""
 
     def __init__(
-        self, looking: Looking, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
+        self, comparison: Comparison, page: AuditPage, states: dict[str, MonitorState], kept_days: int, now: datetime
     ) -> None:
-        self._looking = looking
+        self._comparison = comparison
         self._kept_days = kept_days
         self._url = page.url
         self._scans = {name: result["scan"] for name, result in page.results.items()}
         self._states = states
         self._now = now
 
-    def look(self, reports: dict[str, tuple[str, dict[str, Any]]], errors: dict[str, tuple[str, str]]) -> None:
+    def compare(self, reports: dict[str, tuple[str, dict[str, Any]]], errors: dict[str, tuple[str, str]]) -> None:
         """Compare the page type by type; `reports` and `errors` are by scan ID."""
         error: tuple[str, str] | None = None
         is_judged = False
         for name, scan_id in self._scans.items():
-            of_type = self._looking.types.setdefault(name, OfType(bool(measured_checks(ScanType(name)))))
+            of_type = self._comparison.types.setdefault(name, TypeSummary(bool(measured_checks(ScanType(name)))))
             if scan_id not in reports:
                 of_type.has_gaps = True
                 error = error or errors.get(scan_id)
@@ -177,7 +178,7 @@ class _Page:
         elif error is not None and error[0] not in REFUNDED:
             self._away(error)
 
-    def _compare(self, name: str, export: dict[str, Any], report: dict[str, Any], of_type: OfType) -> None:
+    def _compare(self, name: str, export: dict[str, Any], report: dict[str, Any], of_type: TypeSummary) -> None:
         state = self._states.get(name)
         known, doubts = (state.document, state.doubts) if state else ({}, {})
         is_partial = export["status"] == "partial"
@@ -189,12 +190,12 @@ class _Page:
         if state is None or compared.document != known or compared.doubts != doubts:
             is_waiting = "checks" in compared.doubts or "other" in compared.doubts
             scan_id = state.scan_id if state and known and is_waiting else self._scans[name]
-            self._looking.keep(self._url, name, scan_id, compared.document, compared.doubts)
+            self._comparison.keep(self._url, name, scan_id, compared.document, compared.doubts)
         else:
-            self._looking.confirm(state.id, self._scans[name])
+            self._comparison.confirm(state.id, self._scans[name])
         if (certificate := compared.document["certificate"]) is not None:
             host, end = certificate
-            ends = self._looking.certificates
+            ends = self._comparison.certificates
             ends[host] = min(end, ends.get(host, end))
         self._tell(name, export, compared)
 
@@ -203,26 +204,28 @@ class _Page:
             return
         state = self._states[name]
         is_kept = state.confirmed_at > self._now - timedelta(days=self._kept_days)
-        looked = Looked(self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if is_kept else "")
+        page = ComparedPage(
+            self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if is_kept else ""
+        )
         checks = (check for category in export["categories"] for check in category["checks"])
-        self._looking.news.add(looked, compared, {each["id"]: each.get("fix") or "" for each in checks})
+        self._comparison.changes.add(page, compared, {each["id"]: each.get("fix") or "" for each in checks})
 
     def _back(self) -> None:
-        self._looking.judged += 1
+        self._comparison.judged += 1
         if runs_down(each.doubts for each in self._states.values()) >= RUNS_DOWN:
-            self._looking.news.reachable.append({"url": cut(self._url, 1_000)})
+            self._comparison.changes.reachable.append({"url": cut(self._url, 1_000)})
 
     def _away(self, error: tuple[str, str]) -> None:
-        self._looking.error = self._looking.error or error
+        self._comparison.error = self._comparison.error or error
         runs = 1 + runs_down(each.doubts for each in self._states.values())
         if runs == RUNS_DOWN:
-            self._looking.news.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
+            self._comparison.changes.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
         for name, scan_id in self._scans.items():
             state = self._states.get(name)
             document, doubts = (state.document, state.doubts) if state else ({}, {})
             is_known = state is not None and bool(document)
             doubts = {**doubts, "down": min(runs, RUNS_DOWN + 1)}
-            self._looking.keep(self._url, name, state.scan_id if state and is_known else scan_id, document, doubts)
+            self._comparison.keep(self._url, name, state.scan_id if state and is_known else scan_id, document, doubts)
 
 
 def _report_url(scan_id: str) -> str:

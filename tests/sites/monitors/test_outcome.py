@@ -24,9 +24,9 @@ from scanner.result import ScanError, SkippedCheck
 from sites import tasks
 from sites.audits.services import cancel_audit
 from sites.models import Monitor, MonitorRun, MonitorState
-from sites.monitors import conclusion, looking
-from sites.monitors.conclusion import conclude_missed, conclude_run
-from sites.monitors.starting import start_run
+from sites.monitors import comparison, outcome
+from sites.monitors.outcome import finish_missed, finish_run
+from sites.monitors.runs import start_run
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
@@ -156,7 +156,7 @@ def test_scans_and_audits_of_monitors_are_told_nobody(owner: Member, site: Judge
 
 def test_a_monitor_that_tells_no_webhooks_records_no_event(owner: Member, site: Judged) -> None:
     home, run = running(owner, site, tells_webhooks=False)
-    assert conclude_run(run.id, home.now)
+    assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.is_told, Event.objects.count()) == (True, 0)
 
@@ -170,7 +170,7 @@ def test_unreachable_is_believed_the_second_time(owner: Member, site: Judged) ->
     run.refresh_from_db()
     assert run.audit is not None
     site.work_off(run.audit.id)
-    assert conclude_run(run.id, home.now)
+    assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.status, run.not_before - home.now) == ("due", timedelta(minutes=5))
     assert not Event.objects.exists()
@@ -180,7 +180,7 @@ def test_unreachable_is_believed_the_second_time(owner: Member, site: Judged) ->
     run.refresh_from_db()
     assert run.audit is not None
     site.work_off(run.audit.id)
-    assert conclude_run(run.id, run.not_before)
+    assert finish_run(run.id, run.not_before)
     run.refresh_from_db()
     assert (run.status, run.attempts, run.error_code, Event.objects.count()) == ("done", 2, "", 0)
 
@@ -231,8 +231,8 @@ def test_a_run_without_an_audit_ends_with_its_error(owner: Member, site: Judged)
         due_at=now, not_before=now, status="running", attempts=1, error_code="DOMAIN_BLOCKED", error_message="No."
     )
     gone = home.monitor.runs.create(due_at=now + timedelta(hours=1), not_before=now, status="running", attempts=1)
-    assert conclude_run(run.id, now)
-    assert conclude_run(gone.id, now)
+    assert finish_run(run.id, now)
+    assert finish_run(gone.id, now)
     assert list(home.monitor.runs.order_by("due_at").values_list("status", "error_code")) == [
         ("failed", "DOMAIN_BLOCKED"),
         ("failed", "AUDIT_GONE"),
@@ -255,8 +255,8 @@ def test_a_cancelled_audit_ends_its_run_silently(owner: Member, site: Judged, mo
     )
     with mock.patch("django.db.transaction.on_commit", side_effect=lambda call: call()):
         cancel_audit(caller=caller, audit_id=run.audit.id)
-    assert told == [("sites.tasks.conclude_run", str(run.id))]
-    assert conclude_run(run.id, home.now)
+    assert told == [("sites.tasks.finish_run", str(run.id))]
+    assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.status, run.error_code, Event.objects.count()) == ("failed", "SCAN_CANCELLED", 0)
 
@@ -350,13 +350,13 @@ def test_the_end_of_a_run_is_told_to_the_workers(
     monkeypatch.setattr(queue, "enqueue", lambda *args: sent.append(args[:2]))
     with django_capture_on_commit_callbacks(execute=True):
         home, run = running(owner, site)
-    assert ("sites.tasks.conclude_run", str(run.id)) in sent
+    assert ("sites.tasks.finish_run", str(run.id)) in sent
     sent.clear()
-    assert conclude_missed(home.now - timedelta(days=2)) == 0
-    assert conclude_missed(home.now + timedelta(minutes=2)) == 1
-    assert sent == [("sites.tasks.conclude_run", str(run.id))]
-    tasks.conclude_run(str(run.id))
-    assert conclude_missed(home.now + timedelta(minutes=2)) == 0
+    assert finish_missed(home.now - timedelta(days=2)) == 0
+    assert finish_missed(home.now + timedelta(minutes=2)) == 1
+    assert sent == [("sites.tasks.finish_run", str(run.id))]
+    tasks.finish_run(str(run.id))
+    assert finish_missed(home.now + timedelta(minutes=2)) == 0
 
 
 class Killed(BaseException):
@@ -386,7 +386,7 @@ def test_whoever_dies_at_whatever_query_a_change_is_announced_once(owner: Member
     for number in range(1000):
         try:
             with killed_at(number):
-                assert conclude_run(run.id, home.now)
+                assert finish_run(run.id, home.now)
         except Killed:
             assert (Event.objects.count(), Delivery.objects.count()) == (0, 0)
             assert MonitorRun.objects.get(id=run.id).status == "running"
@@ -395,7 +395,7 @@ def test_whoever_dies_at_whatever_query_a_change_is_announced_once(owner: Member
         else:
             break
     assert number > 10
-    assert not conclude_run(run.id, home.now)
+    assert not finish_run(run.id, home.now)
     assert (Event.objects.count(), Delivery.objects.count()) == (1, 1)
     site.usual = BAD
     assert home.look()[1:] == [], "and never again"
@@ -409,7 +409,7 @@ def test_workers_at_once_conclude_a_run_once(owner: Member, site: Judged) -> Non
 
     def work() -> None:
         together.wait()
-        ended.append(conclude_run(run.id, home.now))
+        ended.append(finish_run(run.id, home.now))
         close_old_connections()
         connection.close()
 
@@ -427,8 +427,8 @@ def test_a_fault_of_ours_loses_no_change(
 ) -> None:
     home, run = running(owner, site)
     with monkeypatch.context() as patch:
-        patch.setattr(conclusion, "look", mock.Mock(side_effect=ValueError("a bug")))
-        assert conclude_run(run.id, home.now)
+        patch.setattr(outcome, "compare_audit", mock.Mock(side_effect=ValueError("a bug")))
+        assert finish_run(run.id, home.now)
     run.refresh_from_db()
     assert (run.status, run.error_code) == ("failed", "INTERNAL_ERROR")
     assert [told(each)["new"] for each in home.look()] == [["thing"]]
@@ -439,27 +439,27 @@ def test_a_database_that_does_not_answer_is_asked_again(
 ) -> None:
     home, run = running(owner, site)
     with monkeypatch.context() as patch:
-        patch.setattr(conclusion, "look", mock.Mock(side_effect=OperationalError("gone")))
+        patch.setattr(outcome, "compare_audit", mock.Mock(side_effect=OperationalError("gone")))
         with pytest.raises(OperationalError):
-            conclude_run(run.id, home.now)
-    assert conclude_run(run.id, home.now)
+            finish_run(run.id, home.now)
+    assert finish_run(run.id, home.now)
     assert Event.objects.count() == 1
 
 
 def test_a_run_asks_the_database_as_often_however_many_reports_there_are(
     owner: Member, site: Judged, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(looking, "PAGES_AT_ONCE", 5)
-    monkeypatch.setattr(looking, "ROWS_AT_ONCE", 12)
+    monkeypatch.setattr(comparison, "PAGES_AT_ONCE", 5)
+    monkeypatch.setattr(comparison, "ROWS_AT_ONCE", 12)
 
     def queries(name: str, count: int) -> int:
         paths = [f"/{name}{each}" for each in range(count)]
         home, run = running(owner, site, *paths, types=["security", "performance", "accessibility", "seo"])
         with counted() as asked:
-            assert conclude_run(run.id, home.now)
+            assert finish_run(run.id, home.now)
         return len(asked)
 
-    few, many = queries("few", 2), queries("many", looking.PAGES_AT_ONCE * 2)
+    few, many = queries("few", 2), queries("many", comparison.PAGES_AT_ONCE * 2)
     assert many - few <= 6
     assert many < 40
 
