@@ -92,7 +92,7 @@ class Outcome:
 
 
 def places(check: Check, url: str) -> dict[str, str]:
-    """Return the fingerprints of a finding's places (ADR 21), each with the place in words, empty if it has none."""
+    """Return the fingerprints of a finding's places (ADR 11), each with the place in words, empty if it has none."""
     return fingerprints(check["id"], check["evidence"], url)
 
 
