@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
@@ -22,6 +20,7 @@ from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
+from scanner.document import read_export
 from scanner.report import exports
 from scanner.report.diff import diff
 from scanner.report.mute_matching import NO_MUTES
@@ -196,7 +195,7 @@ class ReportMutes(ApiView):
         organization_id = caller_of(request).organization_id
         found_id, export = access_report(organization_id, scan_id, "export")
         mutes = active_mutes(organization_id, timezone.now())
-        shown = muted_of_report(json.loads(export), scoring_of(organization_id, found_id), mutes)
+        shown = muted_of_report(read_export(export), scoring_of(organization_id, found_id), mutes)
         return Response(ReportMutesSerializer(shown).data)
 
 

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import asdict
-from typing import Any
 
 from reports.models import Report
+from scanner.document import ExportDocument, ReportDocument
 from scanner.ids import new_report_id
-from scanner.report.documents import export_document, report_document
+from scanner.report.documents import export_document, report_document, stored_waterfall
 from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
@@ -19,11 +17,11 @@ def store_reports(*, ended: Ended, **_: object) -> None:
     """Store the report of each scan that has a result. Receives `scan_ended`."""
     for scan, result in ended:
         if result is not None and result.error is None:
-            Report.objects.create(**build_report(scan, result))
+            build_report(scan, result).save(force_insert=True)
 
 
-def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
-    """Return the columns of the Report row for a scan that ended with a result."""
+def build_report(scan: Scan, result: ScanResult) -> Report:
+    """Return the unsaved Report row for a scan that ended with a result."""
     report_id = new_report_id()
     created_at, completed_at = scan.created_at, scan.completed_at
     assert completed_at is not None
@@ -31,25 +29,25 @@ def build_report(scan: Scan, result: ScanResult) -> dict[str, Any]:
     export = export_document(
         result, scan_id=scan.id, report_id=report_id, created_at=created_at, completed_at=completed_at
     )
-    return {
-        "id": report_id,
-        "scan": scan,
-        "organization_id": scan.organization_id,
-        "body": _encoded(body),
-        "export": _encoded(export),
-        "facts": dict(result.facts),
-        "scoring": result.scoring,
-        "exhibits": dict(result.exhibits),
-        "waterfall": asdict(result.waterfall) if result.waterfall else None,
-        "screenshot": result.screenshot,
-        "page_picture": result.pictures.page if result.pictures else None,
-        "film": result.pictures.film if result.pictures else None,
-        "pictures": result.pictures.places if result.pictures else None,
-        "created_at": created_at,
-        "expires_at": scan.kept_until,
-        "shared_at": completed_at if scan.organization.shares_reports else None,
-    }
+    return Report(
+        id=report_id,
+        scan=scan,
+        organization_id=scan.organization_id,
+        body=_encoded(body),
+        export=_encoded(export),
+        facts=result.facts,
+        scoring=result.scoring,
+        exhibits=result.exhibits,
+        waterfall=stored_waterfall(result.waterfall) if result.waterfall else None,
+        screenshot=result.screenshot,
+        page_picture=result.pictures.page if result.pictures else None,
+        film=result.pictures.film if result.pictures else None,
+        pictures=result.pictures.places if result.pictures else None,
+        created_at=created_at,
+        expires_at=scan.kept_until,
+        shared_at=completed_at if scan.organization.shares_reports else None,
+    )
 
 
-def _encoded(document: Mapping[str, Any]) -> str:
+def _encoded(document: ReportDocument | ExportDocument) -> str:
     return json.dumps(document, ensure_ascii=False, separators=(",", ":"))

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
 from reports.serializers import FINDING_STATUSES, REPORT_STATUSES, SEVERITIES
+from scanner.document import ExportDocument
 from scanner.report.diff import Reason
 
 
@@ -66,7 +65,7 @@ class ComparedReportSerializer(serializers.Serializer):
     browser = serializers.CharField(allow_null=True)
     catalogue_version = serializers.CharField()
 
-    def to_representation(self, document: dict[str, Any]) -> dict[str, Any]:
+    def to_representation(self, document: ExportDocument) -> dict[str, object]:
         # The stored document has the values in their final form.
         return {str(name): document.get(str(name)) for name in self.fields}
 

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-import json
-from typing import Any
-
 from django.conf import settings
 from django.db import models
 from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
+from scanner.document import (
+    ExportDocument,
+    Facts,
+    StoredBasis,
+    StoredExhibits,
+    StoredPictures,
+    StoredWaterfall,
+    read_export,
+)
 from scanner.ids import new_id, new_report_id
 
 # Annotation: True if the report has a screenshot, without reading it.
@@ -32,18 +38,20 @@ class Report(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="reports")
     body = models.TextField()
     export = models.TextField()
-    facts = models.JSONField(default=dict)
+    facts: models.JSONField[Facts, Facts] = models.JSONField(default=dict)
     # The basis of the score, to compute it without muted findings; None in old reports.
-    scoring = models.JSONField(null=True, blank=True)
+    scoring: models.JSONField[StoredBasis | None, StoredBasis | None] = models.JSONField(null=True, blank=True)
     # Data for the exhibits of the page, such as response headers and previews; None in old reports.
-    exhibits = models.JSONField(null=True, blank=True)
+    exhibits: models.JSONField[StoredExhibits | None, StoredExhibits | None] = models.JSONField(null=True, blank=True)
     # Recorded by a browser: the requests of the load, and the first screen as WebP.
-    waterfall = models.JSONField(null=True, blank=True)
+    waterfall: models.JSONField[StoredWaterfall | None, StoredWaterfall | None] = models.JSONField(
+        null=True, blank=True
+    )
     screenshot = models.BinaryField(null=True)
     # The fields of `scanner.result.Pictures`; `pictures` has the positions within the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
-    pictures = models.JSONField(null=True, blank=True)
+    pictures: models.JSONField[StoredPictures | None, StoredPictures | None] = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
@@ -52,9 +60,8 @@ class Report(models.Model):
         return self.id
 
     @property
-    def document(self) -> dict[str, Any]:
-        parsed: dict[str, Any] = json.loads(self.export)
-        return parsed
+    def document(self) -> ExportDocument:
+        return read_export(self.export)
 
 
 class Mute(models.Model):

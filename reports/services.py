@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from django.utils import timezone
 
 from accounts import access
 from reports.models import Report
 from reports.page.history import previous_scan
+from scanner.document import ExportDocument, StoredBasis, read_export
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.messages import excerpt
@@ -59,12 +58,12 @@ def access_report(organization_id: int, public_id: str, column: Literal["body", 
     raise _not_found()
 
 
-def scoring_of(organization_id: int, scan_id: str) -> dict[str, Any] | None:
+def scoring_of(organization_id: int, scan_id: str) -> StoredBasis | None:
     """Return the basis of the score of a scan's report; None if it was not stored."""
     return access.rows(Report, organization_id).filter(scan_id=scan_id).values_list("scoring", flat=True).first()
 
 
-def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[dict[str, Any], dict[str, Any]]:
+def documents_to_compare(organization_id: int, public_id: str, other: str) -> tuple[ExportDocument, ExportDocument]:
     """Return the JSON exports of two reports of the same page and type: that of `other`, an ID or PREVIOUS, first.
 
     Raises NoPreviousReport, ReportsNotComparable, and the exceptions of `access_report`.
@@ -74,7 +73,7 @@ def documents_to_compare(organization_id: int, public_id: str, other: str) -> tu
         before = _previous_export(access.rows(Scan, organization_id).get(id=after_id))
     else:
         _, before = access_report(organization_id, other, "export")
-    documents = json.loads(before), json.loads(after)
+    documents = read_export(before), read_export(after)
     require_comparable(*documents)
     return documents
 
@@ -89,13 +88,12 @@ def _previous_export(scan: Scan) -> str:
     raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
 
-def require_comparable(before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+def require_comparable(before: ExportDocument, after: ExportDocument) -> None:
     """Raise ReportsNotComparable if two exports are not of the same page and type."""
-    for name, noun in (("type", "type"), ("url", "page")):
-        if before[name] != after[name]:
-            raise ReportsNotComparable(
-                f"The reports are not of the same {noun}: {excerpt(before[name])} and {excerpt(after[name])}."
-            )
+    types, pages = (before["type"], after["type"]), (before["url"], after["url"])
+    for noun, (one, other) in (("type", types), ("page", pages)):
+        if one != other:
+            raise ReportsNotComparable(f"The reports are not of the same {noun}: {excerpt(one)} and {excerpt(other)}.")
 
 
 def _explain(organization_id: int, scan_id: str) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -29,6 +28,7 @@ from reports.page.sample import sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
+from scanner.document import StoredPictures
 from scanner.report.diff import diff
 from scanner.report.explanations import advice, grade_meaning
 from scanner.report.exports import FORMATS
@@ -212,7 +212,7 @@ def film_frame(request: HttpRequest, seen: Seen, number: int) -> HttpResponse:
     return _picture(request, seen, frame_of(film, stored, number), "image/jpeg")
 
 
-def _pictures(stored: Mapping[str, Any] | None, scan_id: str) -> Pictures:
+def _pictures(stored: StoredPictures | None, scan_id: str) -> Pictures:
     return pictures_of(
         stored,
         screenshot=reverse("report-screenshot", args=[scan_id]),

@@ -35,7 +35,7 @@ def pictures(scan_type: ScanType, seen: BrowserLoad | None, results: Iterable[Ch
             "of": "page" if is_of_page else "screenshot",
             "size": [picture.width, picture.height] if picture else None,
             "crops": crops,
-            "frames": [[each.at_ms, list(each.marks), len(each.data)] for each in frames],
+            "frames": [(each.at_ms, list(each.marks), len(each.data)) for each in frames],
         },
     )
 

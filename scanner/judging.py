@@ -12,6 +12,7 @@ from scanner.browser.evidence import BrowserLoad
 from scanner.browser.waterfall import waterfall
 from scanner.catalogue import Category, Check, caps, catalogue_version
 from scanner.catalogue import checks as checks_of
+from scanner.document import Facts
 from scanner.errors import Refusal
 from scanner.exhibits.collection import exhibits
 from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
@@ -250,8 +251,8 @@ class Judgement:
         probes = [self.plan.probes.get(need.evidence) for each in checks for need in each.needs]
         return bool(probes) and all(each is not None and each.is_of_origin for each in probes)
 
-    def _facts(self, duration_s: float) -> dict[str, str | int | float]:
-        facts: dict[str, str | int | float] = {"duration_s": round(duration_s, 3)}
+    def _facts(self, duration_s: float) -> Facts:
+        facts: Facts = {"duration_s": round(duration_s, 3)}
         page = self.evidence.get(Page)
         if isinstance(page, Page):
             facts |= {

@@ -14,6 +14,7 @@ from operator import itemgetter
 from typing import Any
 from urllib.parse import quote, quote_plus
 
+from scanner.document import Facts
 from scanner.findings import EvidenceItem
 from scanner.messages import MASK
 from scanner.net.credentials import Credentials, OriginCredentials
@@ -38,9 +39,9 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
     if given is None:
         return result
     clean = _cleaner(given.credentials, result.url)
-    facts = {name: clean(value) if isinstance(value, str) else value for name, value in result.facts.items()}
+    facts: Facts = _all_of(result.facts, clean)
     if notice := _notice(facts, given):
-        facts["notice"] = " ".join(filter(None, (str(facts.get("notice", "")), notice)))
+        facts["notice"] = " ".join(filter(None, (facts.get("notice", ""), notice)))
     waterfall = result.waterfall
     return replace(
         result,
@@ -54,7 +55,7 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
     )
 
 
-def _notice(facts: Mapping[str, str | int | float], given: OriginCredentials) -> str:
+def _notice(facts: Facts, given: OriginCredentials) -> str:
     if facts.get("status") not in REFUSED:
         return ""
     return (

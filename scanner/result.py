@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import Any, Literal
+from typing import Literal
 
+from scanner.document import Facts, StoredBasis, StoredExhibits, StoredPictures
 from scanner.errors import Refusal
 from scanner.findings import EvidenceItem, ScanType, Severity
 
@@ -111,16 +112,11 @@ class Waterfall:
 
 @dataclass(frozen=True, slots=True)
 class Pictures:
-    """Pictures for the report: `page` is a WebP, `film` the concatenated JPEGs of the load.
-
-    `places` is JSON: `of` says whether crops are of the page or the screenshot, `size` is its size in CSS pixels,
-    `crops` are boxes on it ([left, top, width, height] by check ID and number of the item of evidence), `frames` are
-    (ms, marks, bytes).
-    """
+    """Pictures for the report: `page` is a WebP, `film` the concatenated JPEGs of the load."""
 
     page: bytes | None
     film: bytes | None
-    places: Mapping[str, Any]
+    places: StoredPictures
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,11 +138,11 @@ class ScanResult:
     omitted_checks: tuple[OmittedCheck, ...] = ()
     error: ScanError | None = None
     # Input of the score (`scoring.basis`).
-    scoring: Mapping[str, Any] | None = None
-    # Facts that the report page states besides the checks: final_url, address, duration_s, …
-    facts: Mapping[str, str | int | float] = field(default_factory=dict)
+    scoring: StoredBasis | None = None
+    # Facts that the report page states besides the checks.
+    facts: Facts = field(default_factory=Facts)
     # Exhibits that the report page shows besides the checks (`scanner.exhibits.collection`).
-    exhibits: Mapping[str, Any] = field(default_factory=dict)
+    exhibits: StoredExhibits = field(default_factory=StoredExhibits)
     # From the browser: the first screen as WebP, and the load.
     screenshot: bytes | None = None
     pictures: Pictures | None = None

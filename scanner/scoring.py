@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
+from scanner.document import StoredBasis, StoredScoredCheck
 from scanner.findings import Severity
 from scanner.result import CategoryResult, CheckResult
 
@@ -99,7 +99,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     return Score(value, grade(value, results), scored, tuple(held))
 
 
-def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str, Any]:
+def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBasis:
     """Return, as JSON, the input of `score` that reports do not contain: `score_without` needs it."""
     return {
         "rules": RULES_VERSION,
@@ -108,7 +108,7 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str
                 "weight": category.weight,
                 "absent_weight": category.absent_weight,
                 "checks": [
-                    [
+                    (
                         result.id,
                         result.status,
                         result.severity,
@@ -116,13 +116,13 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> dict[str
                         result.credit,
                         result.weighs,
                         result.covers_category,
-                    ]
+                    )
                     for result in category.checks
                 ],
             }
             for category in categories
         ],
-        "caps": [[cap.limit, cap.count, cap.severity, sorted(cap.checks)] for cap in caps],
+        "caps": [(cap.limit, cap.count, cap.severity, sorted(cap.checks)) for cap in caps],
     }
 
 
@@ -140,7 +140,7 @@ class Uncapped:
     held_by: tuple[frozenset[str], ...]
 
 
-def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
+def uncapped(stored: StoredBasis) -> Uncapped | None:
     """Return the score without caps from a `basis`; None if it was made by other rules."""
     if stored["rules"] != RULES_VERSION:
         return None
@@ -161,7 +161,7 @@ def uncapped(stored: Mapping[str, Any]) -> Uncapped | None:
     )
 
 
-def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[int, str] | None:
+def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
     """Return score and grade from a `basis` as if the checks with these IDs had passed in full, like `points`.
 
     None if the basis was made by other rules.
@@ -180,7 +180,7 @@ def score_without(stored: Mapping[str, Any], passed: Collection[str]) -> tuple[i
     return value, grade(value, [result for category in categories for result in category.checks])
 
 
-def _restored_basis(stored: Mapping[str, Any]) -> tuple[list[CategoryResult], list[Cap]]:
+def _restored_basis(stored: StoredBasis) -> tuple[list[CategoryResult], list[Cap]]:
     categories = [
         CategoryResult(
             "", "", each["weight"], tuple(map(_restored, each["checks"])), absent_weight=each["absent_weight"]
@@ -194,7 +194,7 @@ def _restored_basis(stored: Mapping[str, Any]) -> tuple[list[CategoryResult], li
     return categories, caps
 
 
-def _restored(stored: Sequence[Any]) -> CheckResult:
+def _restored(stored: StoredScoredCheck) -> CheckResult:
     id, status, severity, declared, credit, weighs, covers = stored
     return CheckResult(
         id,

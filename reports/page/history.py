@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -14,6 +13,7 @@ from django.urls import reverse
 from accounts import access
 from infrastructure.web.charts import Trend, trend
 from reports.models import Report
+from scanner.document import ExportDocument, read_export
 from scanner.report.diff import Diff, diff
 from scanner.report.mute_matching import NO_MUTES, Mutes
 from scans.models import Scan
@@ -43,7 +43,7 @@ class Previous:
 
     url: str
     report_id: str
-    changes: Callable[[], Diff | None]
+    changes: Callable[[], Diff[ExportDocument] | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,7 +60,7 @@ class History:
         return trend(self.recent)
 
 
-def history(scan: Scan, document: Callable[[], dict[str, object]], now: datetime, mutes: Mutes = NO_MUTES) -> History:
+def history(scan: Scan, document: Callable[[], ExportDocument], now: datetime, mutes: Mutes = NO_MUTES) -> History:
     """Return the organization's last scans of the page, all with a result. For its members only.
 
     `document` returns the JSON export of the scan's own report; it is called only for the diff.
@@ -111,11 +111,11 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
-def _previous(scan: Scan, report_id: str, document: Callable[[], dict[str, object]], mutes: Mutes) -> Previous:
-    def changes() -> Diff | None:
+def _previous(scan: Scan, report_id: str, document: Callable[[], ExportDocument], mutes: Mutes) -> Previous:
+    def changes() -> Diff[ExportDocument] | None:
         kept = access.rows(Report, scan.organization_id).filter(id=report_id)
         export = kept.values_list("export", flat=True).first()
-        return None if export is None else diff(json.loads(export), document(), mutes)
+        return None if export is None else diff(read_export(export), document(), mutes)
 
     return Previous(url=_url(scan.id), report_id=report_id, changes=changes)
 

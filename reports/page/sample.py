@@ -8,11 +8,10 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
 
+from scanner.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
 from scanner.report.filters import Filter
 from scanner.report.mute_matching import NO_MUTES
 from scanner.report.muting import Muting
@@ -32,17 +31,18 @@ NOTICE = "This is a sample. The shop does not exist, but this service made the r
 class Sample:
     """A sample report, with the fields of `reports.models.Report`."""
 
-    document: Mapping[str, Any]
-    facts: Mapping[str, Any]
-    scoring: Mapping[str, Any] | None
-    waterfall: Mapping[str, Any] | None
-    exhibits: Mapping[str, Any] | None
+    document: ExportDocument
+    facts: Facts
+    scoring: StoredBasis | None
+    waterfall: StoredWaterfall | None
+    exhibits: StoredExhibits | None
     has_screenshot: bool
-    pictures: Mapping[str, Any] | None
+    pictures: StoredPictures | None
 
     def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
         """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""
-        facts = {name: value for name, value in self.facts.items() if name != "final_url"} | {"notice": NOTICE}
+        facts: Facts = {**self.facts, "notice": NOTICE}
+        facts.pop("final_url", None)
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
         page = report_page(
             self.document,

@@ -6,16 +6,28 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 from scanner import __version__
 from scanner.command.errors import WrongUsage
-from scanner.command.judged import IN_BASELINE, Check, Judged, is_cut, places
+from scanner.command.judged import IN_BASELINE, Judged
+from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
+from scanner.report.places import is_cut, places_of
 from scanner.scoring import score_without
 
 VERSION = 1
 MAX_BYTES = 50_000_000
+
+
+class _Entry(TypedDict):
+    check: str
+    fingerprint: str
+    place: str
+
+
+class _EntryOnPages(_Entry):
+    pages: list[str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,12 +43,12 @@ class Baseline:
     on_page: frozenset[tuple[str, str]]  # path and fingerprint
     cut: frozenset[tuple[str, str]]  # path and check
 
-    def covers(self, check: Check, url: str) -> bool:
+    def covers(self, finding: ExportedFinding, url: str) -> bool:
         """Return True if a failed or warned check of a JSON export has no new place."""
         path = page_path(url)
-        if (path, check["id"]) in self.cut:
+        if (path, finding["id"]) in self.cut:
             return True
-        return all(each in self.anywhere or (path, each) in self.on_page for each in places(check, url))
+        return all(each in self.anywhere or (path, each) in self.on_page for each in places_of(finding, url))
 
     def accept(self, judged: Judged) -> Judged:
         """Return the report with the covered checks marked as accepted, and its score as if they had passed."""
@@ -77,7 +89,7 @@ def read_baseline(path: Path) -> Baseline:
 
 def baseline_of(reports: Iterable[Judged]) -> str:
     """Return a baseline file that accepts all findings of the reports: sorted JSON, one line each, for short diffs."""
-    entries: dict[str, dict[str, Any]] = {}
+    entries: dict[str, _Entry] = {}
     pages: dict[str, set[str]] = {}
     cut: dict[str, set[str]] = {}
     for judged in reports:
@@ -85,10 +97,10 @@ def baseline_of(reports: Iterable[Judged]) -> str:
         for _, check in (*judged.findings(), *judged.findings(accepted=True)):
             if is_cut(check):
                 cut.setdefault(path, set()).add(check["id"])
-            for fingerprint, place in places(check, judged.url).items():
+            for fingerprint, place in places_of(check, judged.url).items():
                 entries.setdefault(fingerprint, {"check": check["id"], "fingerprint": fingerprint, "place": place})
                 pages.setdefault(fingerprint, set()).add(path)
-    found = [entries[each] | {"pages": sorted(pages[each])} for each in entries]
+    found: list[_EntryOnPages] = [{**entries[each], "pages": sorted(pages[each])} for each in entries]
     found.sort(key=lambda entry: (entry["check"], entry["fingerprint"]))
     lines = ",\n".join(f"    {json.dumps(entry)}" for entry in found)
     cut_pages: Mapping[str, list[str]] = {path: sorted(checks) for path, checks in sorted(cut.items())}

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from scanner.document import (
+    ExportDocument,
+    ExportedCheck,
+    ExportedError,
+    ExportedFinding,
+    Facts,
+    StoredBasis,
+    StoredExhibits,
+    StoredWaterfall,
+)
 from scanner.findings import Severity
-from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
 from scanner.result import Pictures
 
 IN_BASELINE = "in the baseline"
 SEVERITIES = [str(each) for each in Severity]
-
-Check = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,11 +31,11 @@ class Judged:
     scans on this machine.
     """
 
-    document: Mapping[str, Any]
-    facts: Mapping[str, Any] = field(default_factory=dict)
-    scoring: Mapping[str, Any] | None = None
-    waterfall: Mapping[str, Any] | None = None
-    exhibits: Mapping[str, Any] = field(default_factory=dict)
+    document: ExportDocument
+    facts: Facts = field(default_factory=Facts)
+    scoring: StoredBasis | None = None
+    waterfall: StoredWaterfall | None = None
+    exhibits: StoredExhibits = field(default_factory=StoredExhibits)
     screenshot: bytes | None = None  # the first screen as WebP
     pictures: Pictures | None = None
     accepted: Mapping[str, str] = field(default_factory=dict)
@@ -37,20 +43,20 @@ class Judged:
 
     @property
     def type(self) -> str:
-        return str(self.document["type"])
+        return self.document["type"]
 
     @property
     def url(self) -> str:
-        return str(self.document["url"])
+        return self.document["url"]
 
     @property
-    def error(self) -> Mapping[str, str] | None:
+    def error(self) -> ExportedError | None:
         return self.document.get("error")
 
     @property
     def notice(self) -> str:
         """Notice to show before the findings."""
-        return str(self.facts.get("notice", ""))
+        return self.facts.get("notice", "")
 
     @property
     def score(self) -> int | None:
@@ -58,15 +64,15 @@ class Judged:
         return self.document["score"] if self.accepted_score is None else self.accepted_score
 
     @property
-    def checks(self) -> Iterator[tuple[str, Check]]:
+    def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
         """Yield every check that ran, with the name of its category."""
         for category in self.document["categories"]:
             for check in category["checks"]:
                 yield category["name"], check
 
-    def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, Check]]:
+    def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, ExportedFinding]]:
         """Return the failed checks, then the warnings, the most severe first: the accepted ones, or the others."""
-        found = (each for each in self.checks if each[1]["status"] != "pass")
+        found = ((category, check) for category, check in self.checks if check["status"] != "pass")
         return sorted((each for each in found if (each[1]["id"] in self.accepted) == accepted), key=_weight)
 
     @property
@@ -91,16 +97,6 @@ class Outcome:
         return not self.complaints and all(each.error is None for each in self.reports)
 
 
-def places(check: Check, url: str) -> dict[str, str]:
-    """Return the fingerprints of a finding's places (ADR 11), each with the place in words, empty if it has none."""
-    return fingerprints(check["id"], check["evidence"], url)
-
-
-def is_cut(check: Check) -> bool:
-    """Return True if the finding may have more places than its report holds."""
-    return len(check["evidence"]) >= EVIDENCE_ITEMS
-
-
-def _weight(found: tuple[str, Check]) -> tuple[bool, int, float]:
+def _weight(found: tuple[str, ExportedFinding]) -> tuple[bool, int, float]:
     _, check = found
     return check["status"] != "fail", SEVERITIES.index(check["severity"]), -check["points"]

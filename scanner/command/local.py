@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import logging
 from collections.abc import Iterator
-from dataclasses import asdict
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -25,7 +24,7 @@ from scanner.net.credentials import OriginCredentials, parse
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from scanner.redaction import redacted
-from scanner.report.documents import export_document
+from scanner.report.documents import export_document, stored_waterfall
 from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
 
@@ -101,13 +100,12 @@ def _judged(result: ScanResult) -> Judged:
         completed_at=result.completed_at,
     )
     if result.error is not None:
-        document["error"] = asdict(result.error)
-    waterfall = asdict(result.waterfall) if result.waterfall else None
+        document["error"] = {"code": result.error.code, "message": result.error.message}
     return Judged(
         document,
         facts=result.facts,
         scoring=result.scoring,
-        waterfall=waterfall,
+        waterfall=stored_waterfall(result.waterfall) if result.waterfall else None,
         exhibits=result.exhibits,
         screenshot=result.screenshot,
         pictures=result.pictures,

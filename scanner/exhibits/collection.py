@@ -6,9 +6,9 @@ Plain JSON values, bounded and masked, for all of it is what a site has sent.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 from scanner.crawl.canonicals import Canonicals
+from scanner.document import StoredExhibits, StoredPolicy
 from scanner.exhibits.weights import weights_of
 from scanner.findings import ScanType
 from scanner.messages import MASK, excerpt
@@ -21,15 +21,13 @@ URL_LENGTH = 300
 MAX_HEADERS, HEADER_LENGTH = 60, 300
 MAX_POLICIES, POLICY_LENGTH = 4, 4000
 
-Exhibits = dict[str, Any]
 
-
-def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> Exhibits:
+def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> StoredExhibits:
     """By name, those for which the type's plan has gathered what they show; empty where there is no page."""
     page = evidence.get(Page)
     if not isinstance(page, Page):
         return {}
-    shown: Exhibits = {}
+    shown: StoredExhibits = {}
     if len(page.hops) > 1:
         shown["redirects"] = [{"url": excerpt(hop.url, URL_LENGTH), "status": hop.status} for hop in page.hops]
     document = evidence.get(Document)
@@ -62,7 +60,9 @@ def _header(name: str, value: str) -> str:
     return excerpt(f"{name}: {value}", HEADER_LENGTH + len(name)).removeprefix(f"{name}:").strip()
 
 
-def _policies_of(policies: Policies) -> list[dict[str, str]]:
+def _policies_of(policies: Policies) -> list[StoredPolicy]:
     each_way = (("header", policies.header), ("meta", policies.meta), ("report only", policies.report_only))
-    found = [{"way": way, "text": excerpt(csp.text, POLICY_LENGTH)} for way, those in each_way for csp in those]
+    found: list[StoredPolicy] = [
+        {"way": way, "text": excerpt(csp.text, POLICY_LENGTH)} for way, those in each_way for csp in those
+    ]
     return found[:MAX_POLICIES]

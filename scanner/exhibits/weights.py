@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 from urllib.parse import urlsplit
 
 from scanner.browser.evidence import BrowserLoad
+from scanner.document import StoredWeight
 from scanner.messages import excerpt
 from scanner.page.evidence import Page
 from scanner.page.registrable_domain import is_same_site
@@ -16,7 +16,7 @@ from scanner.performance.evidence import Resources
 MAX_WEIGHTS = 40
 
 
-def weights_of(page: Page, evidence: Mapping[type, object]) -> list[dict[str, Any]]:
+def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight]:
     """Bytes on the wire and requests by host and kind of file, the heaviest first."""
     sums: dict[tuple[str, str], list[int]] = {}
     for url, kind, wire_bytes in _files(page, evidence):
@@ -25,7 +25,7 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[dict[str, An
         of_kind[1] += 1
     heaviest = sorted(sums.items(), key=lambda each: -each[1][0])
     own = page.target.host
-    shown = [
+    shown: list[StoredWeight] = [
         {
             "host": excerpt(host, 100),
             "kind": kind,

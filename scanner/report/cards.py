@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
 
+from scanner.document import ExportedCheck
 from scanner.report.evidence import contrasts, fixes
 from scanner.report.evidence.sentences import headline
 from scanner.report.evidence.tables import LONG, Table, tables
@@ -73,7 +73,7 @@ class CheckCard:
 
 
 def card_of(
-    exported: Mapping[str, Any],
+    exported: ExportedCheck,
     *,
     page_url: str = "",
     mute_url: str = "",
@@ -89,7 +89,7 @@ def card_of(
     """Return the card of a check of a JSON export. The caller passes what the export does not contain."""
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
-    items = exported["evidence"]
+    items: Sequence[Mapping[str, object]] = exported["evidence"]
     if exported["id"] in contrasts.CHECKS:
         items = [contrasts.told(item) for item in items]
     # The card shows the criteria elsewhere, and identifies an element by its selector.
@@ -102,7 +102,7 @@ def card_of(
         status=exported["status"],
         severity=exported["severity"],
         message=headline(exported["message"], exported["evidence"]),
-        fix=exported.get("fix"),
+        fix=None if exported["status"] == "pass" else exported.get("fix"),
         points=points,
         win=_win(points),
         evidence=evidence,

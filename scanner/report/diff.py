@@ -10,13 +10,17 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
-from typing import Any
+from typing import Generic, NamedTuple, TypeVar
 
-from scanner.fingerprints import EVIDENCE_ITEMS, fingerprint, fingerprints
+from scanner.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
+from scanner.fingerprints import fingerprint
 from scanner.report.mute_matching import NO_MUTES, Covered, Mutes
+from scanner.report.places import is_cut, places_of
 
 SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
+
+Compared = TypeVar("Compared", bound=ComparableDocument)
 
 
 class Reason(StrEnum):
@@ -121,15 +125,15 @@ class NotCompared:
 
 
 @dataclass(frozen=True, slots=True)
-class Diff:
+class Diff(Generic[Compared]):
     """Diff of two reports: groups of changes, each with the most severe first.
 
     `points` is None if the catalogue versions differ. `same` has the findings of both reports that did not change,
     `muted` those of either report that are muted as a whole.
     """
 
-    before: Mapping[str, Any]
-    after: Mapping[str, Any]
+    before: Compared
+    after: Compared
     new: tuple[Change, ...]
     fixed: tuple[Change, ...]
     worse: tuple[Change, ...]
@@ -139,16 +143,16 @@ class Diff:
     not_compared: tuple[NotCompared, ...]
 
     @property
-    def before_at(self) -> datetime:
+    def before_at(self: Diff[ExportDocument]) -> datetime:
         return datetime.fromisoformat(self.before["created_at"])
 
     @property
-    def after_at(self) -> datetime:
+    def after_at(self: Diff[ExportDocument]) -> datetime:
         return datetime.fromisoformat(self.after["created_at"])
 
     @property
     def same_rules(self) -> bool:
-        return bool(self.before["catalogue_version"] == self.after["catalogue_version"])
+        return self.before["catalogue_version"] == self.after["catalogue_version"]
 
     @property
     def same_browser(self) -> bool:
@@ -156,8 +160,13 @@ class Diff:
         return _has_browser(self.before) == _has_browser(self.after)
 
     @property
-    def points(self) -> int | None:
-        return self.after["score"] - self.before["score"] if self.same_rules else None
+    def points(self: Diff[ExportDocument]) -> int | None:
+        if not self.same_rules:
+            return None
+        before, after = self.before["score"], self.after["score"]
+        assert before is not None
+        assert after is not None
+        return after - before
 
     @property
     def same_count(self) -> int:
@@ -169,7 +178,14 @@ class Diff:
         return not (self.new or self.fixed or self.worse or self.better or self.not_compared)
 
 
-def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_MUTES) -> Diff:
+class _Found(NamedTuple):
+    """Finding of a document, and the name of its category."""
+
+    category: str
+    finding: ComparableFinding
+
+
+def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Compared]:
     """Compare the report `before` with the report `after`, both of one scan type.
 
     A fingerprint does not contain the report's own page, so reports of two pages can be compared. `mutes` apply to both
@@ -184,7 +200,7 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_
     silent: list[NotCompared] = []
     for id in dict.fromkeys([*now, *was]):
         one, other = was.get(id), now.get(id)
-        found_before, found_after = one if _is_finding(one) else None, other if _is_finding(other) else None
+        found_before, found_after = _finding(one), _finding(other)
         is_muted = _is_whole(muted_before, id, found_before) and _is_whole(muted_after, id, found_after)
         if found_before and found_after:
             new, fixed = _moved(found_before, found_after, before, after) if compares_places else ((), ())
@@ -208,23 +224,26 @@ def diff(before: Mapping[str, Any], after: Mapping[str, Any], mutes: Mutes = NO_
     return Diff(before, after, not_compared=tuple(silent), **ordered)
 
 
-def _checks(document: Mapping[str, Any]) -> dict[str, dict[str, Any]]:
+def _checks(document: ComparableDocument) -> dict[str, tuple[str, ComparableCheck]]:
+    """Return the checks by ID, each with the name of its category."""
     return {
-        check["id"]: check | {"category": category["name"]}
-        for category in document["categories"]
-        for check in category["checks"]
+        check["id"]: (category["name"], check) for category in document["categories"] for check in category["checks"]
     }
 
 
-def _is_finding(check: Mapping[str, Any] | None) -> bool:
-    return check is not None and check["status"] != "pass"
+def _finding(found: tuple[str, ComparableCheck] | None) -> _Found | None:
+    """Return the finding of a check with its category, None if the check passed or is missing."""
+    if found is None:
+        return None
+    category, check = found
+    return None if check["status"] == "pass" else _Found(category, check)
 
 
 def _muted_places(muted: Mapping[str, Covered], id: str) -> Iterable[str]:
     return muted[id].rules if id in muted else ()
 
 
-def _is_whole(muted: Mapping[str, Covered], id: str, found: Mapping[str, Any] | None) -> bool:
+def _is_whole(muted: Mapping[str, Covered], id: str, found: _Found | None) -> bool:
     """Return True if the finding is muted as a whole, or if there is none."""
     return found is None or (id in muted and muted[id].is_whole)
 
@@ -233,11 +252,11 @@ def _shown(places: tuple[Place, ...], hidden: Collection[str]) -> tuple[Place, .
     return tuple(place for place in places if place.fingerprint not in hidden)
 
 
-def _has_browser(document: Mapping[str, Any]) -> bool:
+def _has_browser(document: ComparableDocument) -> bool:
     return document.get("browser") is not None
 
 
-def _silence(id: str, document: Mapping[str, Any], has_same_rules: bool) -> Reason:
+def _silence(id: str, document: ComparableDocument, has_same_rules: bool) -> Reason:
     """Return the reason why a report has no verdict on a check."""
     if any(each["id"] == id for each in document["skipped_checks"]):
         return Reason.COULD_NOT_RUN
@@ -248,26 +267,23 @@ def _silence(id: str, document: Mapping[str, Any], has_same_rules: bool) -> Reas
 
 
 def _moved(
-    was: Mapping[str, Any], now: Mapping[str, Any], before: Mapping[str, Any], after: Mapping[str, Any]
+    found_before: _Found, found_after: _Found, before: ComparableDocument, after: ComparableDocument
 ) -> tuple[tuple[Place, ...], tuple[Place, ...]]:
     """Return the places that only the newer finding has, and those that only the earlier one has.
 
     Both are empty if one of the findings names no place. A cut list proves nothing about the places missing from it.
     """
+    was, now = found_before.finding, found_after.finding
     # Most findings did not change, and computing fingerprints is most of the work.
     if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
         return (), ()
-    known, found = _fingerprints(was, before), _fingerprints(now, after)
+    known, found = places_of(was, before["url"]), places_of(now, after["url"])
     alone = fingerprint(now["id"])
     if alone in known or alone in found:
         return (), ()
-    new = () if _is_cut(was) else _missing(found, known)
-    fixed = () if _is_cut(now) else _missing(known, found)
+    new = () if is_cut(was) else _missing(found, known)
+    fixed = () if is_cut(now) else _missing(known, found)
     return new, fixed
-
-
-def _is_cut(check: Mapping[str, Any]) -> bool:
-    return bool(check["is_cut"]) if "is_cut" in check else len(check["evidence"]) >= EVIDENCE_ITEMS
 
 
 def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ...]:
@@ -275,37 +291,31 @@ def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ..
     return tuple(Place(each, text) for each, text in places.items() if each not in there)
 
 
-def _fingerprints(check: Mapping[str, Any], document: Mapping[str, Any]) -> Mapping[str, str]:
-    """Return the fingerprints of a check of an export, or of the state a monitor keeps (`sites.monitors.states`)."""
-    if "places" in check:
-        places: Mapping[str, str] = check["places"]
-        return places
-    return fingerprints(check["id"], check["evidence"], document["url"])
-
-
-def _places(check: Mapping[str, Any], document: Mapping[str, Any]) -> tuple[Place, ...]:
-    return tuple(Place(each, text) for each, text in _fingerprints(check, document).items() if text)
+def _places(found: _Found, document: ComparableDocument) -> tuple[Place, ...]:
+    return tuple(Place(each, text) for each, text in places_of(found.finding, document["url"]).items() if text)
 
 
 def _change(
-    was: Mapping[str, Any] | None,
-    now: Mapping[str, Any] | None,
-    new_places: tuple[Place, ...],
-    fixed_places: tuple[Place, ...],
+    was: _Found | None, now: _Found | None, new_places: tuple[Place, ...], fixed_places: tuple[Place, ...]
 ) -> Change:
-    shown = now or was
-    assert shown is not None
+    found = now or was
+    assert found is not None
+    shown = found.finding
     return Change(
         id=shown["id"],
         name=shown["name"],
         title=shown.get("title", shown["name"]),
-        category=shown["category"],
+        category=found.category,
         message=shown["message"],
-        before=State(was["status"], was["severity"]) if was else None,
-        after=State(now["status"], now["severity"]) if now else None,
+        before=_state(was),
+        after=_state(now),
         new_places=new_places,
         fixed_places=fixed_places,
     )
+
+
+def _state(found: _Found | None) -> State | None:
+    return State(found.finding["status"], found.finding["severity"]) if found else None
 
 
 def _direction(change: Change) -> str:
@@ -320,9 +330,10 @@ def _direction(change: Change) -> str:
     return "better" if severity > 0 or status > 0 or change.fixed_places else "same"
 
 
-def _not_compared(check: Mapping[str, Any], found_in: str, reason: Reason) -> NotCompared:
-    title = check.get("title", check["name"])
-    return NotCompared(check["id"], check["name"], title, check["category"], check["severity"], found_in, reason)
+def _not_compared(found: _Found, found_in: str, reason: Reason) -> NotCompared:
+    shown = found.finding
+    title = shown.get("title", shown["name"])
+    return NotCompared(shown["id"], shown["name"], title, found.category, shown["severity"], found_in, reason)
 
 
 def _weight(change: Change) -> tuple[int, int]:

@@ -1,37 +1,53 @@
 """Documents of a scan's result: the API's report, and the JSON export, which contains the report.
 
-They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
-`reports.serializers` describes them for openapi.yaml.
+They are plain dictionaries in the order of the JSON, so that the command line needs no framework. `scanner.document`
+has their types, and `reports.serializers` describes them for openapi.yaml.
 """
 
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
+from scanner.document import (
+    AddedByExport,
+    DocumentHead,
+    ExportDocument,
+    ExportedCheck,
+    Fix,
+    ReportDocument,
+    ReportedCheck,
+    StoredWaterfall,
+    Summary,
+)
 from scanner.findings import Severity
-from scanner.result import CategoryResult, CheckResult, ScanResult
+from scanner.result import CheckResult, ScanResult, Waterfall
 from scanner.scoring import severity_counts
 from scanner.timestamps import timestamp
 
 
 def report_document(
     result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
-) -> dict[str, Any]:
+) -> ReportDocument:
     """Return the report (2.2 of the interface). Score and grade are None if the scan failed. Times are aware."""
-    return _head(result, scan_id, created_at, completed_at) | {
-        "categories": [_category(each, [_check(check) for check in each.checks]) for each in result.categories],
+    return {
+        **_head(result, scan_id, created_at, completed_at),
+        "categories": [
+            {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
+            for each in result.categories
+        ],
         "summary": _summary(result),
     }
 
 
 def export_document(
     result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
-) -> dict[str, Any]:
+) -> ExportDocument:
     """Return the JSON export: the report with all that is stored beside it."""
-    return _head(result, scan_id, created_at, completed_at) | {
+    return {
+        **_head(result, scan_id, created_at, completed_at),
         "categories": [
-            _category(each, [_exported_check(check) for check in each.checks]) for each in result.categories
+            {"name": each.name, "score": each.score, "checks": list(map(_exported_check, each.checks))}
+            for each in result.categories
         ],
         "summary": _summary(result),
         "report_id": report_id,
@@ -44,7 +60,31 @@ def export_document(
     }
 
 
-def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> dict[str, Any]:
+def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
+    """Return a waterfall as a report stores it."""
+    return {
+        "rows": [
+            {
+                "url": row.url,
+                "kind": row.kind,
+                "start_ms": row.start_ms,
+                "response_ms": row.response_ms,
+                "end_ms": row.end_ms,
+                "wire_bytes": row.wire_bytes,
+                "status": row.status,
+                "is_blocking": row.is_blocking,
+                "is_failed": row.is_failed,
+                "is_third_party": row.is_third_party,
+            }
+            for row in waterfall.rows
+        ],
+        "marks": list(waterfall.marks),
+        "total_ms": waterfall.total_ms,
+        "left_out": waterfall.left_out,
+    }
+
+
+def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> DocumentHead:
     return {
         "id": scan_id,
         "type": str(result.type),
@@ -56,32 +96,43 @@ def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: 
     }
 
 
-def _category(category: CategoryResult, checks: list[dict[str, Any]]) -> dict[str, Any]:
-    return {"name": category.name, "score": category.score, "checks": checks}
-
-
-def _check(check: CheckResult) -> dict[str, Any]:
+def _check(check: CheckResult) -> ReportedCheck:
     """Return a check of the report (2.4 of the interface)."""
-    shown = {
+    return {
         "name": check.name,
         "status": check.status,
         "severity": str(check.severity) if check.severity else None,
         "message": check.message,
+        **_fix(check),
     }
-    return shown if check.fix is None else shown | {"fix": str(check.fix)}
 
 
-def _exported_check(check: CheckResult) -> dict[str, Any]:
-    return _check(check) | {
+def _exported_check(check: CheckResult) -> ExportedCheck:
+    added: AddedByExport = {
         "id": check.id,
         "title": check.title,
         "evidence": [dict(each) for each in check.evidence],
         "references": list(check.references),
         "points": check.points,
     }
+    if check.status == "pass":
+        return {"name": check.name, "status": check.status, "severity": None, "message": check.message, **added}
+    assert check.severity is not None
+    return {
+        "name": check.name,
+        "status": check.status,
+        "severity": str(check.severity),
+        "message": check.message,
+        **_fix(check),
+        **added,
+    }
 
 
-def _summary(result: ScanResult) -> dict[str, int]:
+def _fix(check: CheckResult) -> Fix:
+    return {} if check.fix is None else {"fix": str(check.fix)}
+
+
+def _summary(result: ScanResult) -> Summary:
     statuses = [check.status for check in result.checks]
     severities = severity_counts(result.checks)
     return {
@@ -89,4 +140,8 @@ def _summary(result: ScanResult) -> dict[str, int]:
         "passed": statuses.count("pass"),
         "failed": statuses.count("fail"),
         "warnings": statuses.count("warn"),
-    } | {str(severity): severities[severity] for severity in Severity}
+        "critical": severities[Severity.CRITICAL],
+        "high": severities[Severity.HIGH],
+        "medium": severities[Severity.MEDIUM],
+        "low": severities[Severity.LOW],
+    }

@@ -10,11 +10,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from scanner.document import ExportDocument, ExportedCheck, ExportedFinding, read_export
 from scanner.fingerprints import fingerprint, fingerprints, page_path
 from scanner.net.policy import PROJECT
 from scanner.report.judge import judged_without_browser
 from scanner.report.markup import escaped, prose
 from scanner.report.mute_matching import Covered
+from scanner.report.places import places_of
 from scanner.report.references import ReferenceLink, page_url, reference
 from scanner.report.spreadsheets import cell
 
@@ -30,7 +32,7 @@ CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "messag
 
 
 # Returns the muted findings of a JSON export, by check ID.
-Muted = Callable[[Mapping[str, Any]], Mapping[str, Covered]]
+Muted = Callable[[ExportDocument], Mapping[str, Covered]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,7 @@ class ExportFormat:
 
 
 def sarif(
-    document: Mapping[str, Any], muted: Mapping[str, Covered] | None = None, check_pages: str = ""
+    document: ExportDocument, muted: Mapping[str, Covered] | None = None, check_pages: str = ""
 ) -> dict[str, Any]:
     """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
     whole = {id: covered for id, covered in (muted or {}).items() if covered.is_whole}
@@ -63,9 +65,7 @@ def sarif_log(runs: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"$schema": SARIF_SCHEMA, "version": "2.1.0", "runs": list(runs)}
 
 
-def sarif_run(
-    document: Mapping[str, Any], accepted: Mapping[str, Iterable[str]], check_pages: str = ""
-) -> dict[str, Any]:
+def sarif_run(document: ExportDocument, accepted: Mapping[str, Iterable[str]], check_pages: str = "") -> dict[str, Any]:
     """Return a SARIF run: one rule per check that ran, one result per failed or warned check.
 
     `accepted` has the reasons why findings are suppressed, by check ID; a reason may be empty. `check_pages` is the
@@ -101,7 +101,7 @@ def sarif_run(
     }
 
 
-def csv_table(document: Mapping[str, Any]) -> str:
+def csv_table(document: ExportDocument) -> str:
     """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
     Checks that could not run, and those left out without a browser, come last.
@@ -113,7 +113,7 @@ def csv_table(document: Mapping[str, Any]) -> str:
     return output.getvalue()
 
 
-def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
     for category, check in _checks(document):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
@@ -123,13 +123,13 @@ def csv_rows(document: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
         yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
 
 
-def _checks(document: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
+def _checks(document: ExportDocument) -> Iterator[tuple[str, ExportedCheck]]:
     for category in document["categories"]:
         for check in category["checks"]:
             yield category["name"], check
 
 
-def _invocation(document: Mapping[str, Any]) -> dict[str, Any]:
+def _invocation(document: ExportDocument) -> dict[str, Any]:
     invocation = {
         "executionSuccessful": "error" not in document,
         "startTimeUtc": document["created_at"],
@@ -155,7 +155,7 @@ def sarif_text(message: str) -> str:
     return re.sub(r"[\\\[\]]", r"\\\g<0>", message)
 
 
-def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[str, Any]:
+def _rule(scan_type: str, check: ExportedCheck, check_pages: str) -> dict[str, Any]:
     properties: dict[str, Any] = {"tags": [scan_type], "references": list(check["references"])}
     # With this property, code scanning shows every result of the rule as a security alert.
     if check["severity"] and scan_type == "security":
@@ -167,7 +167,7 @@ def _rule(scan_type: str, check: Mapping[str, Any], check_pages: str) -> dict[st
         "shortDescription": {"text": check["name"]},
         "fullDescription": {"text": f"{check['title']}."},
         "properties": properties,
-        "help": rule_help(check.get("fix") or f"{check['name']}.", sources),
+        "help": rule_help(check["fix"] if "fix" in check else f"{check['name']}.", sources),
         "helpUri": page_url(check_pages, check["id"])
         or next((each.url for each in sources if each.url), INFORMATION_URI),
     }
@@ -180,7 +180,7 @@ def rule_help(fix: str, sources: Iterable[ReferenceLink] = ()) -> dict[str, str]
     return {"text": fix, "markdown": f"{prose(fix)}{read_on}"}
 
 
-def _result(document: Mapping[str, Any], rule_index: int, category: str, check: Mapping[str, Any]) -> dict[str, Any]:
+def _result(document: ExportDocument, rule_index: int, category: str, check: ExportedFinding) -> dict[str, Any]:
     return {
         "ruleId": check["id"],
         "ruleIndex": rule_index,
@@ -192,13 +192,13 @@ def _result(document: Mapping[str, Any], rule_index: int, category: str, check: 
             # The fingerprint that code scanning uses. It omits the host, so that a preview matches the site's alerts.
             "primaryLocationLineHash": f"{fingerprint(check['id'], page_path(document['url']))}:1",
             "checkOfPage/v1": f"{check['id']} {document['url']}",
-            "places/v1": " ".join(fingerprints(check["id"], check["evidence"], document["url"])),
+            "places/v1": " ".join(places_of(check, document["url"])),
         },
         "properties": {"status": check["status"], "severity": check["severity"], "category": category},
     }
 
 
-def _locations(check: Mapping[str, Any], url: str) -> dict[str, Any]:
+def _locations(check: ExportedFinding, url: str) -> dict[str, Any]:
     """Return the finding's first place, or the page, as `locations`, and its other places as `relatedLocations`."""
     found: dict[str, dict[str, Any]] = {}
     for item in check["evidence"]:
@@ -209,7 +209,7 @@ def _locations(check: Mapping[str, Any], url: str) -> dict[str, Any]:
     return {"locations": [first]} | ({"relatedLocations": related} if related else {})
 
 
-def _place(url: str, place: str, item: Mapping[str, Any]) -> dict[str, Any]:
+def _place(url: str, place: str, item: Mapping[str, object]) -> dict[str, Any]:
     found = location(url, str(item.get("snippet") or item.get("markup") or ""))
     if place:
         found["message"] = {"text": sarif_text(place)}
@@ -224,7 +224,7 @@ def location(url: str, source: str = "") -> dict[str, Any]:
     return {"physicalLocation": {"artifactLocation": {"uri": url}, "region": region}}
 
 
-def _suppressed(accepted: Mapping[str, Iterable[str]], check: Mapping[str, Any]) -> dict[str, Any]:
+def _suppressed(accepted: Mapping[str, Iterable[str]], check: ExportedFinding) -> dict[str, Any]:
     """Return `suppressions` of a result. Either all results of a run have the property, or none (section 3.27.23)."""
     return {"suppressions": suppressions(dict.fromkeys(accepted.get(check["id"], ())))} if accepted else {}
 
@@ -250,7 +250,7 @@ FORMATS: Mapping[str, ExportFormat] = {
         "for code scanning",
         "Muted results have `suppressions` with the reason as justification.",
         lambda export, muted, check_pages: json.dumps(
-            sarif(document := json.loads(export), muted(document), check_pages)
+            sarif(document := read_export(export), muted(document), check_pages)
         ),
         has_mutes=True,
     ),
@@ -259,6 +259,6 @@ FORMATS: Mapping[str, ExportFormat] = {
         "text/csv; charset=utf-8",
         "for spreadsheets",
         "A line for each check that ran.",
-        lambda export, muted, check_pages: csv_table(json.loads(export)),
+        lambda export, muted, check_pages: csv_table(read_export(export)),
     ),
 }

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields
-from typing import Any
 from urllib.parse import urlencode
 
+from scanner.document import ExportedCheck
 from scanner.report.diff import SEVERITY_RANK
 from scanner.report.metrics import CONCERNED, METRICS
 
@@ -48,7 +48,7 @@ class Filter:
         asked = {field.name: getattr(self, field.name) for field in fields(self)}
         return urlencode({name: value for name, value in asked.items() if value})
 
-    def fits(self, check: Mapping[str, Any]) -> bool:
+    def fits(self, check: ExportedCheck) -> bool:
         """Return True if a check of a JSON export passes the filter."""
         if self.show and check["status"] != STATUS_OF[self.show]:
             return False
@@ -66,10 +66,16 @@ def _known(value: str | None, among: Iterable[str]) -> str:
     return value if value is not None and value in among else ""
 
 
-def _has_words(check: Mapping[str, Any], words: Iterable[str]) -> bool:
+def _has_words(check: ExportedCheck, words: Iterable[str]) -> bool:
     seen = (str(value) for item in check["evidence"] for value in item.values())
     text = "\n".join(
-        (check["id"], check.get("title", check["name"]), check["message"], check.get("fix") or "", *seen)
+        (
+            check["id"],
+            check.get("title", check["name"]),
+            check["message"],
+            "" if check["status"] == "pass" else check.get("fix", ""),
+            *seen,
+        )
     ).lower()
     return all(word in text for word in words)
 
@@ -95,10 +101,10 @@ class FilterBar:
     total: int
 
 
-def filter_bar(chosen: Filter, checks: Iterable[Mapping[str, Any]], scan_type: str) -> FilterBar:
+def filter_bar(chosen: Filter, checks: Iterable[ExportedCheck], scan_type: str) -> FilterBar:
     """Return the filter form for the checks of a JSON export."""
     checks = list(checks)
-    statuses = Counter(check["status"] for check in checks)
+    statuses: Counter[str] = Counter(check["status"] for check in checks)
     severities = Counter(check["severity"] for check in checks)
     concerned = Counter(metric for check in checks for metric in CONCERNED.get(check["id"], ()))
     return FilterBar(

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from scanner.document import ExportDocument, ExportedCap, ExportedCheck, StoredBasis
 from scanner.scoring import Uncapped, uncapped
 
 NAMED = 3
@@ -47,7 +47,7 @@ NOT_HELD = Held((), None, {}, frozenset())
 
 
 def held(
-    document: Mapping[str, Any], scoring: Mapping[str, Any] | None, checks: Mapping[str, Mapping[str, Any]], prefix: str
+    document: ExportDocument, scoring: StoredBasis | None, checks: Mapping[str, ExportedCheck], prefix: str
 ) -> Held:
     """Return the caps of a JSON export. `scoring` is the stored basis of the score, `checks` are its checks by ID."""
     if not document["caps"]:
@@ -66,7 +66,7 @@ def _counted(found: Uncapped | None, number: int) -> list[str]:
     return sorted(found.held_by[number], key=lambda id: (-found.points[id], id))
 
 
-def _cap(cap: Mapping[str, Any], ids: list[str], checks: Mapping[str, Mapping[str, Any]], prefix: str) -> HeldCap:
+def _cap(cap: ExportedCap, ids: list[str], checks: Mapping[str, ExportedCheck], prefix: str) -> HeldCap:
     holders = tuple(
         Holder(checks[id].get("title", checks[id]["name"]), f"{prefix}check-{id}") for id in ids if id in checks
     )

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from scanner.document import ExportDocument
 
 WORTH = {
     "performance": "Nothing was measured: how fast the page shows and answers was estimated from its files. The score "
@@ -15,7 +14,7 @@ WORTH = {
 }
 
 
-def judged_without_browser(document: Mapping[str, Any]) -> str:
+def judged_without_browser(document: ExportDocument) -> str:
     """Return the notice to show beside the score of a JSON export; empty if no check was left out.
 
     Older exports, which are kept as they were written, have no `omitted_checks`.

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
 
+from scanner.document import ExportedCheck
 from scanner.report.standing import BANDS, Band, Standing, standing
 
 LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
@@ -88,7 +88,7 @@ CONCERNED: Mapping[str, tuple[str, ...]] = {
 }
 
 
-def metrics(checks: Mapping[str, Mapping[str, Any]], prefix: str = "") -> tuple[Metric, ...]:
+def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metric, ...]:
     """Return the metrics that were measured. `checks` are the export's by ID; `prefix` goes before anchors."""
     found = []
     for id, (name, meaning, write) in METRICS.items():

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlsplit
 
-from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scanner.document import ComparableDocument, ComparableFinding
+from scanner.report.places import is_cut, places_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,20 +115,19 @@ class Mutes:
         """Return the rules without reason and author, for strangers, who may see only what is muted."""
         return Mutes(replace(rule, reason="", by="") for rule in self)
 
-    def covering(self, check: Mapping[str, Any], url: str) -> Covered | None:
-        """Return the muted places of a failed or warned check of a JSON export on the page `url`; None if none is."""
-        if check["id"] not in self._of_check:
+    def covering(self, finding: ComparableFinding, url: str) -> Covered | None:
+        """Return the muted places of a failed or warned check on the page `url`; None if none is."""
+        if finding["id"] not in self._of_check:
             return None
-        evidence = check["evidence"]
-        places = fingerprints(check["id"], evidence, url)
-        rules = {each: rule for each in places if (rule := self.of(check["id"], url, each)) is not None}
+        places = places_of(finding, url)
+        rules = {each: rule for each in places if (rule := self.of(finding["id"], url, each)) is not None}
         if not rules:
             return None
-        is_cut = len(evidence) >= EVIDENCE_ITEMS and not any(rule.of_all_places for rule in rules.values())
-        return Covered(rules, is_whole=len(rules) == len(places) and not is_cut)
+        may_lack_places = is_cut(finding) and not any(rule.of_all_places for rule in rules.values())
+        return Covered(rules, is_whole=len(rules) == len(places) and not may_lack_places)
 
-    def findings(self, document: Mapping[str, Any]) -> dict[str, Covered]:
-        """Return the muted places of the findings of a JSON export, by check ID."""
+    def findings(self, document: ComparableDocument) -> dict[str, Covered]:
+        """Return the muted places of a document's findings, by check ID."""
         if not self:
             return {}
         return {

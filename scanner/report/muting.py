@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TypedDict
 from urllib.parse import urlencode
 
-from scanner.fingerprints import fingerprints
+from scanner.document import ExportDocument, ExportedFinding, StoredBasis
 from scanner.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
+from scanner.report.places import places_of
 from scanner.scoring import score_without
 
 
@@ -30,11 +31,11 @@ class Muting:
     """
 
     mutes: Mutes
-    scoring: Mapping[str, Any] | None
+    scoring: StoredBasis | None
     shows_rules: bool
     mute_url: str
 
-    def findings(self, document: Mapping[str, Any]) -> dict[str, Covered]:
+    def findings(self, document: ExportDocument) -> dict[str, Covered]:
         return self.mutes.findings(document)
 
     def url_of(self, check_id: str) -> str:
@@ -53,11 +54,32 @@ class ScoreWithout:
     grade: str
 
 
-def muted_parts(check: Mapping[str, Any], url: str, covered: Covered) -> tuple[MutedPart, ...]:
+class MutedFinding(TypedDict):
+    """Finding that is muted as a whole or in part."""
+
+    check: str
+    title: str
+    status: str
+    severity: str
+    is_whole: bool
+    mutes: list[MuteRule]
+
+
+class MutedOfReport(TypedDict):
+    """The API's document on the muted findings of a report; `reports.mutes.serializers` writes it."""
+
+    id: str
+    score: int | None
+    grade: str | None
+    without_muted: ScoreWithout | None
+    findings: list[MutedFinding]
+
+
+def muted_parts(finding: ExportedFinding, url: str, covered: Covered) -> tuple[MutedPart, ...]:
     """Return the muted parts of a finding of a JSON export, one for each rule."""
     by_rule: dict[str, list[str]] = {}
     rules = {rule.id: rule for rule in covered.rules.values()}
-    for place, text in fingerprints(check["id"], check["evidence"], url).items():
+    for place, text in places_of(finding, url).items():
         if place in covered.rules:
             by_rule.setdefault(covered.rules[place].id, []).append(text)
     return tuple(
@@ -66,7 +88,7 @@ def muted_parts(check: Mapping[str, Any], url: str, covered: Covered) -> tuple[M
     )
 
 
-def without_muted(scoring: Mapping[str, Any] | None, muted: Mapping[str, Covered]) -> ScoreWithout | None:
+def without_muted(scoring: StoredBasis | None, muted: Mapping[str, Covered]) -> ScoreWithout | None:
     """Return the score as if all findings that are muted as a whole had passed.
 
     None if there are none, if the report has no stored basis of its score, or if it was made by other scoring rules.
@@ -76,10 +98,10 @@ def without_muted(scoring: Mapping[str, Any] | None, muted: Mapping[str, Covered
     return ScoreWithout(*found) if found else None
 
 
-def muted_of_report(document: Mapping[str, Any], scoring: Mapping[str, Any] | None, mutes: Mutes) -> dict[str, Any]:
+def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes: Mutes) -> MutedOfReport:
     """Return the API's document on the muted findings of a JSON export."""
     muted = mutes.findings(document)
-    findings = [
+    findings: list[MutedFinding] = [
         {
             "check": check["id"],
             "title": check.get("title", check["name"]),
@@ -90,7 +112,7 @@ def muted_of_report(document: Mapping[str, Any], scoring: Mapping[str, Any] | No
         }
         for category in document["categories"]
         for check in category["checks"]
-        if check["id"] in muted
+        if check["status"] != "pass" and check["id"] in muted
     ]
     return {
         "id": document["id"],

@@ -5,7 +5,8 @@ from __future__ import annotations
 import base64
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+
+from scanner.document import ExportedCheck, StoredPictures
 
 # In CSS pixels of the page. A crop includes surroundings, to show where the element is, and only the top of a tall one.
 AROUND_X, AROUND_Y = 40, 28
@@ -54,7 +55,7 @@ class Pictures:
     boxes: Mapping[str, Mapping[str, list[int]]] | None = None
     frames: tuple[FilmFrame, ...] = ()
 
-    def crops(self, check: Mapping[str, Any]) -> dict[int, Crop]:
+    def crops(self, check: ExportedCheck) -> dict[int, Crop]:
         """Return the crops for a check of the JSON export, by the index of the item of evidence."""
         found: dict[str, tuple[int, Crop]] = {}
         for number, box in (self.boxes or {}).get(check["id"], {}).items():
@@ -83,7 +84,7 @@ NO_PICTURES = Pictures()
 
 
 def pictures_of(
-    stored: Mapping[str, Any] | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
+    stored: StoredPictures | None, *, screenshot: str, page: str, frame: Callable[[int], str], prefix: str = ""
 ) -> Pictures:
     """Return the stored pictures with the addresses of their images."""
     if not stored:
@@ -99,7 +100,7 @@ def pictures_of(
 
 
 def pictures_in_file(
-    stored: Mapping[str, Any] | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
+    stored: StoredPictures | None, *, screenshot: bytes | None, page: bytes | None, film: bytes | None, prefix: str
 ) -> Pictures:
     """Return the stored pictures with `data:` URLs, for a document that needs no server."""
     return pictures_of(
@@ -116,7 +117,7 @@ def data_url(media_type: str, content: bytes | None) -> str:
     return f"data:{media_type};base64,{base64.b64encode(content).decode('ascii')}" if content else ""
 
 
-def frame_of(film: bytes | memoryview | None, stored: Mapping[str, Any] | None, number: int) -> bytes | None:
+def frame_of(film: bytes | memoryview | None, stored: StoredPictures | None, number: int) -> bytes | None:
     """Return a JPEG of the film, or None if the film has no frame of this number."""
     if film is None or stored is None or number >= len(stored["frames"]):
         return None

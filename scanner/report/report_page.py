@@ -6,12 +6,19 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
-from typing import Any
 
+from scanner.document import (
+    ExportDocument,
+    ExportedCategory,
+    ExportedCheck,
+    Facts,
+    StoredExhibits,
+    StoredWaterfall,
+)
 from scanner.report.cards import CheckCard, card_of
 from scanner.report.diff import SEVERITY_RANK, STATUS_RANK
 from scanner.report.evidence.columns import column
@@ -137,7 +144,7 @@ class ReportPage:
     those in `clear` have none.
     """
 
-    document: Mapping[str, Any]
+    document: ExportDocument
     link: str | None
     created_at: datetime
     completed_at: datetime
@@ -167,14 +174,14 @@ class ReportPage:
 
 
 def report_page(
-    document: Mapping[str, Any],
-    facts: Mapping[str, Any],
-    requests: Mapping[str, Any] | None = None,
+    document: ExportDocument,
+    facts: Facts,
+    requests: StoredWaterfall | None = None,
     muting: Muting = NOTHING_MUTED,
     prefix: str = "",
     chosen: Filter = EVERYTHING,
     check_pages: str = "",
-    exhibits: Mapping[str, Any] | None = None,
+    exhibits: StoredExhibits | None = None,
     pictures: Pictures = NO_PICTURES,
 ) -> ReportPage:
     """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
@@ -217,8 +224,8 @@ def report_page(
         link=safe_link(document["url"]),
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
-        notice=str(facts.get("notice", "")),
-        meaning=grade_meaning(scan_type, document["grade"]),
+        notice=facts.get("notice", ""),
+        meaning=grade_meaning(scan_type, document["grade"] or ""),
         held=holds,
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
@@ -239,7 +246,7 @@ def report_page(
 
 
 def _card(
-    check: Mapping[str, Any],
+    check: ExportedCheck,
     url: str,
     muting: Muting,
     covered: Covered | None,
@@ -253,7 +260,7 @@ def _card(
     return card_of(
         check,
         mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
-        muted=muted_parts(check, url, covered) if covered else (),
+        muted=muted_parts(check, url, covered) if covered and check["status"] != "pass" else (),
         is_muted=is_muted,
         shows_rules=muting.shows_rules,
         prefix=prefix,
@@ -265,7 +272,7 @@ def _card(
     )
 
 
-def _category(category: Mapping[str, Any], anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
     checks = sorted(cards, key=_weight)
     by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
     return CategorySection(
@@ -298,7 +305,7 @@ def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple
     return (*wins, *sorted(unknown, key=_weight))[:FIRST]
 
 
-def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> CoverageSummary:
+def _coverage(document: ExportDocument, facts: Facts) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
     for each in document["skipped_checks"]:
         by_reason.setdefault(each["reason"], []).append(each["name"])
@@ -308,9 +315,9 @@ def _coverage(document: Mapping[str, Any], facts: Mapping[str, Any]) -> Coverage
         planned=planned,
         not_applicable=max(0, planned - judged),
         known=facts.get("checks_known", 0),
-        browser=str(facts.get("browser", "")),
+        browser=facts.get("browser", ""),
         # All types share one page load, but only accessibility uses axe-core.
-        axe=str(facts.get("axe_core", "")) if document["type"] == "accessibility" else "",
+        axe=facts.get("axe_core", "") if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
         worth=WORTH.get(document["type"], ""),

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote, urlsplit
 
+from scanner.document import StoredRequest, StoredWaterfall
 from scanner.messages import size
 
 WIDTH = 1000
@@ -73,7 +72,7 @@ class WaterfallChart:
         return tuple(dict.fromkeys(bar.kind for bar in self.bars))
 
 
-def waterfall(stored: Mapping[str, Any] | None) -> WaterfallChart | None:
+def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]
@@ -96,8 +95,8 @@ def _ticks(total: int) -> tuple[Tick, ...]:
     return tuple(Tick(f"{at / 1000:g} s", _place(at, total)) for at in places if at <= LAST_TICK * total)
 
 
-def _bar(row: Mapping[str, Any], total: int, own_host: str) -> Bar:
-    start, response, end = (_place(row[name], total) for name in ("start_ms", "response_ms", "end_ms"))
+def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
+    start, response, end = (_place(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
     host = _host(row["url"])
     return Bar(
         name=_name(row["url"]),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanner.crawl.link_relations import is_absolute
+from scanner.document import StoredSearchResult, StoredSharedLink
 from scanner.messages import excerpt
 from scanner.page.evidence import Document
 from scanner.page.markup import http_address, parse_url
@@ -15,7 +16,7 @@ TEXT_LENGTH, URL_LENGTH = 500, 300
 ELLIPSIS = "…"
 
 
-def search_result(document: Document, url: str) -> dict[str, str]:
+def search_result(document: Document, url: str) -> StoredSearchResult:
     """Return title and description cut to the space of a search result, the address, and the site's name.
 
     Missing values are empty.
@@ -31,7 +32,7 @@ def search_result(document: Document, url: str) -> dict[str, str]:
     }
 
 
-def shared_link(document: Document, url: str) -> dict[str, str]:
+def shared_link(document: Document, url: str) -> StoredSharedLink:
     """Return the preview of a shared link, from Open Graph or its fallbacks. The image is an address only."""
     social = read_social_metadata(document)
     image = http_address(parse_url(social.image, url)) if is_absolute(social.image) else None

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.browser.evidence import BrowserLoad
-from scanner.exhibits.collection import Exhibits, exhibits
+from scanner.document import StoredExhibits
+from scanner.exhibits.collection import exhibits
 from scanner.exhibits.weights import MAX_WEIGHTS
 from scanner.findings import ScanType
 from scanner.page.evidence import Document, Page
@@ -26,7 +27,7 @@ SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
 )
 
 
-def of_security(*headers: tuple[str, str]) -> Exhibits:
+def of_security(*headers: tuple[str, str]) -> StoredExhibits:
     found = page(head('<meta http-equiv="Content-Security-Policy" content="img-src *">'), *headers)
     return exhibits(SECURITY, {Page: found, Policies: policies_of(found, document(found))})
 

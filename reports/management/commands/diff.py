@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,13 +13,12 @@ from django.core.management.base import BaseCommand, CommandError
 
 from reports.diff_serializers import DiffSerializer
 from scanner.command.terminal import printable, show_what_can_be_shown
+from scanner.document import ExportDocument
 from scanner.report.diff import Change, Diff, NotCompared, diff
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2
 NEEDED = frozenset({"catalogue_version", "categories", "grade", "id", "score", "skipped_checks", "type", "url"})
-
-Document = Mapping[str, Any]
 
 
 class Command(BaseCommand):
@@ -61,7 +60,7 @@ class Command(BaseCommand):
             sys.exit(EXIT_WORSE)
 
 
-def _read(path: Path) -> list[Document]:
+def _read(path: Path) -> list[ExportDocument]:
     """Read the reports of a file: one, several in one document, or one per line."""
     try:
         text = path.read_text(encoding="utf-8")
@@ -88,7 +87,9 @@ def _read(path: Path) -> list[Document]:
     return documents
 
 
-def _pairs(before: list[Document], after: list[Document]) -> tuple[list[tuple[Document, Document]], list[str]]:
+def _pairs(
+    before: list[ExportDocument], after: list[ExportDocument]
+) -> tuple[list[tuple[ExportDocument, ExportDocument]], list[str]]:
     """Return pairs of reports of the same type and page, and sentences about the others.
 
     If each side has only one report, they may be of different pages, such as a site and its preview on another host.
@@ -106,7 +107,7 @@ def _pairs(before: list[Document], after: list[Document]) -> tuple[list[tuple[Do
     return [(earlier[key], newer[key]) for key in newer if key in earlier], alone
 
 
-def _text(found: Diff) -> Iterator[str]:
+def _text(found: Diff[ExportDocument]) -> Iterator[str]:
     was, now = found.before, found.after
     points = f" ({found.points:+d})" if found.points else ""
     yield f"{now['url']}  {now['type']}  {was['score']} {was['grade']} → {now['score']} {now['grade']}{points}"

@@ -4,16 +4,36 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
+from typing import TypedDict
 from urllib.parse import urlsplit
 
-from scanner.command.judged import Check, Judged, Outcome, places
+from scanner.command.judged import Judged, Outcome
+from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
+from scanner.report.places import places_of
 
 SEVERITIES = {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"}
 # The severity of warnings, which fail no gate.
 OF_A_WARNING = "info"
+
+
+class _Lines(TypedDict):
+    begin: int
+
+
+class _Location(TypedDict):
+    path: str
+    lines: _Lines
+
+
+class _Entry(TypedDict):
+    type: str
+    description: str
+    check_name: str
+    fingerprint: str
+    severity: str
+    location: _Location
 
 
 def codequality(outcome: Outcome) -> str:
@@ -28,18 +48,16 @@ def codequality(outcome: Outcome) -> str:
     return json.dumps(entries, indent=2) + "\n"
 
 
-def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, Any]]:
+def _entries(judged: Judged, page: str) -> Iterator[_Entry]:
     if judged.error is not None:
         message = f"The {judged.type} scan failed: {judged.error['message']}"
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
     for _, check in judged.findings():
-        for fingerprint, place in places(check, judged.url).items():
+        for fingerprint, place in places_of(check, judged.url).items():
             yield _entry(judged, page, check["id"], _described(check, place), _severity(check), fingerprint)
 
 
-def _entry(
-    judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str
-) -> Mapping[str, Any]:
+def _entry(judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str) -> _Entry:
     """Return an entry. Its fingerprint contains the page, because GitLab merges entries with the same fingerprint."""
     identity = "\n".join((judged.type, page, name, fingerprint))
     return {
@@ -52,10 +70,10 @@ def _entry(
     }
 
 
-def _severity(check: Check) -> str:
+def _severity(check: ExportedFinding) -> str:
     return SEVERITIES[check["severity"]] if check["status"] == "fail" else OF_A_WARNING
 
 
-def _described(check: Check, place: str) -> str:
+def _described(check: ExportedFinding, place: str) -> str:
     said = f"{check['title']}: {check['message']}" + (f" At {place}" if place else "")
     return " ".join(said.split())

@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 from scanner.command.judged import Judged, Outcome
 from scanner.command.terminal import printable
@@ -40,7 +39,7 @@ def csv_table(outcome: Outcome) -> str:
             rows.append({"status": "scan failed", "id": judged.error["code"], "message": judged.error["message"]})
         for row in rows:
             of_page = {each: document[each] for each in ("url", "type", "score", "grade")}
-            full = {**row, **of_page, "accepted": judged.accepted.get(row.get("id", ""), "")}
+            full = {**row, **of_page, "accepted": judged.accepted.get(str(row.get("id", "")), "")}
             writer.writerow([_cell(full.get(column)) for column in COLUMNS])
     return output.getvalue()
 
@@ -49,7 +48,7 @@ def _cell(value: object) -> object:
     return cell(printable(value) if isinstance(value, str) else value)
 
 
-def _json(documents: Sequence[Mapping[str, Any]], outcome: Outcome) -> str:
+def _json(documents: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
     """Return a single requested report as the document itself, several in `reports` beside the gate's verdict."""
     if outcome.asked == 1:
         return json.dumps(documents[0], indent=2) + "\n"
@@ -57,17 +56,22 @@ def _json(documents: Sequence[Mapping[str, Any]], outcome: Outcome) -> str:
     return json.dumps({"reports": list(documents), "gate": gate}, indent=2) + "\n"
 
 
-def _report(judged: Judged) -> dict[str, Any]:
+def _report(judged: Judged) -> dict[str, object]:
     document = judged.document
-    shown = {name: document[name] for name in REPORT}
-    shown["categories"] = [
-        each | {"checks": [{name: check[name] for name in CHECK if name in check} for check in each["checks"]]}
-        for each in document["categories"]
-    ]
-    shown |= {"browser": document["browser"], "checks_left_out": len(document["omitted_checks"])}
+    shown = _part(document, REPORT) | {
+        "categories": [
+            {**each, "checks": [_part(check, CHECK) for check in each["checks"]]} for each in document["categories"]
+        ],
+        "browser": document["browser"],
+        "checks_left_out": len(document["omitted_checks"]),
+    }
     return shown | ({"status": "failed", "error": judged.error} if judged.error else {}) | _accepted(judged)
 
 
-def _accepted(judged: Judged) -> dict[str, Any]:
+def _part(whole: Mapping[str, object], names: Iterable[str]) -> dict[str, object]:
+    return {name: whole[name] for name in names if name in whole}
+
+
+def _accepted(judged: Judged) -> dict[str, object]:
     """Return the accepted checks with their reasons, and the score as if they had passed; empty if none is accepted."""
     return {"accepted": dict(judged.accepted), "accepted_score": judged.accepted_score} if judged.accepted else {}

@@ -6,8 +6,9 @@ from datetime import datetime
 from xml.etree import ElementTree
 
 from scanner.command.formats.text import where
-from scanner.command.judged import Check, Judged, Outcome
+from scanner.command.judged import Judged, Outcome
 from scanner.command.terminal import printable
+from scanner.document import ExportedFinding
 
 TOLD_PLACES = 10
 BY_BROWSER = "This check needs a browser, and none was available."
@@ -52,7 +53,7 @@ def _suite(root: ElementTree.Element, judged: Judged) -> None:
     suite.set("time", f"{taken.total_seconds():.0f}")
 
 
-def _told(check: Check, url: str) -> str:
+def _told(check: ExportedFinding, url: str) -> str:
     told, more = where(check, url, TOLD_PLACES)
     lines = [
         check["message"],

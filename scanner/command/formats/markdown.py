@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from scanner.command.formats.text import how_judged, where
-from scanner.command.judged import Check, Judged, Outcome
+from scanner.command.judged import Judged, Outcome
 from scanner.command.terminal import printable
+from scanner.document import ExportedFinding
 from scanner.report import markup
 from scanner.report.references import page_url
 
@@ -65,14 +66,16 @@ def _report(judged: Judged, check_pages: str) -> Iterator[str]:
     if judged.accepted:
         yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
         yield ""
-    for title, left_out in (("Could not run", "skipped_checks"), ("Left out without a browser", "omitted_checks")):
-        if document[left_out]:
-            yield f"{title}: {', '.join(escaped(each['name']) for each in document[left_out])}."
+    skipped = [each["name"] for each in document["skipped_checks"]]
+    omitted = [each["name"] for each in document["omitted_checks"]]
+    for title, names in (("Could not run", skipped), ("Left out without a browser", omitted)):
+        if names:
+            yield f"{title}: {', '.join(map(escaped, names))}."
             yield ""
     yield f"{judged.passed} checks passed."
 
 
-def _finding(url: str, category: str, check: Check, page: str) -> Iterator[str]:
+def _finding(url: str, category: str, check: ExportedFinding, page: str) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     status = "failed" if check["status"] == "fail" else "warning"
     yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {id})"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import UTC, datetime
-from typing import Any
 
 from jinja2 import FileSystemLoader
 from markupsafe import Markup
@@ -53,8 +52,8 @@ def page(outcome: Outcome) -> str:
     return templates.get_template("report/file.html").render(NO_SERVICE | context)
 
 
-def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, Any]:
-    shown: dict[str, Any] = {
+def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, object]:
+    shown: dict[str, object] = {
         "judged": judged,
         "anchor": anchor,
         "label": ScanType(judged.type).label,

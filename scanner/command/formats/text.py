@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
-from scanner.command.judged import Check, Judged, places
+from scanner.command.judged import Judged
 from scanner.command.terminal import printable
+from scanner.document import ExportDocument, ExportedFinding
 from scanner.report.judge import WORTH
+from scanner.report.places import places_of
 
 MARKS = {"fail": "✗", "warn": "!"}
 # The number of places shown for a finding; the formats `full` and `html` have all.
@@ -72,7 +73,7 @@ def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Ite
     yield paint("good", f"  {judged.passed} passed") + printable(f". By category: {scores}")
 
 
-def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
+def how_judged(document: ExportDocument) -> Sequence[str]:
     """Return a sentence on the browser that judged, or on the checks left out without one; empty if none was needed."""
     if document["browser"]:
         return [f"judged in {document['browser']}"]
@@ -82,15 +83,15 @@ def how_judged(document: Mapping[str, Any]) -> Sequence[str]:
     return []
 
 
-def where(check: Check, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
+def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
     """Return the first places of a finding in words, and a text with the number of the others, empty if none."""
-    named = [each for each in places(check, url).values() if each]
+    named = [each for each in places_of(check, url).values() if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
     left = len(named) - most
     return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"
 
 
-def _finding(url: str, category: str, check: Check, paint: Paint) -> Iterator[str]:
+def _finding(url: str, category: str, check: ExportedFinding, paint: Paint) -> Iterator[str]:
     mark = f"{MARKS[check['status']]} {check['title']}"
     yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {check['message']}")
     told, more = where(check, url)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
+from scanner.document import ExportDocument, StoredExhibits, StoredHop
 from scanner.report.evidence.tables import Table, tables
 from scanner.report.exhibits.headers import JudgedHeader, judged_headers
 from scanner.report.exhibits.policies import Policy, policy_tables
@@ -49,7 +49,7 @@ class Exhibits:
         return [entry for shown, entry in named if shown]
 
 
-def exhibits_of(document: Mapping[str, Any], stored: Mapping[str, Any] | None, prefix: str) -> Exhibits:
+def exhibits_of(document: ExportDocument, stored: StoredExhibits | None, prefix: str) -> Exhibits:
     """Return the exhibits. `document` is the JSON export, `stored` comes from `scanner.exhibits`.
 
     `prefix` goes before anchors.
@@ -68,7 +68,7 @@ def exhibits_of(document: Mapping[str, Any], stored: Mapping[str, Any] | None, p
     )
 
 
-def _redirects(hops: Any) -> tuple[Table, ...]:
+def _redirects(hops: Sequence[StoredHop]) -> tuple[Table, ...]:
     """Return the redirects as a table of source, status and target."""
     return tables(
         {"from": before["url"], "status": before["status"], "to": after["url"]} for before, after in pairwise(hops)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from scanner.document import ExportedCheck
 from scanner.report.diff import STATUS_RANK
 
 CSP = "Content-Security-Policy"
@@ -74,7 +74,7 @@ class JudgedHeader:
 
 
 def judged_headers(
-    sent: Sequence[Sequence[str]], checks: Mapping[str, Mapping[str, Any]], prefix: str
+    sent: Sequence[Sequence[str]], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[JudgedHeader, ...]:
     """Return the headers: by their worst verdict, missing ones before sent ones, then those without verdict.
 

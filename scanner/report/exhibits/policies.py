@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
+from scanner.document import ExportedCheck, StoredPolicy
 from scanner.report.exhibits.headers import Verdict
 
 SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
@@ -69,7 +69,7 @@ ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] =
 
 
 def policy_tables(
-    stored: Sequence[Mapping[str, str]], checks: Mapping[str, Mapping[str, Any]], prefix: str
+    stored: Sequence[StoredPolicy], checks: Mapping[str, ExportedCheck], prefix: str
 ) -> tuple[Policy, ...]:
     """Return the policies as tables. `stored` has each policy's `way` and `text`, `checks` the export's checks by ID.
 
@@ -79,9 +79,7 @@ def policy_tables(
     return tuple(Policy(WAYS[each["way"]], _directives(each, wrong, prefix)) for each in stored)
 
 
-def _directives(
-    policy: Mapping[str, str], wrong: Mapping[str, Mapping[str, Any]], prefix: str
-) -> tuple[Directive, ...]:
+def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix: str) -> tuple[Directive, ...]:
     values: dict[str, list[str]] = {}
     for part in policy["text"].split(";"):
         name, *sources = part.split() or [""]

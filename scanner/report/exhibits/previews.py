@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
 from urllib.parse import unquote, urlsplit
+
+from scanner.document import ExportedCheck, StoredSearchResult, StoredSharedLink
 
 BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -32,7 +33,7 @@ class SharedLink:
     is_large: bool
 
 
-def search_result(stored: Mapping[str, str], checks: Mapping[str, Mapping[str, Any]]) -> SearchResult:
+def search_result(stored: StoredSearchResult, checks: Mapping[str, ExportedCheck]) -> SearchResult:
     host, path = _host_and_path(stored["url"])
     folders = [unquote(each) for each in path.split("/") if each]
     indexable = checks.get("is-indexable")
@@ -45,7 +46,7 @@ def search_result(stored: Mapping[str, str], checks: Mapping[str, Mapping[str, A
     )
 
 
-def shared_link(stored: Mapping[str, str]) -> SharedLink:
+def shared_link(stored: StoredSharedLink) -> SharedLink:
     return SharedLink(
         host=_host_and_path(stored["url"])[0],
         title=stored["title"],

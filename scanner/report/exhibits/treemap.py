@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Literal
 
+from scanner.document import StoredWeight
 from scanner.messages import size
 
 # Width and height of the drawing; positions and sizes of areas are in per cent of these.
@@ -67,7 +68,7 @@ class Weights:
     hosts: tuple[Sum, ...]
 
 
-def weights(stored: Sequence[Mapping[str, Any]]) -> Weights | None:
+def weights(stored: Sequence[StoredWeight]) -> Weights | None:
     """Return treemap and tables of the stored transfer sizes, None if no bytes were transferred."""
     rows = [each for each in stored if each["wire_bytes"] > 0]
     total = sum(each["wire_bytes"] for each in rows)
@@ -98,9 +99,9 @@ def weights(stored: Sequence[Mapping[str, Any]]) -> Weights | None:
     )
 
 
-def _sums(rows: Sequence[Mapping[str, Any]], by: str, total: int) -> tuple[Sum, ...]:
+def _sums(rows: Sequence[StoredWeight], by: Literal["kind", "host"], total: int) -> tuple[Sum, ...]:
     """Return sums by kind or host, the largest first, with one row for all beyond `MAX_ROWS`."""
-    grouped: dict[str, list[Mapping[str, Any]]] = {}
+    grouped: dict[str, list[StoredWeight]] = {}
     for each in rows:
         grouped.setdefault(each[by], []).append(each)
     ordered = sorted(grouped.items(), key=lambda each: -_bytes(each[1]))
@@ -120,7 +121,7 @@ def _sums(rows: Sequence[Mapping[str, Any]], by: str, total: int) -> tuple[Sum, 
     )
 
 
-def _bytes(rows: Sequence[Mapping[str, Any]]) -> int:
+def _bytes(rows: Sequence[StoredWeight]) -> int:
     return sum(each["wire_bytes"] for each in rows)
 
 

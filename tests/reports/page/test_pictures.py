@@ -71,7 +71,7 @@ def test_only_performance_keeps_the_film_and_other_types_look_at_the_first_scree
     assert found is not None
     assert (found.page, found.film) == (None, b"abc")
     assert found.places["of"] == "screenshot"
-    assert found.places["frames"] == [[0, [], 1], [90, ["First paint"], 2]]
+    assert found.places["frames"] == [(0, [], 1), (90, ["First paint"], 2)]
     seo = pictures(ScanType.SEO, seen, [check_result(["#hero"])])
     assert seo is not None
     assert seo.film is None
