@@ -16,7 +16,7 @@ PROJECT = "https://github.com/website-scan-service"
 
 def user_agent_at(address: str) -> str:
     """Return the User-Agent with the address of a page that says who sends the requests and how to stop them."""
-    return f"{PRODUCT}/0.1 (+{address})"
+    return f"{PRODUCT}/1.0 (+{address})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -25,7 +25,7 @@ def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, s
     settings.BASE_URL = "https://scan.example.com"
     agent = scan_policy().user_agent
     assert agent == settings_policy().user_agent
-    assert agent == "WebsiteScanService/0.1 (+https://scan.example.com/about-our-scans)"
+    assert agent == "WebsiteScanService/1.0 (+https://scan.example.com/about-our-scans)"
     assert product_token(agent) == PRODUCT
     shown = page(client)
     assert shown.count(agent) == 2, "of requests, and of the browser"
@@ -34,7 +34,7 @@ def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, s
 
 def test_the_command_names_the_project() -> None:
     """The command has no server, so its User-Agent links to the project."""
-    assert Policy().user_agent == "WebsiteScanService/0.1 (+https://github.com/website-scan-service)"
+    assert Policy().user_agent == "WebsiteScanService/1.0 (+https://github.com/website-scan-service)"
 
 
 def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settings: Any) -> None:

@@ -278,5 +278,5 @@ def test_the_delay_between_requests_is_that_of_the_crawlers_group(lines: str, ex
 
 
 def test_crawlers_are_named_by_the_first_word_of_their_user_agent() -> None:
-    assert product_token("WebsiteScanService/0.1 (+https://example.com)") == "WebsiteScanService"
+    assert product_token("WebsiteScanService/1.0 (+https://example.com)") == "WebsiteScanService"
     assert product_token("1/2") == "*"
