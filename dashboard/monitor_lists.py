@@ -18,6 +18,9 @@ from dashboard.scan_lists import search_text
 from infrastructure.web import charts, keyset
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import News as RunNews
+from sites.models.documents import NewsList
+from sites.models.documents import RunScore as StoredRunScore
 
 PAGE_SIZE = 20
 SPARK_RUNS = 20
@@ -58,13 +61,14 @@ WATCH = """
         ORDER BY run.due_at DESC LIMIT %(most)s)
 """
 # Label and tone of each kind of change.
-CHANGES: Mapping[str, tuple[str, str]] = {
+CHANGES: Mapping[NewsList, tuple[str, str]] = {
     "new": ("new", "bad"),
     "worse": ("worse", "warn"),
     "fixed": ("fixed", "good"),
     "better": ("better", "good"),
+    "unreachable_pages": ("unreachable", "bad"),
+    "reachable_pages": ("reachable again", "good"),
 }
-REACHED = {"unreachable_pages": ("unreachable", "bad"), "reachable_pages": ("reachable again", "good")}
 STATES: Mapping[str, tuple[str, Q]] = {
     "ok": ("Active", Q(paused_at=None, failing_since=None)),
     "failing": ("Unreachable", Q(paused_at=None, failing_since__isnull=False)),
@@ -245,18 +249,14 @@ def target_words(monitor: Monitor) -> str:
     return ""
 
 
-def changes_of(news: Mapping[str, Any]) -> tuple[Change, ...]:
+def changes_of(news: RunNews) -> tuple[Change, ...]:
     """Count the changes of each kind in a run's news, including the groups that the news only count (`more`)."""
-    more = news.get("more") or {}
-    counts = {name: len(news.get(name) or ()) + int(more.get(name, 0)) for name in CHANGES}
-    found = [Change(number, *CHANGES[name]) for name, number in counts.items() if number]
-    for name, (word, tone) in REACHED.items():
-        if news.get(name):
-            found.append(Change(len(news[name]) + int(more.get(name, 0)), word, tone))
-    return tuple(found)
+    if not news:
+        return ()
+    return tuple(Change(len(news[name]) + news["more"][name], *words) for name, words in CHANGES.items() if news[name])
 
 
-def type_scores(runs: Iterable[tuple[datetime, Mapping[str, Any]]], type: str) -> list[RunScore]:
+def type_scores(runs: Iterable[tuple[datetime, Mapping[str, StoredRunScore]]], type: str) -> list[RunScore]:
     """Return the scores of a type, newest first like the runs.
 
     A run without a previous score was judged by other rules, so it could not compare: a new line of the chart begins.
@@ -264,10 +264,9 @@ def type_scores(runs: Iterable[tuple[datetime, Mapping[str, Any]]], type: str) -
     found: list[RunScore] = []
     rules = 0
     for due_at, scores in runs:
-        each = scores.get(type) or {}
-        if each.get("score") is not None:
+        if (each := scores.get(type)) is not None:
             found.append(RunScore(each["score"], each["grade"], due_at, str(rules)))
-            rules += each.get("before") is None
+            rules += each["before"] is None
     return found
 
 
@@ -294,5 +293,5 @@ def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> Mon
 
 
 def _confirmed(monitor: Monitor, type: str) -> tuple[int | None, str | None]:
-    found = monitor.scores.get(type) or {}
-    return found.get("score"), found.get("grade")
+    found = monitor.scores.get(type)
+    return found and found["score"], found and found["grade"]

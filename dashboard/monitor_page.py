@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -17,13 +16,15 @@ from scanner.ids import is_id
 from scans.models import Scan, path_of
 from sites.audits.progress import progress_of
 from sites.models import Audit, AuditPage, Monitor, MonitorRun
+from sites.models.documents import CertificateNews, Direction, FindingNews, News, PageNews
+from sites.models.documents import RunScore as StoredRunScore
 
 RUNS_SIZE = 20
 TREND_RUNS = 90
 # Maximum number of findings shown for each kind of change, and of pages for each finding.
 SHOWN_GROUPS = 10
 SHOWN_PAGES = 5
-HEADINGS: Mapping[str, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
+HEADINGS: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
 
 
@@ -106,7 +107,7 @@ class RunRow:
     lists: tuple[ChangeList, ...]
     unreachable: tuple[str, ...]
     reachable: tuple[str, ...]
-    certificate: Mapping[str, Any] | None
+    certificate: CertificateNews | None
     is_told: bool
 
 
@@ -128,9 +129,9 @@ def trends(monitor: Monitor) -> list[TypeTrend]:
     found = []
     for type in _types_of(monitor):
         scores = type_scores(runs, type)
-        last = monitor.scores.get(type) or {}
+        last = monitor.scores.get(type)
         trend = charts.trend(scores)
-        found.append(TypeTrend(type, LABELS[type], last.get("score"), last.get("grade"), scores, trend))
+        found.append(TypeTrend(type, LABELS[type], last and last["score"], last and last["grade"], scores, trend))
     return found
 
 
@@ -199,12 +200,12 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
         grades=tuple(
             _grade(LABELS[type], each, scans.get(type, ""))
             for type in _types_of(monitor)
-            if (each := run.scores.get(type) or {}).get("score") is not None
+            if (each := run.scores.get(type)) is not None
         ),
         changes=changes_of(news),
         lists=tuple(_lists(news)),
-        unreachable=_addresses(news.get("unreachable_pages")),
-        reachable=_addresses(news.get("reachable_pages")),
+        unreachable=tuple(each["url"] for each in news.get("unreachable_pages", ())),
+        reachable=tuple(each["url"] for each in news.get("reachable_pages", ())),
         certificate=news.get("certificate"),
         is_told=run.is_told,
     )
@@ -225,50 +226,44 @@ def _end_of(run: MonitorRun) -> tuple[str, str, str]:
     return "No change", "good", ""
 
 
-def _grade(label: str, score: Mapping[str, Any], scan_id: str) -> RunGrade:
-    before = score.get("before")
+def _grade(label: str, score: StoredRunScore, scan_id: str) -> RunGrade:
+    before = score["before"]
     report = reverse("report-page", args=[scan_id]) if scan_id else ""
     compare = reverse("report-compare", args=[scan_id]) if scan_id else ""
     changed = before if before != score["score"] else None
     return RunGrade(label, score["score"], score["grade"], changed, report, compare)
 
 
-def _lists(news: Mapping[str, Any]) -> Iterable[ChangeList]:
-    more = news.get("more") or {}
+def _lists(news: News) -> Iterable[ChangeList]:
     for name, heading in HEADINGS.items():
-        groups: Sequence[Mapping[str, Any]] = news.get(name) or ()
+        groups = news.get(name, [])
         if groups:
             shown = tuple(map(_finding, groups[:SHOWN_GROUPS]))
-            yield ChangeList(heading, CHANGES[name][1], shown, len(groups) - len(shown) + int(more.get(name, 0)))
+            yield ChangeList(heading, CHANGES[name][1], shown, len(groups) - len(shown) + news["more"][name])
 
 
-def _finding(group: Mapping[str, Any]) -> ChangedFinding:
-    pages = tuple(map(_page, (group.get("pages") or ())[:SHOWN_PAGES]))
-    severity = group.get("severity") or ""
+def _finding(group: FindingNews) -> ChangedFinding:
+    pages = tuple(map(_page, group["pages"][:SHOWN_PAGES]))
+    severity = group["severity"] or ""
     return ChangedFinding(
         label=LABELS.get(group["type"], group["type"]),
         title=group["title"],
-        said=group.get("said") or group.get("message") or "",
+        said=group["said"] or group["message"],
         severity=severity,
         tone=SEVERITY_TONES.get(severity, ""),
         pages=pages,
-        more_pages=max(0, int(group.get("pages_affected") or len(pages)) - len(pages)),
+        more_pages=max(0, group["pages_affected"] - len(pages)),
     )
 
 
-def _page(page: Mapping[str, Any]) -> ChangedPage:
-    after, before = (_scan_of(page.get(name)) for name in ("report_url", "previous_report_url"))
+def _page(page: PageNews) -> ChangedPage:
+    after, before = _scan_of(page["report_url"]), _scan_of(page["previous_report_url"] or "")
     compare = f"{reverse('report-compare', args=[after])}?{urlencode({'with': before})}" if after and before else ""
     urls = [reverse("report-page", args=[each]) if each else "" for each in (after, before)]
     return ChangedPage(path_of(page["url"]), urls[0], urls[1], compare)
 
 
-def _scan_of(report_url: object) -> str:
+def _scan_of(report_url: str) -> str:
     """Return the scan ID at the end of a report's address; empty if there is none."""
-    found = str(report_url or "").rpartition("/")[2]
+    found = report_url.rpartition("/")[2]
     return found if is_id("scan", found) else ""
-
-
-def _addresses(pages: Iterable[Any] | None) -> tuple[str, ...]:
-    """Return the addresses of pages in a run's news, which are strings or mappings."""
-    return tuple(each if isinstance(each, str) else each["url"] for each in pages or ())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime, time, timedelta
-from typing import Any
+from typing import Any, cast, get_args
 
 from accounts.models import User
 from scanner.findings import ScanType
 from scanner.result import ScanResult
 from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
+from sites.models.documents import FindingNews, News, NewsList, PageNews
 from sites.monitors.alerts import USUAL as USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
 from tests.world import Member
@@ -18,6 +19,7 @@ from tests.world import Member
 DAYS = 365
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))
 KINDS = ("new", "worse", "fixed", "better")
+FAULT = "Images have no text alternative that says what they show"
 
 
 def make_monitor(member: Member, **columns: Any) -> Monitor:
@@ -39,13 +41,17 @@ def score(value: int, before: int | None = None) -> dict[str, Any]:
     return {"before": before, "score": value, "grade": next(grade for least, grade in GRADES if value >= least)}
 
 
-def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> dict[str, Any]:
+def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> FindingNews:
     """Return a finding of a run's news, as in an event."""
-    report = {
-        "report_url": f"http://localhost/report/{scan}",
-        "previous_report_url": f"http://localhost/report/{before}",
-    }
-    named = [{"url": f"{SITE}bread/{n}", "places": []} | (report if scan else {}) for n in range(min(pages, 5))]
+    named: list[PageNews] = [
+        {
+            "url": f"{SITE}bread/{n}",
+            "report_url": f"http://localhost/report/{scan}",
+            "previous_report_url": f"http://localhost/report/{before}",
+            "places": [],
+        }
+        for n in range(min(pages, 5))
+    ]
     return {
         "type": "accessibility",
         "check": "images",
@@ -55,13 +61,16 @@ def finding(title: str, *, severity: str = "high", scan: str = "", before: str =
         "message": "3 images have none, such as /rolls.png.",
         "fix": "Give each image an alt attribute with what it shows.",
         "said": "3 images have none, such as /rolls.png.",
+        "fingerprints": [],
         "pages": named,
     }
 
 
-def news(kind: str = "new", **more: Any) -> dict[str, Any]:
-    """Return a run's news with one changed finding."""
-    return {kind: [finding("Images have no text alternative that says what they show")]} | more
+def news(more: int = 0, **parts: Any) -> News:
+    """Return a run's news with these parts; `more` new findings are only counted."""
+    lists: dict[str, Any] = {name: [] for name in get_args(NewsList)}
+    counts = {**dict.fromkeys(lists, 0), "new": more}
+    return cast("News", {"scores": {}, **lists, "more": counts, "certificate": None, "reasons": [], **parts})
 
 
 def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = timedelta(days=1)) -> None:
@@ -76,7 +85,7 @@ def add_runs(monitor: Monitor, count: int, last: datetime, every: timedelta = ti
         run = MonitorRun(monitor=monitor, due_at=at, not_before=at, started_at=at, ended_at=at, scores=scores)
         run.status = MonitorRun.Status.DONE
         if age % 30 == 4:
-            run.news, run.is_told = news(KINDS[age // 30 % 4]), True
+            run.news, run.is_told = news(**{KINDS[age // 30 % 4]: [finding(FAULT)]}), True
         if age % 90 == 17:
             run.status, run.scores = MonitorRun.Status.FAILED, {}
             run.error_code, run.error_message = "TIMEOUT", "The page did not answer in time."
@@ -167,14 +176,13 @@ def _looked_at(home: Member, monitor: Monitor, at: datetime, results: Mapping[Sc
             ended_at=at, scores={type: score(92 - 11 * n, 97 - 11 * n) for n, type in enumerate(TYPES)},
         )  # fmt: skip
     fault = finding("Links have no name", scan=reports[1], before=reports[0], pages=87)
-    run.news = {
-        "scores": {},
-        "new": [fault, finding("Text is too pale for its background", severity="medium")],
-        "worse": [finding("Form fields have no labels", severity="critical")],
-        "fixed": [finding("The page has no main heading", severity="low")],
-        "certificate": {"host": "bakery.example.com", "expires_at": "2026-12-11T00:00:00Z", "days_left": 19},
-        "unreachable_pages": [{"url": f"{SITE}gone"}],
-        "more": {"new": 3},
-    }
+    run.news = news(
+        new=[fault, finding("Text is too pale for its background", severity="medium")],
+        worse=[finding("Form fields have no labels", severity="critical")],
+        fixed=[finding("The page has no main heading", severity="low")],
+        certificate={"host": "bakery.example.com", "expires_at": "2026-12-11T00:00:00Z", "days_left": 19},
+        unreachable_pages=[{"url": f"{SITE}gone", "message": "The page answers with status 503."}],
+        more=3,
+    )
     run.is_told = True
     run.save()

@@ -1,4 +1,4 @@
-"""Places of a finding: the elements, files, headers or cookies that its evidence names (ADR 21)."""
+"""Places of a finding: the elements, files, headers or cookies that its evidence names (ADR 11)."""
 
 from __future__ import annotations
 

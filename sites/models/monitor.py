@@ -11,9 +11,11 @@ from django.db.models import Q, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
+from scanner.document import ReducedDocument
 from scanner.ids import new_id
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
+from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
 
 
 def new_monitor_id() -> str:
@@ -72,10 +74,10 @@ class Monitor(Keyed):
     # Start of an outage, confirmed by a second try; None while the target is reachable.
     failing_since = models.DateTimeField(null=True, blank=True)
     # By type, from the last run: {"score": …, "grade": …}. Below, the certificate of the pages that expires first.
-    scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    scores: models.JSONField[dict[str, LastScore], dict[str, LastScore]] = models.JSONField(default=dict, blank=True)
     certificate_expires_at = models.DateTimeField(null=True, blank=True)
     certificate_host = models.CharField(max_length=300, blank=True, default="")
-    memory: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(
+    memory: models.JSONField[Memory, Memory] = models.JSONField(
         default=dict,
         blank=True,
         db_default=Value({}, models.JSONField()),
@@ -136,8 +138,8 @@ class MonitorRun(models.Model):
     error_message = models.TextField(blank=True, default="")
 
     # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in an event (docs/monitors.md).
-    scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
-    news: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    scores: models.JSONField[dict[str, RunScore], dict[str, RunScore]] = models.JSONField(default=dict, blank=True)
+    news: models.JSONField[News, News] = models.JSONField(default=dict, blank=True)
     is_told = models.BooleanField(default=False, help_text="Whether it was worth a message.")
 
     class Meta:
@@ -165,12 +167,17 @@ class MonitorState(models.Model):
     type = models.CharField(max_length=16)
     scan_id = models.CharField(max_length=40, help_text="Whose report it is; that may have expired.")
     confirmed_at = models.DateTimeField()
-    # `document`: the parts of the report that a comparison needs. `doubts`: changes that await confirmation.
-    document: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField()
-    doubts: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    # `document`: the report as far as comparisons need it, empty until the page has been judged.
+    document: models.JSONField[ReducedDocument, ReducedDocument] = models.JSONField()
+    doubts: models.JSONField[Doubts, Doubts] = models.JSONField(default=dict, blank=True)
 
     class Meta:
         constraints = [models.UniqueConstraint(fields=["monitor", "page", "type"], name="monitor_state_unique")]
 
     def __str__(self) -> str:
         return f"{self.monitor_id} {self.type} of {self.url}"
+
+    @property
+    def known(self) -> ReducedDocument | None:
+        """Return the confirmed state; None until the page has been judged."""
+        return self.document or None

@@ -19,6 +19,7 @@ from scanner.findings import Severity
 from scanner.report.diff import SEVERITY_RANK
 from scans.models import Scan
 from sites.models import Monitor
+from sites.models.documents import CertificateNews, Direction, ToldCertificate
 from sites.monitors.changes import ChangeGroups
 from sites.monitors.scores import Scored
 
@@ -29,7 +30,7 @@ class Facts:
 
     changes: ChangeGroups
     scores: Mapping[str, Scored]
-    certificate: Mapping[str, Any] | None
+    certificate: CertificateNews | None
 
 
 # Returns True if the facts are worth a message under this setting of the alert.
@@ -82,7 +83,7 @@ def _number(most: int) -> Whole:
     return Whole(min_value=1, max_value=most, required=False, allow_null=True, says=says)
 
 
-def _worst(*directions: str) -> Judge:
+def _worst(*directions: Direction) -> Judge:
     """Return a judge of changes in these directions whose severity is at least the setting."""
 
     def judge(least: Any, facts: Facts) -> bool:
@@ -194,23 +195,21 @@ def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
 
 
 def ending_certificate(
-    ends: Mapping[str, str], told: Mapping[str, Any], alert: Mapping[str, Any], now: datetime
-) -> tuple[dict[str, Any] | None, dict[str, Any]]:
-    """Return the certificate that expires first of those within the alert's days that were not notified yet, or None;
+    ends: Mapping[str, str], told: Mapping[str, ToldCertificate], days: int | None, now: datetime
+) -> tuple[CertificateNews | None, dict[str, ToldCertificate]]:
+    """Return the certificate that expires first of those within `days` that were not notified yet, or None;
     and the new value of `told`.
 
-    `ends` has the expiry of each host's certificate; `told` has for each host the expiry and the alert's days of its
-    notification.
+    `ends` has the expiry of each host's certificate; `told` the last notification.
     """
-    days = alert["certificate_days"]
+    kept = {host: each for host, each in told.items() if ends.get(host) == each["expires_at"]}
     near = dict(_near(ends, days, now)) if days else {}
-    kept = {host: each for host, each in told.items() if ends.get(host) == each[0]}
-    untold = [host for host in near if kept.get(host, ["", 0]) != [ends[host], days]]
-    if not untold:
+    untold = [host for host in near if host not in kept or kept[host]["days"] != days]
+    if days is None or not untold:
         return None, kept
     host = min(untold, key=lambda each: (near[each], each))
-    shown = {"host": host, "expires_at": ends[host], "days_left": max(0, (near[host] - now).days)}
-    return shown, kept | {host: [ends[host], days]}
+    shown: CertificateNews = {"host": host, "expires_at": ends[host], "days_left": max(0, (near[host] - now).days)}
+    return shown, {**kept, host: {"expires_at": ends[host], "days": days}}
 
 
 def _near(ends: Mapping[str, str], days: int, now: datetime) -> Iterator[tuple[str, datetime]]:

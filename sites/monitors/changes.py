@@ -9,58 +9,66 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
-from typing import Any
 
+from scanner.document import ReducedDocument
 from scanner.report.diff import SEVERITY_RANK, Change, Diff, Place, Reason, diff
-from sites.monitors.states import Document, checks_of, has_browser, is_error, merged, silent_checks
+from sites.models.documents import (
+    Changes,
+    Direction,
+    Doubt,
+    Doubts,
+    FindingNews,
+    PageNews,
+    ReachedPage,
+    UnreachablePage,
+)
+from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
 
 # Number of runs for which a check's changes are remembered, and maximum number of runs in a row for a confirmation.
 REMEMBERED_RUNS = 10
 MOST_RUNS = 5
 GONE = "gone"
-DIRECTIONS = ("new", "fixed", "worse", "better")
+DIRECTIONS: tuple[Direction, ...] = ("new", "fixed", "worse", "better")
 GROUPS, PAGES, PLACES, ADDRESSES = 50, 5, 5, 20
 # Limit of groups in memory, because a site may show a different fault on every page.
 MOST_GROUPS = 1_000
 TITLE, TEXT, PLACE, ADDRESS = 200, 300, 150, 1_000
-Doubts = Mapping[str, Any]
 # Returns True if the organization has muted the finding, given by check, URL and fingerprint.
 IsMuted = Callable[[str, str, str], bool]
 
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """New confirmed state of a page and type, and its confirmed changes: the direction in the diff, and the change.
+    """New confirmed state of a page and type, the former one, and the confirmed changes with their directions."""
 
-    `doubts` is JSON: by check the direction and the number of runs in a row that showed it (`checks`), how many runs
-    ago a check came or went (`moved`), the number of runs in a row without the browser that was there before (`other`),
-    or without an answer (`down`). Missing keys count as empty or 0.
-    """
-
-    document: Document
+    document: ReducedDocument
     doubts: Doubts
-    changes: tuple[tuple[str, Change], ...] = ()
-    known: Document = field(default_factory=dict)
+    changes: tuple[tuple[Direction, Change], ...] = ()
+    known: ReducedDocument | None = None
 
 
-def compare(known: Document, doubts: Doubts, report: Document, *, is_partial: bool, measured: Set[str]) -> Compared:
-    """Compare a reduced report with the confirmed state of the page (`known`; empty at first).
+def compare(
+    known: ReducedDocument | None, doubts: Doubts, report: ReducedDocument, *, is_partial: bool, measured: Set[str]
+) -> Compared:
+    """Compare a reduced report with the confirmed state of the page (`known`; None at first).
 
     `measured` are the checks whose verdict may vary although the site is the same.
     """
-    if not known:
+    if known is None:
         return Compared(report, {})
     if has_browser(known) != has_browser(report):
         # Reports with and without a browser are not comparable. A browser that is missing once will be back.
         other = doubts.get("other", 0) + 1
         if has_browser(report) or other > 1:
             return Compared(report, {})
-        return Compared(known, {**{name: doubts[name] for name in doubts if name != "down"}, "other": other})
+        kept = doubts.copy()
+        kept.pop("down", None)
+        return Compared(known, {**kept, "other": other})
     if is_error(known) and not is_error(report):
         return Compared(report, {})
     found = diff(known, report)
     memory = _Memory(doubts, silent_checks(report))
-    changes: list[tuple[str, Change]] = []
+    changes: list[tuple[Direction, Change]] = []
     for direction, change in _moved(found):
         runs = 2 if is_partial or change.id in measured else 1
         if memory.believes(change.id, direction, runs):
@@ -79,8 +87,8 @@ def compare(known: Document, doubts: Doubts, report: Document, *, is_partial: bo
     return Compared(document, memory.doubts(), tuple(changes), known)
 
 
-def _moved(found: Diff) -> Iterator[tuple[str, Change]]:
-    for direction in ("new", "fixed", "worse", "better"):
+def _moved(found: Diff[ReducedDocument]) -> Iterator[tuple[Direction, Change]]:
+    for direction in DIRECTIONS:
         for change in getattr(found, direction):
             was, now = change.before, change.after
             # A new catalogue may rate the same finding differently: then the site has not changed.
@@ -93,8 +101,8 @@ class _Memory:
     """Doubts about a page and type, from one run to the next."""
 
     def __init__(self, doubts: Doubts, silent: Set[str]) -> None:
-        self.waiting: dict[str, list[Any]] = {}
-        self._before: Mapping[str, list[Any]] = doubts.get("checks", {})
+        self.waiting: dict[str, Doubt] = {}
+        self._before = doubts.get("checks", {})
         self._silent = silent
         self._moved = {
             id: ages
@@ -106,12 +114,12 @@ class _Memory:
     def believes(self, id: str, direction: str, runs: int) -> bool:
         """Return True if enough runs in a row show the change: `runs`, plus one for each time it came and went."""
         self._seen.add(id)
-        said, times = self._before.get(id, ("", 0))
-        times = times + 1 if said == direction else 1
+        doubt = self._before.get(id)
+        times = doubt["runs"] + 1 if doubt and doubt["direction"] == direction else 1
         if times >= min(MOST_RUNS, runs + len(self._moved.get(id, ())) // 2):
             self._moved.setdefault(id, []).append(0)
             return True
-        self.waiting[id] = [direction, times]
+        self.waiting[id] = {"direction": direction, "runs": times}
         return False
 
     def end(self) -> None:
@@ -120,19 +128,23 @@ class _Memory:
             if id in self._seen:
                 continue
             if id in self._silent:
-                self.waiting[id] = list(doubt)
+                self.waiting[id] = doubt
             else:
                 self._moved.setdefault(id, []).extend((0, 0))
 
-    def doubts(self) -> dict[str, Any]:
-        found = {"checks": self.waiting, "moved": self._moved}
-        return {name: value for name, value in found.items() if value}
+    def doubts(self) -> Doubts:
+        found: Doubts = {}
+        if self.waiting:
+            found["checks"] = self.waiting
+        if self._moved:
+            found["moved"] = self._moved
+        return found
 
 
-def is_down(known: Document, report: Document) -> bool:
+def is_down(known: ReducedDocument | None, report: ReducedDocument) -> bool:
     """Return True if the response is an error instead of the page: any 5xx, or a 4xx where the page was fine before."""
     answer = report["answer"]
-    return answer is not None and (answer >= 500 or (is_error(report) and bool(known) and not is_error(known)))
+    return answer is not None and (answer >= 500 or (is_error(report) and known is not None and not is_error(known)))
 
 
 def runs_down(doubts: Iterable[Doubts]) -> int:
@@ -158,13 +170,13 @@ class _Group:
     fix: str
     fingerprints: list[str]
     pages_affected: int = 0
-    pages: list[dict[str, Any]] = field(default_factory=list)
+    pages: list[PageNews] = field(default_factory=list)
 
     @property
     def weight(self) -> tuple[int, int]:
         return SEVERITY_RANK[self.change.severity], -self.pages_affected
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> FindingNews:
         return {
             "type": self.type,
             "check": self.change.id,
@@ -183,21 +195,21 @@ class ChangeGroups:
     """Collector of the changes on all pages, grouped by finding, in the format of an event's data."""
 
     def __init__(self, is_muted: IsMuted) -> None:
-        self.unreachable: list[dict[str, str]] = []
-        self.reachable: list[dict[str, str]] = []
+        self.unreachable: list[UnreachablePage] = []
+        self.reachable: list[ReachedPage] = []
         self._is_muted = is_muted
-        self._groups: dict[str, dict[tuple[str, ...], _Group]] = {name: {} for name in DIRECTIONS}
+        self._groups: dict[Direction, dict[tuple[str | None, ...], _Group]] = {name: {} for name in DIRECTIONS}
         self._dropped = dict.fromkeys(DIRECTIONS, 0)
-        self._worst: dict[str, int] = {}
+        self._worst: dict[Direction, int] = {}
 
     def add(self, page: ComparedPage, compared: Compared, fixes: Mapping[str, str]) -> None:
         """Add the changes of one page and type; `fixes` has the fix of each check."""
-        if not compared.changes:
+        if compared.known is None or not compared.changes:
             return
         was, now = checks_of(compared.known), checks_of(compared.document)
         for direction, change in compared.changes:
             shown = now[change.id] if change.after else was[change.id]
-            heard = self._heard(change, page.url, shown["places"])
+            heard = self._heard(change, page.url, shown["places"] if shown["status"] != "pass" else {})
             if heard is not None:
                 self._group(direction, heard, page, fixes.get(change.id, ""))
 
@@ -217,7 +229,7 @@ class ChangeGroups:
     def _unmuted(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
         return tuple(each for each in places if not self._is_muted(change.id, url, each.fingerprint))
 
-    def _group(self, direction: str, change: Change, page: ComparedPage, fix: str) -> None:
+    def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places
         fingerprints = sorted(each.fingerprint for each in places)
         groups = self._groups[direction]
@@ -239,26 +251,34 @@ class ChangeGroups:
                 }
             )
 
-    def _drop_lighter_half(self, direction: str) -> None:
+    def _drop_lighter_half(self, direction: Direction) -> None:
         heaviest = sorted(self._groups[direction].items(), key=lambda item: item[1].weight)
         self._groups[direction] = dict(heaviest[: MOST_GROUPS // 2])
         self._dropped[direction] += len(heaviest) - MOST_GROUPS // 2
 
-    def worst(self, *directions: str) -> int | None:
+    def worst(self, *directions: Direction) -> int | None:
         """Return the rank of the highest severity in these directions; None without changes."""
         return min((self._worst[each] for each in directions if each in self._worst), default=None)
 
-    def as_json(self) -> dict[str, Any]:
+    def as_json(self) -> Changes:
         """Return `new`, `fixed`, `worse` and `better`, highest severity first, the pages, and the counts of `more`."""
-        found: dict[str, Any] = {"more": {}}
+        more: dict[str, int] = {}
+        findings: dict[Direction, list[FindingNews]] = {}
         for name in DIRECTIONS:
             ordered = sorted(self._groups[name].values(), key=lambda group: group.weight)
-            found[name] = [each.as_json() for each in ordered[:GROUPS]]
-            found["more"][name] = len(ordered[GROUPS:]) + self._dropped[name]
-        for name, pages in (("unreachable_pages", self.unreachable), ("reachable_pages", self.reachable)):
-            found[name] = pages[:ADDRESSES]
-            found["more"][name] = len(pages[ADDRESSES:])
-        return found
+            findings[name] = [each.as_json() for each in ordered[:GROUPS]]
+            more[name] = len(ordered[GROUPS:]) + self._dropped[name]
+        more["unreachable_pages"] = len(self.unreachable[ADDRESSES:])
+        more["reachable_pages"] = len(self.reachable[ADDRESSES:])
+        return {
+            "new": findings["new"],
+            "fixed": findings["fixed"],
+            "worse": findings["worse"],
+            "better": findings["better"],
+            "unreachable_pages": self.unreachable[:ADDRESSES],
+            "reachable_pages": self.reachable[:ADDRESSES],
+            "more": more,
+        }
 
 
 def cut(text: str, length: int) -> str:

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import islice
-from typing import IO, Any
+from typing import IO, TypedDict, cast
 
 from django.conf import settings
 from django.db import connection
@@ -19,10 +19,12 @@ from django.db import connection
 from reports.models import Report
 from reports.mutes.services import active_mutes
 from scanner.catalogue import measured_checks
+from scanner.document import ExportDocument, Facts, ReducedDocument, read_export
 from scanner.findings import ScanType
 from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
+from sites.models.documents import Doubts
 from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
 from sites.monitors.states import has_browser, page_key, reduced
 
@@ -53,6 +55,14 @@ class TypeSummary:
         return " ".join(sorted(self.bases))
 
 
+class _PendingRow(TypedDict):
+    url: str
+    type: str
+    scan_id: str
+    document: ReducedDocument
+    doubts: Doubts
+
+
 @dataclass(slots=True)
 class Comparison:
     """Result of a run's comparison. `error`: code and message of the first page that failed through its own fault.
@@ -68,9 +78,15 @@ class Comparison:
     certificates: dict[str, str] = field(default_factory=dict)
     _seen: dict[int, str] = field(default_factory=dict)
 
-    def keep(self, url: str, type: str, scan_id: str, document: Mapping[str, Any], doubts: Mapping[str, Any]) -> None:
+    def keep(self, url: str, type: str, scan_id: str, document: ReducedDocument | None, doubts: Doubts) -> None:
         """Add a pending row with the new confirmed state and doubts of a page and type."""
-        row = {"url": url, "type": type, "scan_id": scan_id, "document": document, "doubts": doubts}
+        row: _PendingRow = {
+            "url": url,
+            "type": type,
+            "scan_id": scan_id,
+            "document": document or cast("ReducedDocument", {}),
+            "doubts": doubts,
+        }
         packed = zlib.compress(json.dumps(row).encode(), 1)
         self._pending.write(len(packed).to_bytes(4, "big") + packed)
 
@@ -92,7 +108,7 @@ class Comparison:
             with connection.cursor() as cursor:
                 cursor.execute(CONFIRM, [now, list(self._seen), list(self._seen.values())])
 
-    def _read(self) -> Iterator[dict[str, Any]]:
+    def _read(self) -> Iterator[_PendingRow]:
         self._pending.seek(0)
         while length := int.from_bytes(self._pending.read(4), "big"):
             yield json.loads(zlib.decompress(self._pending.read(length)))
@@ -154,7 +170,7 @@ class _Page:
         self._states = states
         self._now = now
 
-    def compare(self, reports: dict[str, tuple[str, dict[str, Any]]], errors: dict[str, tuple[str, str]]) -> None:
+    def compare(self, reports: dict[str, tuple[str, Facts]], errors: dict[str, tuple[str, str]]) -> None:
         """Compare the page type by type; `reports` and `errors` are by scan ID."""
         error: tuple[str, str] | None = None
         is_judged = False
@@ -164,9 +180,9 @@ class _Page:
                 of_type.has_gaps = True
                 error = error or errors.get(scan_id)
                 continue
-            export, facts = json.loads(reports[scan_id][0]), reports[scan_id][1]
+            export, facts = read_export(reports[scan_id][0]), reports[scan_id][1]
             report = reduced(export, facts)
-            known = self._states[name].document if name in self._states else {}
+            known = self._states[name].known if name in self._states else None
             if is_down(known, report):
                 of_type.has_gaps = True
                 error = error or ("TARGET_STATUS", f"The page answers with status {report['answer']}.")
@@ -178,18 +194,18 @@ class _Page:
         elif error is not None and error[0] not in REFUNDED:
             self._away(error)
 
-    def _compare(self, name: str, export: dict[str, Any], report: dict[str, Any], of_type: TypeSummary) -> None:
+    def _compare(self, name: str, export: ExportDocument, report: ReducedDocument, of_type: TypeSummary) -> None:
         state = self._states.get(name)
-        known, doubts = (state.document, state.doubts) if state else ({}, {})
+        known, doubts = (state.known, state.doubts) if state else (None, Doubts())
         is_partial = export["status"] == "partial"
         compared = compare(known, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
         of_type.pages += 1
         of_type.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
         of_type.has_gaps |= is_partial
-        of_type.has_new_pages |= not known
+        of_type.has_new_pages |= known is None
         if state is None or compared.document != known or compared.doubts != doubts:
             is_waiting = "checks" in compared.doubts or "other" in compared.doubts
-            scan_id = state.scan_id if state and known and is_waiting else self._scans[name]
+            scan_id = state.scan_id if state and known is not None and is_waiting else self._scans[name]
             self._comparison.keep(self._url, name, scan_id, compared.document, compared.doubts)
         else:
             self._comparison.confirm(state.id, self._scans[name])
@@ -199,7 +215,7 @@ class _Page:
             ends[host] = min(end, ends.get(host, end))
         self._tell(name, export, compared)
 
-    def _tell(self, name: str, export: dict[str, Any], compared: Compared) -> None:
+    def _tell(self, name: str, export: ExportDocument, compared: Compared) -> None:
         if not compared.changes:
             return
         state = self._states[name]
@@ -208,7 +224,9 @@ class _Page:
             self._url, name, _report_url(self._scans[name]), _report_url(state.scan_id) if is_kept else ""
         )
         checks = (check for category in export["categories"] for check in category["checks"])
-        self._comparison.changes.add(page, compared, {each["id"]: each.get("fix") or "" for each in checks})
+        self._comparison.changes.add(
+            page, compared, {each["id"]: each["fix"] for each in checks if each["status"] != "pass" and "fix" in each}
+        )
 
     def _back(self) -> None:
         self._comparison.judged += 1
@@ -222,10 +240,10 @@ class _Page:
             self._comparison.changes.unreachable.append({"url": cut(self._url, 1_000), "message": cut(error[1], 300)})
         for name, scan_id in self._scans.items():
             state = self._states.get(name)
-            document, doubts = (state.document, state.doubts) if state else ({}, {})
-            is_known = state is not None and bool(document)
+            known, doubts = (state.known, state.doubts) if state else (None, Doubts())
             doubts = {**doubts, "down": min(runs, RUNS_DOWN + 1)}
-            self._comparison.keep(self._url, name, state.scan_id if state and is_known else scan_id, document, doubts)
+            confirmed_by = state.scan_id if state and known is not None else scan_id
+            self._comparison.keep(self._url, name, confirmed_by, known, doubts)
 
 
 def _report_url(scan_id: str) -> str:

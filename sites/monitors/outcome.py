@@ -23,6 +23,7 @@ from scanner.timestamps import timestamp
 from scans.visits.claims import REFUNDED
 from sites.events import record_monitor_event
 from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import CertificateNews, ChangedScore, LastScore, News, NewsList, ScoreMemory
 from sites.monitors import alerts, notices
 from sites.monitors.changes import DIRECTIONS, cut
 from sites.monitors.comparison import Comparison, compare_audit
@@ -42,6 +43,8 @@ MISSED_AT_ONCE = 20
 IN_MEMORY = 4 * 1024 * 1024
 # Maximum size in bytes of the news in a message, which may have 256 KB, for any content of pages.
 LARGEST = 200_000
+# Lists of changes in the news.
+LISTS: tuple[NewsList, ...] = (*DIRECTIONS, "unreachable_pages", "reachable_pages")
 # First key of PostgreSQL's advisory locks; the second key is the run's ID.
 LOCK = 0x6D6F6E
 
@@ -173,29 +176,25 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
         run.is_told = True
 
 
-def _news(facts: alerts.Facts, reasons: list[str]) -> dict[str, Any]:
+def _news(facts: alerts.Facts, reasons: list[str]) -> News:
     """Return `MonitorRun.news`, which is also an event's `data` without the monitor; empty if nothing has changed."""
     found = facts.changes.as_json()
-    if not reasons and not any(found[name] for name in found if name != "more"):
+    if not reasons and not any(found[name] for name in LISTS):
         return {}
-    scores = {
+    scores: dict[str, ChangedScore] = {
         name: {"before": each.before, "after": each.score, "grade": each.grade} for name, each in facts.scores.items()
     }
     return _fitting({"scores": scores, **found, "certificate": facts.certificate, "reasons": reasons})
 
 
-def _fitting(news: dict[str, Any]) -> dict[str, Any]:
+def _fitting(news: News) -> News:
     """Drop groups of the lowest severities until the news fits into a message."""
     while len(json.dumps(news)) > LARGEST:
-        longest = max((*DIRECTIONS, "unreachable_pages", "reachable_pages"), key=lambda name: _size(news[name]))
-        kept = news[longest][: len(news[longest]) // 2]
-        news["more"][longest] += len(news[longest]) - len(kept)
-        news[longest] = kept
+        name, longest = max(((name, news[name]) for name in LISTS), key=lambda each: len(json.dumps(each[1])))
+        kept = len(longest) // 2
+        news["more"][name] += len(longest) - kept
+        del longest[kept:]
     return news
-
-
-def _size(part: list[Any]) -> int:
-    return len(json.dumps(part))
 
 
 def _run(run: MonitorRun) -> dict[str, Any]:
@@ -210,34 +209,34 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison
     memory = monitor.memory.get("scores", {})
     counts = monitor.memory.get("pages", {})
     found: dict[str, Scored] = {}
-    remembered: dict[str, Any] = {}
+    remembered: dict[str, ScoreMemory] = {}
     for name, shown in run.audit.scores.items():
         if shown["score"] is None or name not in comparison.types or not comparison.types[name].pages:
             remembered[name] = memory.get(name, {})
             continue
         of_type = comparison.types[name]
-        known = monitor.scores.get(name, {}).get("score")
+        known = monitor.scores[name]["score"] if name in monitor.scores else None
         # A different set of pages has a different mean, even if no page has changed.
         has_others = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
         has_gaps = of_type.has_gaps or has_others
         judged = Run(shown["score"], shown["grade"], of_type.basis, of_type.is_measured, has_gaps)
         drop, below = alert["score_drop"], alert["score_below"].get(name)
         found[name], remembered[name] = scored(judged, known, memory.get(name, {}), drop=drop, below=below)
-    latest = {name: {"score": each.score, "grade": each.grade} for name, each in found.items()}
+    latest: dict[str, LastScore] = {name: {"score": each.score, "grade": each.grade} for name, each in found.items()}
     monitor.scores = {name: each for name, each in (monitor.scores | latest).items() if name in run.audit.types}
     pages = counts | {name: each.pages for name, each in comparison.types.items()}
-    monitor.memory = monitor.memory | {"scores": remembered, "pages": pages}
+    monitor.memory = {**monitor.memory, "scores": remembered, "pages": pages}
     return found
 
 
 def _certificate(
     monitor: Monitor, alert: dict[str, Any], comparison: Comparison, now: datetime
-) -> dict[str, Any] | None:
+) -> CertificateNews | None:
     """Return the certificate to notify about, if any; store the one that expires first on the monitor."""
     ends = comparison.certificates
     told = monitor.memory.get("certificates", {})
-    shown, told = alerts.ending_certificate(ends, told, alert, now)
-    monitor.memory = monitor.memory | {"certificates": told}
+    shown, told = alerts.ending_certificate(ends, told, alert["certificate_days"], now)
+    monitor.memory = {**monitor.memory, "certificates": told}
     host = min(ends, key=lambda each: ends[each], default=None)
     monitor.certificate_host = host[:300] if host else ""
     monitor.certificate_expires_at = datetime.fromisoformat(ends[host]) if host else None

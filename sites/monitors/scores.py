@@ -7,10 +7,10 @@ compared. The score of another type counts as it is; if a run has gaps, the next
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from statistics import median
-from typing import Any
+
+from sites.models.documents import Level, ScoreMemory
 
 REMEMBERED = 15
 # Number of runs before the range of a measured type's scores is known.
@@ -46,20 +46,20 @@ class Run:
 
 
 def scored(
-    run: Run, before: int | None, memory: Mapping[str, Any], *, drop: int | None, below: int | None
-) -> tuple[Scored, dict[str, Any]]:
+    run: Run, before: int | None, memory: ScoreMemory, *, drop: int | None, below: int | None
+) -> tuple[Scored, ScoreMemory]:
     """Return a score's alerts, and the new memory (JSON; empty at first).
 
     `before` is the score of the previous run. A loss of `drop` points or a fall below `below` raises an alert. A score
     from other rules starts a new history without an alert.
     """
-    bases: dict[str, Any] = memory.get("bases", {})
+    bases = memory.get("bases", {})
     level = bases.get(run.basis)
     is_first, is_new = not bases, level is None
     level = _begun(run) if level is None else _settled(level, run)
     is_settled = not level["waiting"] and not (is_new and run.has_gaps)
     value = _value(level, run)
-    reference = level["reference"]
+    former = reference = level["reference"]
     is_learned = not run.is_measured or len(level["seen"]) >= LEARNING
     has_dropped = drop is not None and reference is not None and reference - value >= drop + _noise(level, run)
     if has_dropped or (is_learned and (reference is None or drop is None or value > reference)):
@@ -76,18 +76,18 @@ def scored(
     told = Scored(
         run.score,
         run.grade,
-        round(level["reference"]) if has_dropped else before,
+        round(former) if has_dropped and former is not None else before,
         has_dropped=has_dropped,
         fell_below=is_below and not was_below and (is_first or not is_new),
     )
-    return told, {"bases": kept | {run.basis: level | {"reference": reference}}, "is_below": is_below}
+    return told, {"bases": kept | {run.basis: {**level, "reference": reference}}, "is_below": is_below}
 
 
-def _begun(run: Run) -> dict[str, Any]:
+def _begun(run: Run) -> Level:
     return {"seen": [run.score], "waiting": [], "reference": None if run.is_measured else run.score}
 
 
-def _settled(level: Mapping[str, Any], run: Run) -> dict[str, Any]:
+def _settled(level: Level, run: Run) -> Level:
     """Add this run's score to those seen, or to those that await confirmation by the next run."""
     seen, waiting = level["seen"], level["waiting"]
     side = _side(seen, run)
@@ -112,9 +112,9 @@ def _margin(seen: list[int]) -> float:
     return max(LEAST_MARGIN, (max(seen) - min(seen)) / 2)
 
 
-def _noise(level: Mapping[str, Any], run: Run) -> float:
+def _noise(level: Level, run: Run) -> float:
     return (max(level["seen"]) - min(level["seen"])) / 2 if run.is_measured else 0
 
 
-def _value(level: Mapping[str, Any], run: Run) -> float:
+def _value(level: Level, run: Run) -> float:
     return median(level["seen"]) if run.is_measured else level["seen"][-1]

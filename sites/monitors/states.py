@@ -3,13 +3,19 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Mapping, Set
-from typing import Any
+from collections.abc import Iterator, Set
 from urllib.parse import urlsplit
 
-from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scanner.document import (
+    ExportDocument,
+    ExportedCheck,
+    Facts,
+    ReducedCheck,
+    ReducedDocument,
+    ReducedFinding,
+)
+from scanner.report.places import is_cut, places_of
 
-Document = Mapping[str, Any]
 # The check whose evidence names the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
 # Maximum length of a place's text: pages may have very long ones.
@@ -21,7 +27,7 @@ def page_key(url: str) -> str:
     return hashlib.sha256(url.encode()).hexdigest()
 
 
-def reduced(export: Document, facts: Mapping[str, Any]) -> dict[str, Any]:
+def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
     """Reduce a JSON export to the fields that `scanner.report.diff` reads, and add two fields for monitors.
 
     `answer` is the HTTP status of the page, None if unknown; `certificate` is the host and the expiry of its
@@ -42,17 +48,24 @@ def reduced(export: Document, facts: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def _check(check: Document, url: str) -> dict[str, Any]:
+def _check(check: ExportedCheck, url: str) -> ReducedCheck:
     if check["status"] == "pass":
         return {"id": check["id"], "status": "pass"}
-    kept = {name: check[name] for name in ("id", "name", "title", "status", "severity", "message") if name in check}
-    return kept | {
-        "places": {each: text[:PLACE] for each, text in fingerprints(check["id"], check["evidence"], url).items()},
-        "is_cut": len(check["evidence"]) >= EVIDENCE_ITEMS,
+    found: ReducedFinding = {
+        "id": check["id"],
+        "name": check["name"],
+        "status": check["status"],
+        "severity": check["severity"],
+        "message": check["message"],
+        "places": {each: text[:PLACE] for each, text in places_of(check, url).items()},
+        "is_cut": is_cut(check),
     }
+    if "title" in check:
+        found["title"] = check["title"]
+    return found
 
 
-def _certificate(export: Document) -> list[str] | None:
+def _certificate(export: ExportDocument) -> list[str] | None:
     for category in export["categories"]:
         for check in category["checks"]:
             if check["id"] == CERTIFICATE_CHECK and check["evidence"]:
@@ -60,27 +73,27 @@ def _certificate(export: Document) -> list[str] | None:
     return None
 
 
-def checks_of(document: Document) -> dict[str, dict[str, Any]]:
+def checks_of(document: ReducedDocument) -> dict[str, ReducedCheck]:
     """Return the document's checks by ID, in order."""
     return {check["id"]: check for category in document["categories"] for check in category["checks"]}
 
 
-def silent_checks(document: Document) -> set[str]:
+def silent_checks(document: ReducedDocument) -> set[str]:
     """Return the IDs of checks without a verdict, because they could not run or were left out."""
-    return {each["id"] for name in ("skipped_checks", "omitted_checks") for each in document[name]}
+    return {each["id"] for each in (*document["skipped_checks"], *document["omitted_checks"])}
 
 
-def has_browser(document: Document) -> bool:
+def has_browser(document: ReducedDocument) -> bool:
     return document["browser"] is not None
 
 
-def is_error(document: Document) -> bool:
+def is_error(document: ReducedDocument) -> bool:
     """Return True if the HTTP status is an error: then the report is about an error page."""
-    answer = document.get("answer")
+    answer = document["answer"]
     return answer is not None and answer >= 400
 
 
-def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, Any]:
+def merged(known: ReducedDocument, report: ReducedDocument, *, keeps: Set[str]) -> ReducedDocument:
     """Merge a report into the known document: checks in `keeps` stay as known, including their absence.
 
     Of the checks without a verdict in the report, those that passed before stay; findings stay if they are in `keeps`.
@@ -88,7 +101,7 @@ def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, A
     was, silent = checks_of(known), silent_checks(report)
     stays = {each for each in keeps if each in was}
     stays |= {id for id, check in was.items() if id in silent and check["status"] == "pass"}
-    categories: dict[str, list[dict[str, Any]]] = {each["name"]: [] for each in report["categories"]}
+    categories: dict[str, list[ReducedCheck]] = {each["name"]: [] for each in report["categories"]}
     for name, check in _in_order(report, known, stays):
         # Unchanged checks keep their old form, so that a row is written only if something has changed.
         if check["id"] in stays or _is_same(was.get(check["id"]), check):
@@ -107,7 +120,7 @@ def merged(known: Document, report: Document, *, keeps: Set[str]) -> dict[str, A
     }
 
 
-def _in_order(report: Document, known: Document, stays: Set[str]) -> Iterator[tuple[str, dict[str, Any]]]:
+def _in_order(report: ReducedDocument, known: ReducedDocument, stays: Set[str]) -> Iterator[tuple[str, ReducedCheck]]:
     """Yield the report's checks with their category names, then the checks in `stays` that only `known` has."""
     seen = set()
     for category in report["categories"]:
@@ -120,10 +133,14 @@ def _in_order(report: Document, known: Document, stays: Set[str]) -> Iterator[tu
                 yield category["name"], check
 
 
-def _is_same(was: Document | None, check: Document) -> bool:
+def _is_same(was: ReducedCheck | None, check: ReducedCheck) -> bool:
     """Return True if a finding is unchanged, apart from its message, which may contain measured figures."""
-    if was is None:
-        return False
-    return all(was.get(name) == check.get(name) for name in ("status", "severity", "title", "is_cut")) and (
-        was.get("places", {}).keys() == check.get("places", {}).keys()
+    if was is None or was["status"] == "pass" or check["status"] == "pass":
+        return was is not None and was["status"] == check["status"]
+    return (
+        was["status"] == check["status"]
+        and was["severity"] == check["severity"]
+        and was.get("title") == check.get("title")
+        and was["is_cut"] == check["is_cut"]
+        and was["places"].keys() == check["places"].keys()
     )

@@ -225,7 +225,7 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     now = timezone.now()
     old, new = "scan_" + "a" * 22, "scan_" + "b" * 22
     fault = finding("<script>alert(1)</script>", scan=new, before=old, pages=9)
-    runs = (("done", {"new": [fault], "fixed": [finding("Slow")], "more": {"new": 2}}, ""), ("failed", {}, "Too slow."))
+    runs = (("done", news(new=[fault], fixed=[finding("Slow")], more=2), ""), ("failed", {}, "Too slow."))
     for age, (status, found, problem) in enumerate((*runs, ("skipped", {}, "The run before it had not ended."))):
         monitor.runs.create(
             due_at=now - timedelta(days=age),
@@ -336,9 +336,11 @@ def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> 
     now = timezone.now()
     make_monitor(home, name="Down", failing_since=now - timedelta(hours=1))
     changed = make_monitor(home, name="Changed")
-    changed.runs.create(due_at=now - timedelta(hours=5), not_before=now, status="done", news=news("worse"))
+    changed.runs.create(
+        due_at=now - timedelta(hours=5), not_before=now, status="done", news=news(worse=[finding("Slower")])
+    )
     old = make_monitor(home, name="Long ago")
-    old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news())
+    old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news(new=[finding("Slow")]))
     text = text_of(client.get("/o/home/"))
     assert "Unreachable Down since" in text
     assert "1 worse Changed 5 hours ago" in text

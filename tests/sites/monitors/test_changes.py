@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,8 +11,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from scanner.catalogue import measured_checks
+from scanner.document import ReducedDocument
 from scanner.findings import ScanType
 from scanner.report.diff import diff
+from sites.models.documents import Doubts
 from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import reduced, silent_checks
 from tests.scanner.report.test_diff import STATES, document
@@ -30,7 +31,7 @@ REPORTS = st.builds(
 )
 
 
-def report(states: dict[str, str], answer: int = 200, **more: Any) -> dict[str, Any]:
+def report(states: dict[str, str], answer: int = 200, **more: Any) -> ReducedDocument:
     return reduced(document(states, **more), {"status": answer})
 
 
@@ -38,8 +39,8 @@ class Page:
     """Confirmed state and doubts of a page, from one run to the next."""
 
     def __init__(self, measured: str = "") -> None:
-        self.known: Mapping[str, Any] = {}
-        self.doubts: Mapping[str, Any] = {}
+        self.known: ReducedDocument | None = None
+        self.doubts: Doubts = {}
         self.measured = frozenset(measured)
 
     def look(self, states: dict[str, str], *, is_partial: bool = False, **more: Any) -> list[str]:
@@ -67,8 +68,8 @@ def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
     before: list[dict[str, Any]], last: dict[str, Any], is_partial: bool
 ) -> None:
     """With any history; except for findings on which the last report has no verdict."""
-    known: Mapping[str, Any] = {}
-    doubts: Mapping[str, Any] = {}
+    known: ReducedDocument | None = None
+    doubts: Doubts = {}
     for each in [*before, *([last] * 12)]:
         found = compare(known, doubts, reduced(each, {}), is_partial=is_partial, measured=frozenset("ab"))
         known, doubts = found.document, found.doubts
@@ -170,7 +171,7 @@ def test_an_error_page_is_not_compared_with_the_page() -> None:
 def test_a_page_is_down_when_it_answers_with_an_error_as_it_did_not(
     before: int | None, now: int, expected: bool
 ) -> None:
-    known = report({}, answer=before) if before else {}
+    known = report({}, answer=before) if before else None
     assert is_down(known, report({}, answer=now)) == expected
 
 

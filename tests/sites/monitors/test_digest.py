@@ -10,6 +10,7 @@ from accounts.mailing.topics import digest_of
 from accounts.models import Mail, Membership, User
 from sites.models import MonitorRun
 from sites.monitors.notices import post_digests
+from tests.furnished_monitors import finding, news
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, browser_of, person_of
 
@@ -27,9 +28,9 @@ def ann(home: Member) -> User:
 def run(monitor_id: str, days_ago: int, before: int, new: int, more: int = 0) -> None:
     due_at = MONDAY - timedelta(days=days_ago)
     scores = {"seo": {"before": before, "score": before - 1, "grade": "B"}}
-    news = {"new": [{}] * new, "fixed": [{}], "more": {"new": more, "fixed": 0}}
+    changes = news(new=[finding("Slow")] * new, fixed=[finding("Pale")], more=more)
     MonitorRun.objects.create(
-        monitor_id=monitor_id, due_at=due_at, not_before=due_at, status="done", scores=scores, news=news
+        monitor_id=monitor_id, due_at=due_at, not_before=due_at, status="done", scores=scores, news=changes
     )
 
 
