@@ -46,7 +46,7 @@ class AlertKind:
     """
 
     name: str
-    input: Callable[[], serializers.Field]
+    input: Callable[[], serializers.Field[Any, Any, Any, Any]]
     usual: Any
     reasons: Mapping[str, Judge]
     label: str
@@ -174,7 +174,7 @@ USUAL: Mapping[str, Any] = {kind.name: kind.usual for kind in KINDS}
 class AlertSerializer(Nested):
     """Alert settings: the changes that are worth a message. Null switches one off."""
 
-    def get_fields(self) -> dict[str, serializers.Field]:
+    def get_fields(self) -> dict[str, serializers.Field[Any, Any, Any, Any]]:
         return {kind.name: kind.input() for kind in KINDS}
 
 
