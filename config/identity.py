@@ -1,4 +1,4 @@
-"""Settings of login: django-allauth (docs/adr/0031-identity-by-django-allauth.md) and OpenID Connect providers.
+"""Settings of login: django-allauth (docs/adr/0014-people-keys-and-addresses.md) and OpenID Connect providers.
 
 An account is created only after its e-mail address is verified, so allauth's verification is off. Its rate limits are
 off too: `accounts.limits`, which fails closed, limits attempts.

@@ -36,7 +36,8 @@ from documentation.landing import (
 )
 from infrastructure.api.views import UnknownPath
 from operations.views import operations_page
-from reports.api import ReportCsv, ReportDiff, ReportExport, ReportMutes, ReportSarif, ReportView
+from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
+from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import (
@@ -53,7 +54,8 @@ from reports.views import (
 )
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_OUR_SCANS
-from sites.audits.api import AuditCollection, AuditCsv, AuditExport, AuditFindings, AuditItem, AuditPages, AuditSarif
+from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
+from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, page_badge
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
@@ -148,8 +150,10 @@ urlpatterns = [
     path("v1/scan", ScanCollection.as_view(), name="scan-collection"),
     path("v1/scan/<any:scan_id>", ScanItem.as_view(), name="scan-item"),
     path("v1/scans", ScanListing.as_view(), name="scan-listing"),
-    path("v1/report/<any:scan_id>/export/sarif", ReportSarif.as_view(), name="report-sarif"),
-    path("v1/report/<any:scan_id>/export/csv", ReportCsv.as_view(), name="report-csv"),
+    *(
+        path(f"v1/report/<any:scan_id>/export/{ending}", each.as_view(), name=f"report-{ending}")
+        for ending, each in REPORT_EXPORT_VIEWS.items()
+    ),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
     path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
@@ -157,8 +161,10 @@ urlpatterns = [
     path("v1/audits", AuditCollection.as_view(), name="audit-collection"),
     path("v1/audits/<any:audit_id>/pages", AuditPages.as_view(), name="audit-pages"),
     path("v1/audits/<any:audit_id>/findings", AuditFindings.as_view(), name="audit-findings"),
-    path("v1/audits/<any:audit_id>/export/sarif", AuditSarif.as_view(), name="audit-sarif"),
-    path("v1/audits/<any:audit_id>/export/csv", AuditCsv.as_view(), name="audit-csv"),
+    *(
+        path(f"v1/audits/<any:audit_id>/export/{ending}", each.as_view(), name=f"audit-{ending}")
+        for ending, each in AUDIT_EXPORT_VIEWS.items()
+    ),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),

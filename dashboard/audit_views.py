@@ -79,11 +79,10 @@ def progress(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
 def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpResponse | StreamingHttpResponse:
     """Export a finished audit as a file, in the format of the API's exports."""
     found = seen.audit
-    if export_format not in FORMATS or not found.is_final or not found.is_kept:
+    if export_format not in exports.WRITERS or not found.is_final or not found.is_kept:
         return _not_found(request)
-    response = StreamingHttpResponse(
-        exports.export(found, export_format, _mutes_of(seen)), content_type=exports.MEDIA_TYPES[export_format]
-    )
+    pieces = exports.export(found, export_format, _mutes_of(seen))
+    response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
     response["Content-Disposition"] = f'attachment; filename="{found.id}.{export_format}"'
     return response
 
@@ -126,5 +125,5 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "gauges": audit_page.gauges(found, scans, shown),
         "progress": audit_page.progress(found, scans),
         "base_url": settings.BASE_URL,
-        "formats": FORMATS,
+        "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
     }

@@ -12,13 +12,15 @@ from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
 from dashboard.forms import TargetForm
+from infrastructure.api.inputs import Whole
 from infrastructure.web.forms import HintedLabel, TicksField
 from scanner.errors import Refusal
 from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_LISTED
 from sites.models import Audit, Monitor
-from sites.monitors.requests import NAME_LENGTH, USUAL_ALERT, is_shorter
+from sites.monitors import alerts
+from sites.monitors.requests import NAME_LENGTH, is_shorter
 
 HINTS = {
     Interval.HOUR: "For pages that must not break for long",
@@ -27,13 +29,6 @@ HINTS = {
     Interval.WEEK: "For pages that rarely change",
     Interval.MONTH: "For the record",
 }
-SEVERITIES = (
-    ("low", "all new problems"),
-    ("medium", "new problems of medium severity or higher"),
-    ("high", "new problems of high severity or higher"),
-    ("critical", "new critical problems only"),
-    ("", "no new problems"),
-)
 SCOPES = (
     (Audit.Kind.PAGE, HintedLabel("This page", "One page")),
     (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
@@ -52,6 +47,32 @@ def points(label: str, **kwargs: Any) -> forms.IntegerField:
     return forms.IntegerField(label=label, required=False, min_value=1, error_messages=wrong, **kwargs)
 
 
+def is_by_type(kind: alerts.AlertKind) -> bool:
+    """Return True if the setting of the alert has a value for each type of scan."""
+    return isinstance(kind.usual, dict)
+
+
+def alert_fields(kind: alerts.AlertKind) -> dict[str, forms.Field]:
+    """Return the form's fields for a kind of alert, made of its field in the API."""
+    field = kind.input()
+    if is_by_type(kind):
+        return {f"{kind.name}_{type}": points(str(label), max_value=100) for type, label in Scan.Type.choices}
+    common = {"label": kind.label, "help_text": kind.hint, "initial": kind.usual}
+    if kind.choices:
+        return {kind.name: forms.ChoiceField(choices=kind.choices, required=False, **common)}
+    if isinstance(field, Whole):
+        return {kind.name: points(max_value=field.max_value, **common)}
+    return {kind.name: forms.BooleanField(required=False, **common)}
+
+
+def _entered_alert(kind: alerts.AlertKind, given: Mapping[str, Any]) -> Any:
+    """Return the setting of an alert as the API takes it."""
+    if is_by_type(kind):
+        return {type: value for type in Scan.Type.values if (value := given[f"{kind.name}_{type}"])}
+    value = given[kind.name]
+    return None if value == "" else value
+
+
 class MonitorForm(TargetForm):
     """Form for a new monitor, or for the changes of `monitor`, whose saved credentials it can delete.
 
@@ -61,7 +82,12 @@ class MonitorForm(TargetForm):
     about = {
         **TargetForm.about,
         "day": "at",
-        **{f"alert.score_below.{each}": f"below_{each}" for each in Scan.Type.values},
+        **{
+            f"alert.{kind.name}.{each}": f"{kind.name}_{each}"
+            for kind in alerts.KINDS
+            if is_by_type(kind)
+            for each in Scan.Type.values
+        },
     }
     name = forms.CharField(
         label="Name",
@@ -117,23 +143,6 @@ class MonitorForm(TargetForm):
     # There are 600 time zones: the template renders the choices, and the service validates the value.
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
 
-    new_findings = forms.ChoiceField(
-        label="Notify about", choices=SEVERITIES, required=False, initial=USUAL_ALERT["new_findings"]
-    )
-    score_drop = points(
-        "When a score drops by at least this many points", max_value=100, initial=USUAL_ALERT["score_drop"]
-    )
-    certificate_days = points(
-        "This many days before the certificate expires", max_value=365, initial=USUAL_ALERT["certificate_days"]
-    )
-    unreachable = forms.BooleanField(
-        label="When it becomes unreachable",
-        required=False,
-        initial=True,
-        help_text="Only after a second attempt five minutes later fails as well.",
-    )
-    recovered = forms.BooleanField(label="When it is reachable again", required=False, initial=True)
-    fixed = forms.BooleanField(label="When problems are fixed", required=False, help_text="Even if nothing got worse.")
     emails = TicksField([], label="E-mail to")
     webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
     once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
@@ -157,8 +166,8 @@ class MonitorForm(TargetForm):
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
         ticks.choices = [(each, HintedLabel(each, "")) for each in people]
-        for type, label in Scan.Type.choices:
-            self.fields[f"below_{type}"] = points(str(label), max_value=100)
+        for kind in alerts.KINDS:
+            self.fields |= alert_fields(kind)
 
     @property
     def intervals(self) -> list[tuple[BoundWidget, bool]]:
@@ -170,9 +179,9 @@ class MonitorForm(TargetForm):
         return not all(allowed for _, allowed in self.intervals)
 
     @property
-    def below(self) -> list[forms.BoundField]:
-        """Return the fields for the score threshold of each type."""
-        return [self[f"below_{type}"] for type in Scan.Type.values]
+    def alerts(self) -> list[tuple[alerts.AlertKind, list[forms.BoundField]]]:
+        """Return the fields of each kind of alert: one, or one for each type."""
+        return [(kind, [self[name] for name in alert_fields(kind)]) for kind in alerts.KINDS]
 
     def clean(self) -> dict[str, Any]:
         given = super().clean() or self.cleaned_data
@@ -205,9 +214,7 @@ class MonitorForm(TargetForm):
         # Without a time there is no day, and the day of another interval does not apply.
         body["at"] = given["at"].strftime("%H:%M") if given["at"] else None
         body["day"] = self._day(given)
-        alert = {name: given[name] for name in ("score_drop", "certificate_days", "unreachable", "recovered", "fixed")}
-        below = {type: found for type in Scan.Type.values if (found := given[f"below_{type}"])}
-        body["alert"] = alert | {"new_findings": given["new_findings"] or None, "score_below": below}
+        body["alert"] = {kind.name: _entered_alert(kind, given) for kind in alerts.KINDS}
         body["notify"] = {"emails": given["emails"], "webhooks": given["webhooks"]}
         return body
 
@@ -243,8 +250,10 @@ def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
     if monitor.kind == Audit.Kind.SITE:
         entered |= {"max_pages": monitor.max_pages, "discover": monitor.discover}
         entered |= {"include": "\n".join(monitor.include), "exclude": "\n".join(monitor.exclude)}
-    alert = dict(USUAL_ALERT) | monitor.alert
-    for name in ("score_drop", "certificate_days", "unreachable", "recovered", "fixed"):
-        entered[name] = alert[name]
-    entered["new_findings"] = alert["new_findings"] or ""
-    return entered | {f"below_{type}": score for type, score in alert["score_below"].items()}
+    settings = alerts.settings_of(monitor)
+    for kind in alerts.KINDS:
+        if is_by_type(kind):
+            entered |= {f"{kind.name}_{type}": value for type, value in settings[kind.name].items()}
+        else:
+            entered[kind.name] = settings[kind.name] or ""
+    return entered

@@ -41,7 +41,7 @@ from webhooks.models import EventKind, Webhook
 Role = Membership.Role
 # Maximum number of addresses to tick, beside the user's own and those of present recipients.
 MOST_PEOPLE = 2 * MOST_EMAILS
-EVENTS = (EventKind.MONITOR_CHANGED, EventKind.MONITOR_FAILED, EventKind.MONITOR_RECOVERED)
+EVENTS = [kind for kind in EventKind if kind.startswith("monitor.")]
 ONCE = re.compile(r"[0-9a-f]{32}")
 
 

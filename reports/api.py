@@ -97,37 +97,31 @@ class ReportExport(ApiView):
 
         `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        return _export(request, scan_id, choice(request.query_params, "format", exports.FORMATS) or "json")
+        return _export(request, scan_id, choice(request.query_params, "format", list(exports.FORMATS)) or "json")
 
 
-class ReportSarif(ApiView):
-    """GET /v1/report/:id/export/sarif."""
+def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiView]:
+    """Return the view of GET /v1/report/:id/export/<ending>."""
+    media_type = export_format.media_type.partition(";")[0]
+    schema = OpenApiTypes.OBJECT if media_type.endswith("json") else OpenApiTypes.STR
 
-    @operation(
-        operation_id="export_report_sarif",
-        summary="Export the findings as SARIF 2.1.0",
-        tags=["Reports"],
-        parameters=EXPORT_PARAMETERS,
-        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
-    )
-    def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """Muted results have `suppressions` with the reason as justification."""
-        return _export(request, scan_id, "sarif")
+    class ReportFile(ApiView):
+        @operation(
+            operation_id=f"export_report_{ending}",
+            summary=f"Export the findings as {export_format.name}",
+            description=export_format.about,
+            tags=["Reports"],
+            parameters=EXPORT_PARAMETERS,
+            responses=responses({(200, media_type): schema}, **EXPORT_ERRORS),
+        )
+        def get(self, request: Request, scan_id: str) -> HttpResponse:
+            return _export(request, scan_id, ending)
+
+    return ReportFile
 
 
-class ReportCsv(ApiView):
-    """GET /v1/report/:id/export/csv."""
-
-    @operation(
-        operation_id="export_report_csv",
-        summary="Export the findings as CSV",
-        tags=["Reports"],
-        parameters=EXPORT_PARAMETERS,
-        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
-    )
-    def get(self, request: Request, scan_id: str) -> HttpResponse:
-        """A line for each check that ran."""
-        return _export(request, scan_id, "csv")
+# The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
+EXPORT_VIEWS = {ending: _export_view(ending, each) for ending, each in exports.FORMATS.items() if ending != "json"}
 
 
 class ReportDiff(ApiView):
@@ -205,15 +199,16 @@ class ReportMutes(ApiView):
         return Response(ReportMutesSerializer(shown).data)
 
 
-def _export(request: Request, scan_id: str, export_format: str) -> HttpResponse:
+def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:
     organization_id = caller_of(request).organization_id
     found_id, export = access_report(organization_id, scan_id, "export")
-    mutes = active_mutes(organization_id, timezone.now()) if export_format == "sarif" else NO_MUTES
-    content, content_type = exports.rendered(export, export_format, mutes.findings, check_pages())
-    response = HttpResponse(content, content_type=content_type)
-    response["Content-Disposition"] = f'attachment; filename="{found_id}.{export_format}"'
+    export_format = exports.FORMATS[ending]
+    mutes = active_mutes(organization_id, timezone.now()) if export_format.has_mutes else NO_MUTES
+    content = export_format.render(export, mutes.findings, check_pages())
+    response = HttpResponse(content, content_type=export_format.media_type)
+    response["Content-Disposition"] = f'attachment; filename="{found_id}.{ending}"'
     # Mutes may change; the other formats contain only stored data.
-    response["Cache-Control"] = "private, no-cache" if export_format == "sarif" else "private, max-age=86400"
+    response["Cache-Control"] = "private, no-cache" if export_format.has_mutes else "private, max-age=86400"
     response["Vary"] = "Authorization"
     return response
 

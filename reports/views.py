@@ -31,7 +31,7 @@ from reports.visibility import Seen, seen_by, set_sharing
 from scanner.document import StoredPictures
 from scanner.report.diff import diff
 from scanner.report.explanations import advice, grade_meaning
-from scanner.report.exports import FORMATS, rendered
+from scanner.report.exports import FORMATS
 from scanner.report.filters import Filter
 from scanner.report.mute_matching import NO_MUTES
 from scanner.report.pictures import Pictures, frame_of, pictures_of
@@ -243,11 +243,12 @@ def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse
     found = seen.reports().values_list("export", flat=True).first() if export_format in FORMATS else None
     if found is None:
         return _not_found(request)
-    mutes = active_mutes(seen.scan.organization_id, seen.now) if export_format == "sarif" else NO_MUTES
+    found_format = FORMATS[export_format]
+    mutes = active_mutes(seen.scan.organization_id, seen.now) if found_format.has_mutes else NO_MUTES
     if not seen.membership:
         mutes = mutes.without_reasons()
-    content, content_type = rendered(found, export_format, mutes.findings, check_pages())
-    response = HttpResponse(content, content_type=content_type)
+    content = found_format.render(found, mutes.findings, check_pages())
+    response = HttpResponse(content, content_type=found_format.media_type)
     response["Content-Disposition"] = f'attachment; filename="{seen.scan.id}.{export_format}"'
     return response
 

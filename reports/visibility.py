@@ -39,7 +39,7 @@ class Seen:
 
     @property
     def audit(self) -> Any:
-        """The scan's audit, None if there is none. Strangers see it only if it is shared itself. Two queries."""
+        """The scan's audit, None if there is none. Strangers see it only if it is shared itself."""
         audit = self.scan.audit_page.audit if self.scan.audit_page else None
         return audit if audit is not None and (self.membership or audit.shared_at) else None
 
@@ -63,7 +63,8 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
         return None
     now = timezone.now()
     unmet = None
-    scan = access.rows_of_member(Scan, request.user).filter(id=scan_id).first()
+    scans = access.rows_of_member(Scan, request.user).select_related("audit_page__audit")
+    scan = scans.filter(id=scan_id).first()
     if scan is not None:
         membership = roles.membership_in(request, scan.organization_id)
         # The membership may have ended since the last query: then the person is a stranger.
@@ -72,7 +73,7 @@ def seen_by(request: HttpRequest, scan_id: str) -> Seen | None:
             return Seen(scan, membership, now)
     shared = access.shared_rows(Report, part_of=AUDIT)
     shared = shared.filter(scan_id=scan_id, expires_at__gt=now, scan__status__in=Scan.REPORTED)
-    report = shared.select_related("scan").defer(*LARGE).first()
+    report = shared.select_related(AUDIT).defer(*LARGE).first()
     if report is None and unmet is not None:
         raise unmet
     return Seen(report.scan, None, now) if report else None

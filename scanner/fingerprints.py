@@ -1,7 +1,7 @@
 """Fingerprints: recognize the same finding in another scan or on another page, in spite of generated details.
 
 A fingerprint identifies a check and one place: the element, file, header or cookie that an item of evidence names.
-Groups, baselines and comparisons use it to tell new places from known ones (ADR 21). Fingerprints are stored outside of
+Groups, baselines and comparisons use it to tell new places from known ones (ADR 11). Fingerprints are stored outside of
 reports, so the normal forms in this module must not change.
 """
 

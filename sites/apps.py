@@ -14,12 +14,12 @@ class SitesConfig(AppConfig):
         from scans.signals import place_freed, scan_ended, swept
         from sites import closing, events
         from sites.audits import release, settling, sweeping
-        from sites.monitors import conclusion
+        from sites.monitors import outcome
         from sites.signals import audit_ended
 
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
         swept.connect(sweeping.sweep_audits, dispatch_uid="sites.audits.sweeping")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.events")
-        audit_ended.connect(conclusion.conclude_soon, dispatch_uid="sites.monitors.conclusion")
+        audit_ended.connect(outcome.finish_soon, dispatch_uid="sites.monitors.outcome")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

@@ -13,12 +13,12 @@ from scanner.memory import give_back
 from scans.tasks import this_worker
 from sites.audits import discovering
 from sites.models import MonitorRun
-from sites.monitors import beats, conclusion, notices, starting
+from sites.monitors import notices, outcome, runs
 
 # Time limit of `run_monitors`: other tasks wait for this process.
 MONITORS_S = 20.0
 # An audit of 10,000 pages has 40,000 reports. Shorter than the broker's visibility timeout.
-CONCLUSION_S = 3_000
+FINISH_S = 3_000
 
 
 @shared_task(soft_time_limit=discovering.TIME_LIMIT_S + 15, time_limit=discovering.TIME_LIMIT_S + 30)
@@ -38,19 +38,19 @@ def discover_pages(audit_id: str) -> None:
 
 @shared_task
 def run_monitors() -> None:
-    """Every 15 seconds, start due runs and conclude finished ones. Concurrent calls do each only once."""
+    """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do each only once."""
     ends_at = time.monotonic() + MONITORS_S
-    while beats.beat(timezone.now()) == beats.AT_ONCE and time.monotonic() < ends_at:
+    while runs.create_due(timezone.now()) == runs.CREATED_AT_ONCE and time.monotonic() < ends_at:
         pass
-    starting.start_runs(timezone.now(), lambda: time.monotonic() < ends_at)
-    conclusion.conclude_missed(timezone.now())
+    runs.start_due(timezone.now(), lambda: time.monotonic() < ends_at)
+    outcome.finish_missed(timezone.now())
 
 
-@shared_task(soft_time_limit=CONCLUSION_S, time_limit=CONCLUSION_S + 15)
-def conclude_run(run_id: str) -> None:
-    """Conclude a run whose audit has ended. Duplicate messages are harmless; failures are retried."""
+@shared_task(soft_time_limit=FINISH_S, time_limit=FINISH_S + 15)
+def finish_run(run_id: str) -> None:
+    """Finish a run whose audit has ended. Duplicate messages are harmless; failures are retried."""
     try:
-        conclusion.conclude_run(int(run_id), timezone.now())
+        outcome.finish_run(int(run_id), timezone.now())
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
@@ -63,7 +63,7 @@ def start_run(run_id: str) -> None:
     """Start a run that a user requested. If the message is lost, `run_monitors` finds the run."""
     run = MonitorRun.objects.filter(id=run_id).first()
     if run is not None:
-        starting.start_run(run.id, run.monitor_id, timezone.now())
+        runs.start_run(run.id, run.monitor_id, timezone.now())
 
 
 @shared_task

@@ -11,7 +11,7 @@ from scanner.findings import ScanType
 from scanner.result import ScanResult
 from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
-from sites.monitors.requests import USUAL_ALERT
+from sites.monitors.alerts import USUAL as USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
 from tests.world import Member
 
@@ -40,7 +40,7 @@ def score(value: int, before: int | None = None) -> dict[str, Any]:
 
 
 def finding(title: str, *, severity: str = "high", scan: str = "", before: str = "", pages: int = 1) -> dict[str, Any]:
-    """Return a finding of a run's news, in the format of `sites.monitors.news`."""
+    """Return a finding of a run's news, as in an event."""
     report = {
         "report_url": f"http://localhost/report/{scan}",
         "previous_report_url": f"http://localhost/report/{before}",

@@ -117,7 +117,7 @@ def test_tasks_are_called_by_names_that_exist() -> None:
         "infrastructure.tasks.delete_old",
         "reports.tasks.announce_mutes",
         "accounts.tasks.send_mails",
-        "sites.tasks.conclude_run",
+        "sites.tasks.finish_run",
         "sites.tasks.discover_pages",
         "scans.tasks.run_scan",
         "sites.tasks.start_run",

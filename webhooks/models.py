@@ -28,14 +28,16 @@ def new_delivery_id() -> str:
 
 
 class EventKind(models.TextChoices):
-    SCAN_COMPLETED = "scan.completed"
-    SCAN_FAILED = "scan.failed"
-    SCAN_PARTIAL = "scan.partial"
-    AUDIT_COMPLETED = "audit.completed"
-    AUDIT_FAILED = "audit.failed"
-    MONITOR_CHANGED = "monitor.changed"
-    MONITOR_FAILED = "monitor.failed"
-    MONITOR_RECOVERED = "monitor.recovered"
+    """Kind of event; the label is its condition. `examples.py` has an example, `delivery/formats.py` the message."""
+
+    SCAN_COMPLETED = "scan.completed", "A scan ended with a full report."
+    SCAN_FAILED = "scan.failed", "A scan ended without a report."
+    SCAN_PARTIAL = "scan.partial", "A scan ended with a report, but some checks could not run."
+    AUDIT_COMPLETED = "audit.completed", "An audit ended; some of its pages may be missing."
+    AUDIT_FAILED = "audit.failed", "An audit ended, and none of its pages could be checked."
+    MONITOR_CHANGED = "monitor.changed", "A monitor found a change: something new, fixed, worse or better."
+    MONITOR_FAILED = "monitor.failed", "A monitor can no longer reach its page or site."
+    MONITOR_RECOVERED = "monitor.recovered", "A monitor can reach its page or site again."
 
 
 # The events of the contract, selected by default in the form for a new webhook.

@@ -37,7 +37,7 @@ class WebhookChangesSerializer(Input):
     url = Address(required=False)
     events = _events(required=False)
     format = _format(required=False)
-    enabled = Flag(required=False, says="enabled must be true or false.")
+    enabled = Flag(required=False)
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
         if not values:
@@ -82,7 +82,7 @@ class WebhookDetailSerializer(WebhookSummarySerializer):
 class RotationRequestSerializer(Input):
     """With `immediately`, as after a leak, all former secrets become invalid at once. The body may be left out."""
 
-    immediately = Flag(required=False, says="immediately must be true or false.")
+    immediately = Flag(required=False)
 
 
 class RotatedSecretSerializer(serializers.Serializer):

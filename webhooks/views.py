@@ -27,16 +27,6 @@ from webhooks.models import USUAL_EVENTS, EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 
 Role = Membership.Role
-EVENT_HINTS = {
-    EventKind.SCAN_COMPLETED: "A scan ended with a full report.",
-    EventKind.SCAN_PARTIAL: "A scan ended with a report, but some checks could not run.",
-    EventKind.SCAN_FAILED: "A scan ended without a report.",
-    EventKind.AUDIT_COMPLETED: "An audit ended; some of its pages may be missing.",
-    EventKind.AUDIT_FAILED: "An audit ended, and none of its pages could be checked.",
-    EventKind.MONITOR_CHANGED: "A monitor found a change: something new, fixed, worse or better.",
-    EventKind.MONITOR_FAILED: "A monitor can no longer reach its page or site.",
-    EventKind.MONITOR_RECOVERED: "A monitor can reach its page or site again.",
-}
 FORMAT_HINTS = {
     Webhook.Format.STANDARD: "JSON for your own receiver, as documented.",
     Webhook.Format.SLACK: "A message for a Slack incoming webhook.",
@@ -48,7 +38,7 @@ class WebhookForm(JudgedForm):
     about = {"events": "event", "INVALID_URL": "url", "DOMAIN_BLOCKED": "url"}
     url = AddressField("Address", "https://example.com/hooks/scans", "off")
     event = TicksField(
-        [(kind, HintedLabel(kind, hint)) for kind, hint in EVENT_HINTS.items()],
+        [(kind, HintedLabel(kind, str(kind.label))) for kind in EventKind],
         label="Events",
         initial=USUAL_EVENTS,
     )

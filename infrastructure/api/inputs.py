@@ -19,7 +19,7 @@ from infrastructure.api.parsing import MOMENT, WEB_ADDRESS, as_moment
 from scanner.errors import Refusal
 from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
-from scanner.net.targets import InvalidUrl, parse_target
+from scanner.net.targets import InvalidUrl, Target, parse_target
 
 # Longest URL, in characters.
 MAX_URL = 2048
@@ -29,13 +29,15 @@ class Input(serializers.Serializer):
     """The body of a request."""
 
     @classmethod
-    def judged(cls, body: Mapping[str, object], **context: Any) -> dict[str, Any]:
-        """Return the valid values by field; raises the refusal of the first field, in their order, that is wrong."""
+    def judged(cls, body: Mapping[str, object], **context: Any) -> Any:
+        """Return what `validate` makes of the valid values, by default a dictionary of them by field.
+
+        Raises the refusal of the first field, in their order, that is wrong.
+        """
         found = cls(data=body, context=context)
         if not found.is_valid():
             raise refusal_of(found.errors)
-        values: dict[str, Any] = found.validated_data
-        return values
+        return found.validated_data
 
 
 def refusal_of(errors: Mapping[str, Any]) -> Refusal:
@@ -85,19 +87,53 @@ class Nested(serializers.Serializer):
         return super().run_validation(data)
 
 
-class Told:
-    """A field that says in one sentence what it takes; `code` is that of the refusal, if it has one of its own."""
+class Parsed:
+    """Mixin for a field whose `to_internal_value` judges null as well."""
 
-    def __init__(self, *args: Any, says: str, code: str | None = None, **kwargs: Any) -> None:
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        if data is None:
+            return False, None
+        found: tuple[bool, Any] = super().validate_empty_values(data)  # type: ignore[misc]  # of the field
+        return found
+
+
+class Told:
+    """Mixin for a field that says in one sentence what it takes; `{name}` in it is the field, such as `alert.fixed`.
+
+    `accepts` judges a valid value once more; `code` is that of the refusal, if it has one of its own.
+    """
+
+    def __init__(
+        self,
+        *args: Any,
+        says: str,
+        accepts: Callable[[Any], bool] = lambda value: True,
+        code: str | None = None,
+        **kwargs: Any,
+    ) -> None:
         super().__init__(*args, **kwargs)
         self.says = says
         self.code = code
+        self._accepts = accepts
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         try:
-            return super().run_validation(data)  # type: ignore[misc]  # of the field that it is mixed into
+            value = super().run_validation(data)  # type: ignore[misc]  # of the field that it is mixed into
         except serializers.ValidationError:
-            raise serializers.ValidationError(self.says, code=self.code) from None
+            raise serializers.ValidationError(self.told, code=self.code) from None
+        if value is not None and not self._accepts(value):
+            raise serializers.ValidationError(self.told, code=self.code)
+        return value
+
+    @property
+    def told(self) -> str:
+        """Return the sentence, with the name of the field."""
+        names: list[str] = []
+        field: Any = self
+        while field is not None and field.field_name:
+            names.append(field.field_name)
+            field = field.parent
+        return self.says.replace("{name}", ".".join(reversed(names)))
 
 
 class Text(Told, serializers.CharField):
@@ -131,6 +167,9 @@ class Pattern(Told, serializers.RegexField):
 
 class Flag(Told, serializers.BooleanField):
     """Field for true or false."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(says="{name} must be true or false.", **kwargs)
 
     def to_internal_value(self, data: object) -> bool:
         if not isinstance(data, bool):
@@ -178,19 +217,28 @@ class Moment(Told, serializers.DateTimeField):
             self.fail("invalid", format="RFC 3339")
 
 
-class Address(serializers.RegexField):
+class Address(Parsed, serializers.RegexField):
     """Field for the URL of a page or a receiver; returns a `Target` under the policy in the serializer's context."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(WEB_ADDRESS, max_length=MAX_URL, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if data is serializers.empty and not self.required:
-            raise serializers.SkipField
+    def validate_empty_values(self, data: Any) -> tuple[bool, Any]:
+        # The parser refuses an address that is missing.
+        return super().validate_empty_values(None if data is serializers.empty and self.required else data)
+
+    def to_internal_value(self, data: object) -> Target:  # type: ignore[override]
         policy: Policy = self.context["policy"]
         try:
-            return parse_target(None if data is serializers.empty else data, policy)
+            return parse_target(data, policy)
         except (InvalidUrl, Blocked) as refusal:
             # The parser's messages call every field `url`.
             message = re.sub(r"^url\b", self.field_name or "url", str(refusal))
             raise serializers.ValidationError(message, code=refusal.code) from None
+
+    def run_validation(self, data: Any = serializers.empty) -> Any:
+        """Leave blank ones to the parser as well, unlike fields of characters."""
+        return serializers.Field.run_validation(self, data)
+
+    def run_validators(self, value: object) -> None:
+        """Run none: the parser has judged length and form, and the value is a target."""

@@ -2,7 +2,7 @@
 
 So any web process can answer /metrics for all processes on all hosts, and no other opens a port. A killed process
 loses the counts of some seconds. When Redis is emptied, counting starts at 0, which Prometheus takes for a restart.
-Numbers that must not be lost are counted from rows (ADR 30).
+Numbers that must not be lost are counted from rows (ADR 15).
 """
 
 from __future__ import annotations

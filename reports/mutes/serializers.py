@@ -6,7 +6,6 @@ import re
 from datetime import datetime, timedelta
 from typing import Any
 
-from django.utils import timezone
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
@@ -28,10 +27,7 @@ MAX_REASON = 500
 MAX_PATH = 1_000
 # A reason may contain line ends. The database refuses lone surrogates and NUL.
 UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
-UNKNOWN_CHECK = "check must be the ID of a check, such as hsts. Exports of reports and the docs name them."
-WRONG_HOST = "host must be a host as reports name it, such as example.com or example.com:8443."
 WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH:,} characters."
-WRONG_REASON = f"reason must say in 1 to {MAX_REASON} characters why this is muted."
 
 
 class MuteRequestSerializer(Input):
@@ -39,11 +35,13 @@ class MuteRequestSerializer(Input):
 
     check = Text(
         help_text="The ID of a check, such as `hsts`.",
-        says=UNKNOWN_CHECK,
+        says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
+        accepts=lambda check_id: any(check_id in check_ids(each) for each in ScanType),
     )
     host = Text(
         help_text="As addresses of reports have it; with the port, if that is not the usual.",
-        says=WRONG_HOST,
+        says="host must be a host as reports name it, such as example.com or example.com:8443.",
+        accepts=lambda host: not re.search(r"[/\\?#@\s]", host),
     )
     path_prefix = Text(
         required=False,
@@ -52,6 +50,7 @@ class MuteRequestSerializer(Input):
         max_length=MAX_PATH,
         help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
         says=WRONG_PATH,
+        accepts=lambda path: bool(re.fullmatch(r"(?:/[^?#\\]*)?", path)),
     )
     fingerprint = Pattern(
         FINGERPRINT,
@@ -60,7 +59,12 @@ class MuteRequestSerializer(Input):
         help_text="Only at this place; diffs and audits name them.",
         says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
-    reason = Text(max_length=MAX_REASON, says=WRONG_REASON, tidy=lambda text: text.replace("\r\n", "\n").strip())
+    reason = Text(
+        max_length=MAX_REASON,
+        says=f"reason must say in 1 to {MAX_REASON} characters why this is muted.",
+        tidy=lambda text: text.replace("\r\n", "\n").strip(),
+        accepts=lambda text: not UNPRINTABLE.search(text),
+    )
     expires_at = Moment(
         required=False,
         allow_null=True,
@@ -68,55 +72,38 @@ class MuteRequestSerializer(Input):
         says="expires_at must be a time such as 2026-11-21T07:15:00Z.",
     )
 
-    def validate_check(self, check_id: str) -> str:
-        if not any(check_id in check_ids(each) for each in ScanType):
-            raise serializers.ValidationError(UNKNOWN_CHECK)
-        return check_id
-
-    def validate_host(self, host: str) -> str:
-        if re.search(r"[/\\?#@\s]", host):
-            raise serializers.ValidationError(WRONG_HOST)
-        return host
-
-    def validate_path_prefix(self, path: str | None) -> str:
-        if not re.fullmatch(r"(?:/[^?#\\]*)?", path or ""):
-            raise serializers.ValidationError(WRONG_PATH)
-        return path or ""
-
-    def validate_fingerprint(self, fingerprint: str | None) -> str:
-        return fingerprint or ""
-
-    def validate_reason(self, reason: str) -> str:
-        if UNPRINTABLE.search(reason):
-            raise serializers.ValidationError(WRONG_REASON)
-        return reason
-
-    def validate_expires_at(self, end: datetime | None) -> datetime:
-        now = timezone.now()
-        if end is None:
-            return now + USUAL
-        if not now < end <= now + LONGEST:
+    def validate_expires_at(self, end: datetime | None) -> datetime | None:
+        if end is not None and not timedelta() < end - self.context["now"] <= LONGEST:
             raise serializers.ValidationError(
                 f"expires_at must be in the future, and at most {LONGEST.days} days ahead."
             )
         return end
 
     def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        """Parse host and path prefix with the parser of scanned URLs, so that they match the URLs of reports."""
-        host, path = values["host"], values.get("path_prefix", "")
+        """Return the columns of the mute.
+
+        Host and path prefix are parsed as the URLs of scans are, so that they match the URLs of reports.
+        """
+        host, path = values["host"], values.get("path_prefix") or "/"
         try:
             # Drop the default port of either scheme, as in the URLs of reports.
             scheme = "http" if host.endswith(":80") else "https"
-            target = parse_target(f"{scheme}://{host}{path or '/'}", scan_policy())
+            target = parse_target(f"{scheme}://{host}{path}", scan_policy())
         except (InvalidUrl, Blocked) as refusal:
             raise serializers.ValidationError(
                 {"path_prefix": f"host and path_prefix make no address that can be scanned: {refusal}"}
             ) from None
-        values["host"], path = host_and_path(target.url)
-        values["path_prefix"] = path.rstrip("/")
-        if len(values["path_prefix"]) > MAX_PATH:
+        host, path = host_and_path(target.url)
+        if len(path.rstrip("/")) > MAX_PATH:
             raise serializers.ValidationError({"path_prefix": WRONG_PATH})
-        return values
+        return {
+            "check_id": values["check"],
+            "host": host,
+            "path_prefix": path.rstrip("/"),
+            "fingerprint": values.get("fingerprint") or "",
+            "reason": values["reason"],
+            "expires_at": values.get("expires_at") or self.context["now"] + USUAL,
+        }
 
 
 class MuteSerializer(serializers.Serializer):

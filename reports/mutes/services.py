@@ -15,7 +15,7 @@ from django.utils import timezone
 from accounts import access, activity, usage
 from accounts.authentication import Caller
 from reports.models import Mute
-from reports.mutes.serializers import USUAL, MuteRequestSerializer
+from reports.mutes.serializers import MuteRequestSerializer
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.report.mute_matching import MuteRule, Mutes
@@ -74,19 +74,13 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
     Raises InvalidParams, which names the field, or MuteLimit.
     """
     now = timezone.now()
-    asked = MuteRequestSerializer.judged(body)
-    what = {
-        "check_id": asked["check"],
-        "host": asked["host"],
-        "path_prefix": asked["path_prefix"],
-        "fingerprint": asked.get("fingerprint", ""),
-    }
-    reason, expires_at = asked["reason"], asked.get("expires_at") or now + USUAL
+    scope = MuteRequestSerializer.judged(body, now=now)
+    reason, expires_at = scope.pop("reason"), scope.pop("expires_at")
     with transaction.atomic():
         # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.
         usage.lock(caller.organization_id)
         rows = access.rows(Mute, caller.organization_id).filter(ended_at=None)
-        known = rows.filter(**what).first()
+        known = rows.filter(**scope).first()
         if known is not None and known.expires_at > now:
             changed = {"reason": (known.reason, reason), "until": (known.expires_at, expires_at)}
             if known.expires_at != expires_at:
@@ -105,7 +99,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
             raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
             organization_id=caller.organization_id,
-            **what,
+            **scope,
             place=place[:MAX_PLACE],
             reason=reason,
             created_by_id=caller.member.user_id if caller.member else None,

@@ -13,10 +13,11 @@ from typing import Any, NoReturn
 from scanner import __version__, environment
 from scanner.command.configuration import configuration, fail_under
 from scanner.command.errors import EXIT_USAGE, WrongUsage
+from scanner.command.formats import WRITERS
 from scanner.findings import ScanType, Severity
 
 PROGRAM = "website-scan"
-FORMATS = ("text", "json", "full", "sarif", "csv", "junit", "codequality", "markdown", "html")
+FORMATS = ("text", *WRITERS)
 SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
 EXAMPLES = """\

@@ -1,4 +1,4 @@
-"""Baseline: a file of fingerprints of accepted findings (ADR 21), so that a gate fails only for new ones."""
+"""Baseline: a file of fingerprints of accepted findings (ADR 11), so that a gate fails only for new ones."""
 
 from __future__ import annotations
 

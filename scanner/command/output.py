@@ -13,20 +13,10 @@ from pathlib import Path
 
 from scanner.command.arguments import Document, Options
 from scanner.command.errors import WrongUsage
+from scanner.command.formats import WRITERS
 from scanner.command.formats.text import Paint, colored, plain, text
 from scanner.command.judged import Judged, Outcome
 
-# The module and function of each format but text. Modules are imported when needed.
-WRITERS = {
-    "json": ("data", "reports_as_json"),
-    "full": ("data", "exports_as_json"),
-    "sarif": ("sarif", "sarif"),
-    "csv": ("data", "csv_table"),
-    "junit": ("junit", "junit"),
-    "codequality": ("codequality", "codequality"),
-    "markdown": ("markdown", "markdown"),
-    "html": ("page", "page"),
-}
 NEW_FILE = 0o666  # mode, less the umask
 # Errors when no file can be created in the folder, or when the target cannot be replaced.
 NOT_BESIDE = frozenset({errno.EACCES, errno.EBUSY, errno.EPERM, errno.EROFS})

@@ -7,6 +7,7 @@ import io
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from scanner.document import ExportDocument, ExportedCheck, ExportedFinding, read_export
@@ -19,8 +20,6 @@ from scanner.report.places import places_of
 from scanner.report.references import ReferenceLink, page_url, reference
 from scanner.report.spreadsheets import cell
 
-FORMATS = ("json", "sarif", "csv")
-
 SARIF_SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 # SARIF has three levels for findings. Code scanning sorts by `security-severity`, a CVSS-like number.
 SARIF_LEVELS = {"critical": "error", "high": "error", "medium": "warning", "low": "note"}
@@ -32,23 +31,25 @@ INFORMATION_URI = PROJECT
 CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
 
 
-def rendered(
-    export: str,
-    export_format: str,
-    muted: Callable[[ExportDocument], Mapping[str, Covered]] = lambda _: {},
-    check_pages: str = "",
-) -> tuple[str, str]:
-    """Return the stored JSON export in one of FORMATS, and its media type.
+# Returns the muted findings of a JSON export, by check ID.
+Muted = Callable[[ExportDocument], Mapping[str, Covered]]
 
-    JSON and CSV have the stored data only. SARIF also has the muted findings, which `muted` returns for the export, and
-    links to the checks' pages, which are below `check_pages`.
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """Format of an export, named by the ending of its files.
+
+    `render` gets the stored JSON export, its muted findings, and the base URL of the checks' pages. `purpose` is for
+    menus; `name` and `about` describe the endpoint in openapi.yaml. `has_mutes` is True if muted findings are in it,
+    so that it changes although the report does not.
     """
-    if export_format == "csv":
-        return csv_table(read_export(export)), "text/csv; charset=utf-8"
-    if export_format == "sarif":
-        document = read_export(export)
-        return json.dumps(sarif(document, muted(document), check_pages)), "application/sarif+json"
-    return export, "application/json"
+
+    name: str
+    media_type: str
+    purpose: str
+    about: str
+    render: Callable[[str, Muted, str], str]
+    has_mutes: bool = False
 
 
 def sarif(
@@ -233,3 +234,31 @@ def suppressions(reasons: Iterable[str]) -> list[dict[str, str]]:
     return [
         {"kind": "external", "status": "accepted"} | ({"justification": reason} if reason else {}) for reason in reasons
     ]
+
+
+FORMATS: Mapping[str, ExportFormat] = {
+    "json": ExportFormat(
+        "JSON",
+        "application/json",
+        "everything, for programs",
+        "The stored export.",
+        lambda export, muted, check_pages: export,
+    ),
+    "sarif": ExportFormat(
+        "SARIF 2.1.0",
+        "application/sarif+json",
+        "for code scanning",
+        "Muted results have `suppressions` with the reason as justification.",
+        lambda export, muted, check_pages: json.dumps(
+            sarif(document := read_export(export), muted(document), check_pages)
+        ),
+        has_mutes=True,
+    ),
+    "csv": ExportFormat(
+        "CSV",
+        "text/csv; charset=utf-8",
+        "for spreadsheets",
+        "A line for each check that ran.",
+        lambda export, muted, check_pages: csv_table(read_export(export)),
+    ),
+}

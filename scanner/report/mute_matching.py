@@ -1,6 +1,6 @@
 """Matching of an organization's mute rules with findings. Pure functions; stored reports never change.
 
-A rule mutes a check on a host, optionally only below a path, optionally only at one place (a fingerprint, ADR 21).
+A rule mutes a check on a host, optionally only below a path, optionally only at one place (a fingerprint, ADR 11).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Domain of a visit, by which politeness is counted over all organizations (docs/adr/0029)."""
+"""Domain of a visit, by which politeness is counted over all organizations (docs/adr/0008)."""
 
 from __future__ import annotations
 

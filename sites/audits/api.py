@@ -30,7 +30,7 @@ from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scans.models import Scan
 from sites.audits import services
-from sites.audits.exports import MEDIA_TYPES, export
+from sites.audits.exports import WRITERS, export
 from sites.audits.muting import AuditMutes
 from sites.audits.requests import AuditRequestSerializer
 from sites.audits.serializers import (
@@ -164,37 +164,32 @@ class AuditExport(ApiView):
 
         `?format=sarif` and `?format=csv` answer as `/export/sarif` and `/export/csv` do.
         """
-        return _export(request, audit_id, choice(request.query_params, "format", FORMATS) or "json")
+        return _export(request, audit_id, choice(request.query_params, "format", list(WRITERS)) or "json")
 
 
-class AuditSarif(ApiView):
-    """GET /v1/audits/:id/export/sarif."""
+def _export_view(ending: str) -> type[ApiView]:
+    """Return the view of GET /v1/audits/:id/export/<ending>."""
+    export_format = FORMATS[ending]
+    media_type = export_format.media_type.partition(";")[0]
+    schema = OpenApiTypes.OBJECT if media_type.endswith("json") else OpenApiTypes.STR
 
-    @operation(
-        operation_id="export_audit_sarif",
-        summary="Export the findings of an audit that has ended as SARIF 2.1.0",
-        tags=["Audits"],
-        parameters=EXPORT_PARAMETERS,
-        responses=responses({(200, "application/sarif+json"): OpenApiTypes.OBJECT}, **EXPORT_ERRORS),
-    )
-    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-        """One run for each type."""
-        return _export(request, audit_id, "sarif")
+    class AuditFile(ApiView):
+        @operation(
+            operation_id=f"export_audit_{ending}",
+            summary=f"Export the findings of an audit that has ended as {export_format.name}",
+            description=WRITERS[ending].about,
+            tags=["Audits"],
+            parameters=EXPORT_PARAMETERS,
+            responses=responses({(200, media_type): schema}, **EXPORT_ERRORS),
+        )
+        def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
+            return _export(request, audit_id, ending)
+
+    return AuditFile
 
 
-class AuditCsv(ApiView):
-    """GET /v1/audits/:id/export/csv."""
-
-    @operation(
-        operation_id="export_audit_csv",
-        summary="Export the findings of an audit that has ended as CSV",
-        tags=["Audits"],
-        parameters=EXPORT_PARAMETERS,
-        responses=responses({(200, "text/csv"): OpenApiTypes.STR}, **EXPORT_ERRORS),
-    )
-    def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
-        """One line for each finding."""
-        return _export(request, audit_id, "csv")
+# The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
+EXPORT_VIEWS = {ending: _export_view(ending) for ending in WRITERS if ending != "json"}
 
 
 class AuditPages(ApiView):
@@ -264,12 +259,11 @@ class AuditFindings(ApiView):
         )
 
 
-def _export(request: Request, audit_id: str, export_format: str) -> StreamingHttpResponse:
+def _export(request: Request, audit_id: str, ending: str) -> StreamingHttpResponse:
     audit = services.find_ended_audit(caller_of(request).organization_id, audit_id)
-    response = StreamingHttpResponse(
-        export(audit, export_format, _mutes_of(audit)), content_type=MEDIA_TYPES[export_format]
-    )
-    response["Content-Disposition"] = f'attachment; filename="{audit.id}.{export_format}"'
+    pieces = export(audit, ending, _mutes_of(audit))
+    response = StreamingHttpResponse(pieces, content_type=FORMATS[ending].media_type)
+    response["Content-Disposition"] = f'attachment; filename="{audit.id}.{ending}"'
     response["Cache-Control"] = "private, no-cache"
     response["Vary"] = "Authorization"
     return response

@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
@@ -17,7 +18,6 @@ from documentation.checks import check_pages
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 from scanner import __version__
 from scanner.report.exports import (
-    FORMATS,
     INFORMATION_URI,
     SARIF_LEVELS,
     SARIF_SCHEMA,
@@ -28,15 +28,11 @@ from scanner.report.exports import (
     suppressions,
 )
 from scanner.report.references import page_url
-from scanner.report.spreadsheets import MEDIA_TYPE as CSV
 from scanner.report.spreadsheets import cell, lines
 from scanner.timestamps import timestamp
 from sites.audits.muting import ALL, AuditMutes
 from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding
 from sites.models import Audit, AuditFinding, AuditPage
-
-MEDIA_TYPES = {"json": "application/json", "csv": CSV, "sarif": "application/sarif+json"}
-assert MEDIA_TYPES.keys() == set(FORMATS)
 
 BATCH = 100
 
@@ -46,6 +42,14 @@ CSV_COLUMNS = (
 )
 
 
+@dataclass(frozen=True, slots=True)
+class Writer:
+    """Writer of audits in a format; yields the pieces of the text. `about` describes the endpoint in openapi.yaml."""
+
+    write: Callable[[Audit, AuditMutes], Iterator[str]]
+    about: str
+
+
 def export(
     audit: Audit,
     export_format: str,
@@ -53,11 +57,11 @@ def export(
     clock: Callable[[], float] = time.monotonic,
     limit_s: float = TIME_LIMIT_S,
 ) -> Iterator[bytes]:
-    """Yield the chunks of a finished audit's export in one of FORMATS, in UTF-8.
+    """Yield the chunks of a finished audit's export in one of WRITERS, in UTF-8.
 
     Raises ConnectionResetError between two chunks if the client has not read them in time.
     """
-    pieces = {"json": _json, "csv": _csv, "sarif": _sarif}[export_format](audit, mutes)
+    pieces = WRITERS[export_format].write(audit, mutes)
     return in_time(map(str.encode, pieces), clock, limit_s)
 
 
@@ -211,3 +215,11 @@ def _joined(batches: Iterator[list[Any]]) -> Iterator[str]:
 
 def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
+
+
+# By the names of `scanner.report.exports.FORMATS`.
+WRITERS: Mapping[str, Writer] = {
+    "json": Writer(_json, "All findings and pages in one document."),
+    "sarif": Writer(_sarif, "One run for each type."),
+    "csv": Writer(_csv, "One line for each finding."),
+}

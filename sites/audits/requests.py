@@ -9,7 +9,7 @@ from typing import Any
 from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
-from infrastructure.api.inputs import Address, Chosen, Input, Whole, refused
+from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, refused
 from scanner.crawl.discovery.patterns import pattern_fault
 from scanner.errors import Refusal
 from scanner.findings import ScanType
@@ -55,15 +55,13 @@ class AuditRequest:
     credentials: Credentials | None = None
 
 
-class Addresses(serializers.ListField):
+class Addresses(Parsed, serializers.ListField):
     """The URLs of pages, as targets, each once. All that are wrong are named by their positions."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.CharField(), max_length=MAX_LISTED, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if data is serializers.empty:
-            raise serializers.SkipField
+    def to_internal_value(self, data: Any) -> Any:
         policy, most = self.context["policy"], self.context["pages_per_audit"]
         if not isinstance(data, list) or not data:
             raise serializers.ValidationError("pages must be a list of addresses.")
@@ -89,16 +87,14 @@ def _targets(addresses: list[object], policy: Policy) -> tuple[Target, ...]:
     return tuple(targets.values())
 
 
-class Patterns(serializers.ListField):
+class Patterns(Parsed, serializers.ListField):
     """Patterns of paths, each once."""
 
     def __init__(self, **kwargs: Any) -> None:
         child = serializers.CharField(max_length=PATTERN_LENGTH)
         super().__init__(child=child, max_length=MAX_PATTERNS, **kwargs)
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if data is serializers.empty:
-            raise serializers.SkipField
+    def to_internal_value(self, data: Any) -> Any:
         name = self.field_name
         if not isinstance(data, list) or len(data) > MAX_PATTERNS:
             raise serializers.ValidationError(f"{name} must be a list of at most {MAX_PATTERNS} patterns.")
@@ -166,8 +162,8 @@ class AuditFields(Input):
 class AuditRequestSerializer(AuditFields):
     """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
-        return {"audit": self.audit(values)}
+    def validate(self, values: dict[str, Any]) -> Any:
+        return self.audit(values)
 
 
 def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
@@ -175,6 +171,5 @@ def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int
 
     `pages_per_audit` is the limit of the organization's plan.
     """
-    asked = AuditRequestSerializer.judged(body, policy=policy, pages_per_audit=pages_per_audit)
-    audit: AuditRequest = asked["audit"]
+    audit: AuditRequest = AuditRequestSerializer.judged(body, policy=policy, pages_per_audit=pages_per_audit)
     return audit

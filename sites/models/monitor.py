@@ -135,7 +135,7 @@ class MonitorRun(models.Model):
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
 
-    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in `sites.monitors.news`.
+    # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in an event (docs/monitors.md).
     scores: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     news: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
     is_told = models.BooleanField(default=False, help_text="Whether it was worth a message.")

@@ -11,30 +11,19 @@ from rest_framework import serializers
 
 from accounts import access
 from accounts.models import Interval, Tier
-from infrastructure.api.inputs import Choice, Flag, Nested, Pattern, Text, Told, Whole
-from reports.serializers import SEVERITIES
-from scanner.findings import ScanType, Severity
+from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Pattern, Text, Whole
 from scanner.net.policy import Policy
 from sites.audits.requests import AuditFields, AuditRequest, parse_audit
 from sites.models import Audit, Monitor
+from sites.monitors.alerts import USUAL, AlertSerializer
 from sites.monitors.schedule import PERIODS, time_zones
 
 NAME_LENGTH = 100
-WRONG_NAME = f"name must have 1 to {NAME_LENGTH} printable characters."
 MOST_EMAILS = 50
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change that names the target replaces all of them.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
-USUAL_ALERT: Mapping[str, Any] = {
-    "new_findings": "high",
-    "score_drop": 5,
-    "score_below": {},
-    "certificate_days": 21,
-    "unreachable": True,
-    "recovered": True,
-    "fixed": False,
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,65 +35,15 @@ class MonitorRequest:
     is_paused: bool | None = None
 
 
-def _number(name: str, most: int) -> Whole:
-    says = f"{name} must be a whole number from 1 to {most}, or null."
-    return Whole(min_value=1, max_value=most, required=False, allow_null=True, says=says)
-
-
-def _flag(name: str, **options: Any) -> Flag:
-    return Flag(required=False, says=f"{name} must be true or false.", **options)
-
-
-class ScoresBelow(serializers.DictField):
-    """The least scores by type."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.IntegerField(min_value=1, max_value=100), **kwargs)
-
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if data is serializers.empty:
-            raise serializers.SkipField
-        if not isinstance(data, dict):
-            raise serializers.ValidationError('alert.score_below must be an object such as {"security": 80}.')
-        types = [str(each) for each in ScanType]
-        for name, score in data.items():
-            if name not in types:
-                raise serializers.ValidationError(
-                    f"alert.score_below has no {name!a:.60}: its names are those of types."
-                )
-            try:
-                _number(f"alert.score_below.{name}", 100).run_validation(score)
-            except serializers.ValidationError as error:
-                raise serializers.ValidationError({name: error.detail}) from None
-        return data
-
-
-class AlertSerializer(Nested):
-    """Alert settings: the changes that are worth a message. Null switches one off."""
-
-    new_findings = Choice(
-        SEVERITIES,
-        required=False,
-        allow_null=True,
-        help_text="Findings that are new or worse, from this severity on.",
-        says=f"alert.new_findings must be one of {', '.join(Severity)}, or null.",
-    )
-    score_drop = _number("alert.score_drop", 100)
-    score_below = ScoresBelow(required=False, help_text="By type.")
-    certificate_days = _number("alert.certificate_days", 365)
-    unreachable = _flag("alert.unreachable")
-    recovered = _flag("alert.recovered", help_text="That it can be reached again.")
-    fixed = _flag("alert.fixed", help_text="Also what was fixed, although nothing got worse.")
-
-
-class Members(Told, serializers.ListField):
+class Members(Parsed, serializers.ListField):
     """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
 
-    def run_validation(self, data: Any = serializers.empty) -> Any:
-        if data is serializers.empty:
-            raise serializers.SkipField
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.EmailField(), max_length=MOST_EMAILS, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[int]:
         if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):
-            raise serializers.ValidationError(self.says)
+            raise serializers.ValidationError(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
         people = access.people_of(self.context["organization_id"]).values_list("id", "email")
         members = {email.casefold(): id for id, email in people}
         for position, each in enumerate(data, 1):
@@ -116,13 +55,8 @@ class Members(Told, serializers.ListField):
 class NotifySerializer(Nested):
     """Recipients of alerts: members by e-mail, and webhooks that want events of monitors."""
 
-    emails = Members(
-        child=serializers.EmailField(),
-        max_length=MOST_EMAILS,
-        required=False,
-        says=f"notify.emails must be a list of at most {MOST_EMAILS} addresses.",
-    )
-    webhooks = _flag("notify.webhooks")
+    emails = Members(required=False)
+    webhooks = Flag(required=False)
 
 
 def _every(**options: Any) -> Choice:
@@ -136,8 +70,9 @@ class MonitorFieldsSerializer(AuditFields):
         max_length=NAME_LENGTH,
         required=False,
         help_text="The host, where none is given.",
-        says=WRONG_NAME,
+        says=f"name must have 1 to {NAME_LENGTH} printable characters.",
         tidy=lambda name: " ".join(name.split()),
+        accepts=str.isprintable,
     )
     at = Pattern(
         TIME,
@@ -158,25 +93,14 @@ class MonitorFieldsSerializer(AuditFields):
         required=False,
         help_text="Of the IANA time zone database; else UTC.",
         says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
+        accepts=lambda name: name in time_zones(),
     )
-    paused = _flag("paused")
+    paused = Flag(required=False)
     alert = AlertSerializer(required=False)
     notify = NotifySerializer(required=False)
 
-    def validate_name(self, name: str) -> str:
-        if not name.isprintable():
-            raise serializers.ValidationError(WRONG_NAME)
-        return name
-
     def validate_at(self, at: str | None) -> time | None:
         return None if at is None else time.fromisoformat(at)
-
-    def validate_timezone(self, name: str) -> str:
-        if name not in time_zones():
-            raise serializers.ValidationError(
-                "timezone must be a name of the IANA time zone database, such as Europe/Berlin."
-            )
-        return name
 
     def validate_every(self, every: str) -> str:
         if is_shorter(every, shortest := self.context["tier"].shortest_interval):
@@ -210,7 +134,7 @@ class MonitorFieldsSerializer(AuditFields):
             elif at is None:
                 fault = "day needs at, the time of that day."
             elif day > most:
-                fault = str(self.fields["day"].says)  # type: ignore[attr-defined]  # it is a field of ours
+                fault = str(self.fields["day"].told)  # type: ignore[attr-defined]  # it is a field of ours
             if fault:
                 raise serializers.ValidationError({"day": fault})
         return {"every": every, "at": at, "day": day, "timezone": values.get("timezone", known["timezone"])}
@@ -221,11 +145,11 @@ class MonitorRequestSerializer(MonitorFieldsSerializer):
 
     every = _every()
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> Any:
         audit = self.audit(values)
-        columns = {"name": audit.targets[0].host, "alert": dict(USUAL_ALERT), **self.columns(values, USUAL_ALERT)}
+        columns = {"name": audit.targets[0].host, "alert": dict(USUAL), **self.columns(values, USUAL)}
         columns |= self.schedule(values, {"every": None, "at": None, "day": None, "timezone": "UTC"})
-        return {"asked": MonitorRequest(audit, columns, values.get("paused"))}
+        return MonitorRequest(audit, columns, values.get("paused"))
 
 
 class MonitorChangeSerializer(MonitorFieldsSerializer):
@@ -233,13 +157,13 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
 
     every = _every(required=False)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> Any:
         monitor: Monitor = self.context["monitor"]
         columns = self.columns(values, monitor.alert)
         if OF_SCHEDULE & set(values):
             known = {"every": monitor.every, "at": monitor.at, "day": monitor.day, "timezone": monitor.timezone}
             columns |= self.schedule(values, known)
-        return {"asked": MonitorRequest(self._audit(values, monitor), columns, values.get("paused"))}
+        return MonitorRequest(self._audit(values, monitor), columns, values.get("paused"))
 
     def _audit(self, values: Mapping[str, Any], monitor: Monitor) -> AuditRequest | None:
         """Return what is watched from now on; None where that stays."""
@@ -266,7 +190,7 @@ def _asked(
     serializer: type[MonitorFieldsSerializer], body: Mapping[str, Any], policy: Policy, tier: Tier, **context: Any
 ) -> MonitorRequest:
     limits = {"tier": tier, "pages_per_audit": tier.pages_per_audit}
-    asked: MonitorRequest = serializer.judged(body, policy=policy, **limits, **context)["asked"]
+    asked: MonitorRequest = serializer.judged(body, policy=policy, **limits, **context)
     return asked
 
 

@@ -14,7 +14,8 @@ from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
-from sites.monitors.requests import AlertSerializer, NotifySerializer
+from sites.monitors.alerts import AlertSerializer
+from sites.monitors.requests import NotifySerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 STATUSES = ["ok", "failing", "paused"]

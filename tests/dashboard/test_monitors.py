@@ -87,7 +87,14 @@ def test_hundreds_of_monitors_and_thousands_of_runs_cost_a_page_each(client: Cli
 
 
 def test_a_monitor_is_made_by_the_form_as_it_was_entered(client: Client, home: Member, target: str) -> None:
-    entered = {**USUAL, "url": target, "name": "Shop", "new_findings": "medium", "score_drop": "", "below_seo": "80"}
+    entered = {
+        **USUAL,
+        "url": target,
+        "name": "Shop",
+        "new_findings": "medium",
+        "score_drop": "",
+        "score_below_seo": "80",
+    }
     made = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "on"})
     monitor = Monitor.objects.get()
     assert (made.status_code, made["Location"]) == (302, f"/o/home/monitors/{monitor.id}")
@@ -135,7 +142,7 @@ def test_what_is_wrong_stands_at_its_field(client: Client, home: Member, target:
     assert "id_timezone" in refused(timezone="Mars/Olympus")
     assert "id_at" in refused(every="week", weekday="1", at="")
     assert "id_score_drop" in refused(score_drop="101")
-    assert "id_below_seo" in refused(below_seo="0")
+    assert "id_score_below_seo" in refused(score_below_seo="0")
     assert "id_emails" in refused(emails=["nobody@people.test"])
     assert "id_headers" in refused(headers="Host: x")
     assert Monitor.objects.count() == 0

@@ -174,7 +174,7 @@ def test_markup_and_scripts_in_a_document_are_text() -> None:
 def test_links_to_what_is_not_shown_here_are_only_text() -> None:
     resolve = resolver("api.md")
     assert resolve("operations.md#deploy") is None
-    assert resolve("adr/0011-dependencies.md") is None
+    assert resolve("adr/0002-dependencies.md") is None
     assert resolve("#no-such-heading") is None
     assert resolve("#errors") == "/docs/errors#errors"
     assert resolve("#limits") == "/docs/#limits"

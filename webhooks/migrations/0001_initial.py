@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.CharField(default=webhooks.models.new_event_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('scan.completed', 'Scan Completed'), ('scan.failed', 'Scan Failed'), ('scan.partial', 'Scan Partial'), ('audit.completed', 'Audit Completed'), ('audit.failed', 'Audit Failed'), ('monitor.changed', 'Monitor Changed'), ('monitor.failed', 'Monitor Failed'), ('monitor.recovered', 'Monitor Recovered')], max_length=32)),
+                ('kind', models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.')], max_length=32)),
                 ('body', models.BinaryField()),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that led to it, if any.', max_length=128)),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
@@ -77,7 +77,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=webhooks.models.new_webhook_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=8192)),
                 ('receiver', models.CharField(help_text="The URL's host and port: what attempts at once are bounded by.", max_length=300)),
-                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('scan.completed', 'Scan Completed'), ('scan.failed', 'Scan Failed'), ('scan.partial', 'Scan Partial'), ('audit.completed', 'Audit Completed'), ('audit.failed', 'Audit Failed'), ('monitor.changed', 'Monitor Changed'), ('monitor.failed', 'Monitor Failed'), ('monitor.recovered', 'Monitor Recovered')], max_length=32), size=None)),
+                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.')], max_length=32), size=None)),
                 ('format', models.CharField(choices=[('standard', 'Standard'), ('slack', 'Slack'), ('teams', 'Microsoft Teams')], db_default='standard', default='standard', max_length=16)),
                 ('encrypted_secret', models.BinaryField()),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),

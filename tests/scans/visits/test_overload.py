@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from scans.models import DomainTurn, Scan, Turn
 from scans.visits.overload import queue_age_s
-from sites.monitors.starting import start_run
+from sites.monitors.runs import start_run
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, make_scan, member_of
 

@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Membership, Tier, User
 from sites.models import Monitor, MonitorRun
-from sites.monitors.requests import USUAL_ALERT
+from sites.monitors.alerts import USUAL as USUAL_ALERT
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member
 

@@ -15,8 +15,8 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
 from sites.models import Monitor, MonitorRun
-from sites.monitors.conclusion import conclude_run
-from sites.monitors.starting import start_run
+from sites.monitors.outcome import finish_run
+from sites.monitors.runs import start_run
 from tests.sites.audits.cast import work_off
 from tests.world import make_result
 from webhooks.models import Event
@@ -44,8 +44,8 @@ class Watch:
             run.refresh_from_db()
             if run.audit is not None:
                 self._work(run.audit.id)
-            assert conclude_run(run.id, now)
-            assert not conclude_run(run.id, now)
+            assert finish_run(run.id, now)
+            assert not finish_run(run.id, now)
             run.refresh_from_db()
         self.run = run
         self.monitor.refresh_from_db()

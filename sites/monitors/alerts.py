@@ -1,0 +1,220 @@
+"""Alert kinds of monitors: what can be set, its default, and when a run gives a reason for a message. Pure.
+
+`KINDS` is the only list of them: the API's `alert`, openapi.yaml, the form of the dashboard and the table of
+docs/monitors.md come from it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from typing import Any
+
+from rest_framework import serializers
+
+from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole
+from reports.serializers import SEVERITIES
+from scanner.findings import Severity
+from scanner.report.diff import SEVERITY_RANK
+from scans.models import Scan
+from sites.models import Monitor
+from sites.monitors.changes import ChangeGroups
+from sites.monitors.scores import Scored
+
+
+@dataclass(frozen=True, slots=True)
+class Facts:
+    """Facts of a run that alerts judge. `certificate` is one that expires soon and has not been told yet, or None."""
+
+    changes: ChangeGroups
+    scores: Mapping[str, Scored]
+    certificate: Mapping[str, Any] | None
+
+
+# Returns True if the facts are worth a message under this setting of the alert.
+Judge = Callable[[Any, Facts], bool]
+
+
+@dataclass(frozen=True, slots=True)
+class AlertKind:
+    """Kind of alert: its field in the API, its default, and the reasons for a message that it gives, by name.
+
+    None or False as a setting switches it off. `label`, `hint` and, for one of several values, `choices` are for forms.
+    `meaning` says in docs/monitors.md when a message is sent.
+    """
+
+    name: str
+    input: Callable[[], serializers.Field]
+    usual: Any
+    reasons: Mapping[str, Judge]
+    label: str
+    meaning: str
+    hint: str = ""
+    choices: tuple[tuple[str, str], ...] = field(default=())
+
+
+class ScoresByType(Parsed, serializers.DictField):
+    """Field for a score for each of some types."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.IntegerField(min_value=1, max_value=100), **kwargs)
+
+    def to_internal_value(self, data: Any) -> dict[str, int]:
+        if not isinstance(data, dict):
+            raise serializers.ValidationError('alert.score_below must be an object such as {"security": 80}.')
+        for name, score in data.items():
+            if name not in Scan.Type.values:
+                raise serializers.ValidationError(
+                    f"alert.score_below has no {name!a:.60}: its names are those of types."
+                )
+            number = _number(100)
+            number.bind(name, self)  # type: ignore[arg-type]  # any field can have fields
+            try:
+                number.run_validation(score)
+            except serializers.ValidationError as error:
+                raise serializers.ValidationError({name: error.detail}) from None
+        return data
+
+
+def _number(most: int) -> Whole:
+    says = f"{{name}} must be a whole number from 1 to {most}, or null."
+    return Whole(min_value=1, max_value=most, required=False, allow_null=True, says=says)
+
+
+def _worst(*directions: str) -> Judge:
+    """Return a judge of changes in these directions whose severity is at least the setting."""
+
+    def judge(least: Any, facts: Facts) -> bool:
+        worst = facts.changes.worst(*directions)
+        return worst is not None and worst <= SEVERITY_RANK[least]
+
+    return judge
+
+
+KINDS = (
+    AlertKind(
+        "new_findings",
+        lambda: Choice(
+            SEVERITIES,
+            required=False,
+            allow_null=True,
+            help_text="Findings that are new or worse, from this severity on.",
+            says=f"{{name}} must be one of {', '.join(Severity)}, or null.",
+        ),
+        "high",
+        {"new_findings": _worst("new"), "worse_findings": _worst("worse")},
+        "Notify about",
+        "a finding is new or worse, of this severity or above",
+        choices=(
+            ("low", "all new problems"),
+            ("medium", "new problems of medium severity or higher"),
+            ("high", "new problems of high severity or higher"),
+            ("critical", "new critical problems only"),
+            ("", "no new problems"),
+        ),
+    ),
+    AlertKind(
+        "score_drop",
+        lambda: _number(100),
+        5,
+        {"score_drop": lambda points, facts: any(each.has_dropped for each in facts.scores.values())},
+        "When a score drops by at least this many points",
+        "the score of a type is so many points below where it was; many small steps add up",
+    ),
+    AlertKind(
+        "score_below",
+        lambda: ScoresByType(required=False, help_text="By type."),
+        {},
+        {"score_below": lambda scores, facts: any(each.fell_below for each in facts.scores.values())},
+        "When a score falls below",
+        "the score of a type falls below this: once, until it has been above again, also in the first run",
+        "Leave a field empty to set no limit for that score.",
+    ),
+    AlertKind(
+        "certificate_days",
+        lambda: _number(365),
+        21,
+        {"certificate": lambda days, facts: facts.certificate is not None},
+        "This many days before the certificate expires",
+        "a certificate ends within so many days: once for each certificate",
+    ),
+    AlertKind(
+        "unreachable",
+        lambda: Flag(required=False),
+        True,
+        {"unreachable_pages": lambda is_on, facts: bool(facts.changes.unreachable)},
+        "When it becomes unreachable",
+        "nothing of it can be judged in two tries, five minutes apart; of several pages, one can't be judged in two "
+        "runs in a row",
+        "Only after a second attempt five minutes later fails as well.",
+    ),
+    AlertKind(
+        "recovered",
+        lambda: Flag(required=False, help_text="That it can be reached again."),
+        True,
+        {"reachable_pages": lambda is_on, facts: bool(facts.changes.reachable)},
+        "When it is reachable again",
+        "it can be reached again; this also tells what has changed since before the outage",
+    ),
+    AlertKind(
+        "fixed",
+        lambda: Flag(required=False, help_text="Also what was fixed, although nothing got worse."),
+        False,
+        {"fixed": lambda is_on, facts: facts.changes.worst("fixed", "better") is not None},
+        "When problems are fixed",
+        "something was fixed or got better, and nothing else happened",
+        "Even if nothing got worse.",
+    ),
+)
+USUAL: Mapping[str, Any] = {kind.name: kind.usual for kind in KINDS}
+
+
+class AlertSerializer(Nested):
+    """Alert settings: the changes that are worth a message. Null switches one off."""
+
+    def get_fields(self) -> dict[str, serializers.Field]:
+        return {kind.name: kind.input() for kind in KINDS}
+
+
+def settings_of(monitor: Monitor) -> dict[str, Any]:
+    """Return the monitor's alert settings, with defaults for missing ones."""
+    return {**USUAL, **monitor.alert}
+
+
+def reasons(settings: Mapping[str, Any], facts: Facts) -> list[str]:
+    """Return the reasons for which a monitor with these alert settings sends a message; empty if it does not."""
+    return [
+        name
+        for kind in KINDS
+        if settings[kind.name]
+        for name, judge in kind.reasons.items()
+        if judge(settings[kind.name], facts)
+    ]
+
+
+def ending_certificate(
+    ends: Mapping[str, str], told: Mapping[str, Any], alert: Mapping[str, Any], now: datetime
+) -> tuple[dict[str, Any] | None, dict[str, Any]]:
+    """Return the certificate that expires first of those within the alert's days that were not notified yet, or None;
+    and the new value of `told`.
+
+    `ends` has the expiry of each host's certificate; `told` has for each host the expiry and the alert's days of its
+    notification.
+    """
+    days = alert["certificate_days"]
+    near = dict(_near(ends, days, now)) if days else {}
+    kept = {host: each for host, each in told.items() if ends.get(host) == each[0]}
+    untold = [host for host in near if kept.get(host, ["", 0]) != [ends[host], days]]
+    if not untold:
+        return None, kept
+    host = min(untold, key=lambda each: (near[each], each))
+    shown = {"host": host, "expires_at": ends[host], "days_left": max(0, (near[host] - now).days)}
+    return shown, kept | {host: [ends[host], days]}
+
+
+def _near(ends: Mapping[str, str], days: int, now: datetime) -> Iterator[tuple[str, datetime]]:
+    for host, end in ends.items():
+        ends_at = datetime.fromisoformat(end)
+        if ends_at - now < timedelta(days=days):
+            yield host, ends_at

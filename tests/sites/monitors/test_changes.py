@@ -1,0 +1,186 @@
+"""Comparison of a page with its confirmed state, and confirmation of the differences."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from scanner.catalogue import measured_checks
+from scanner.findings import ScanType
+from scanner.report.diff import diff
+from sites.monitors.changes import Compared, compare, is_down
+from sites.monitors.states import reduced, silent_checks
+from tests.scanner.report.test_diff import STATES, document
+
+DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
+PLACES = st.lists(st.sampled_from([f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"]), max_size=22, unique=True)
+REPORTS = st.builds(
+    lambda states, places, **more: document(states, places=places, **more),
+    st.dictionaries(st.sampled_from("abcdef"), st.sampled_from(STATES)),
+    st.dictionaries(st.sampled_from("abcdef"), PLACES),
+    version=st.sampled_from("12"),
+    severity=st.sampled_from(["low", "high"]),
+    browser=st.sampled_from([None, "Chromium 150.0"]),
+)
+
+
+def report(states: dict[str, str], answer: int = 200, **more: Any) -> dict[str, Any]:
+    return reduced(document(states, **more), {"status": answer})
+
+
+class Page:
+    """Confirmed state and doubts of a page, from one run to the next."""
+
+    def __init__(self, measured: str = "") -> None:
+        self.known: Mapping[str, Any] = {}
+        self.doubts: Mapping[str, Any] = {}
+        self.measured = frozenset(measured)
+
+    def look(self, states: dict[str, str], *, is_partial: bool = False, **more: Any) -> list[str]:
+        """Compare a report; return the confirmed changes, such as `new a`."""
+        found = compare(self.known, self.doubts, report(states, **more), is_partial=is_partial, measured=self.measured)
+        self.known, self.doubts = found.document, found.doubts
+        return sorted(f"{direction} {change.id}" for direction, change in found.changes)
+
+
+@given(REPORTS, REPORTS)
+def test_what_is_kept_of_reports_tells_the_same_changes(before: dict[str, Any], after: dict[str, Any]) -> None:
+    whole, kept = diff(before, after), diff(reduced(before, {}), reduced(after, {}))
+    for name in ("new", "fixed", "worse", "better", "same", "not_compared", "same_rules", "same_browser"):
+        assert getattr(whole, name) == getattr(kept, name)
+
+
+@given(REPORTS)
+def test_the_same_report_changes_nothing(found: dict[str, Any]) -> None:
+    known = reduced(found, {})
+    assert compare(known, {}, known, is_partial=False, measured=frozenset("abc")) == Compared(known, {}, (), known)
+
+
+@given(st.lists(REPORTS, max_size=6), REPORTS, st.booleans())
+def test_a_report_that_goes_on_saying_the_same_is_known_at_last(
+    before: list[dict[str, Any]], last: dict[str, Any], is_partial: bool
+) -> None:
+    """With any history; except for findings on which the last report has no verdict."""
+    known: Mapping[str, Any] = {}
+    doubts: Mapping[str, Any] = {}
+    for each in [*before, *([last] * 12)]:
+        found = compare(known, doubts, reduced(each, {}), is_partial=is_partial, measured=frozenset("ab"))
+        known, doubts = found.document, found.doubts
+    left = diff(known, reduced(last, {}))
+    assert [found.changes, left.new, left.fixed, left.worse, left.better] == [()] * 5
+    assert set(doubts.get("checks", ())) <= silent_checks(reduced(last, {}))
+
+
+def test_a_complete_report_is_believed_at_once() -> None:
+    page = Page()
+    assert page.look({"a": "pass"}) == []
+    assert page.look({"a": "fail"}) == ["new a"]
+    assert page.look({"a": "fail"}) == []
+    assert page.look({"a": "pass"}) == ["fixed a"]
+
+
+def test_a_partial_report_is_believed_when_another_one_says_the_same() -> None:
+    page = Page()
+    page.look({"a": "pass", "b": "fail"})
+    assert page.look({"a": "fail", "b": "pass"}, is_partial=True) == []
+    assert page.look({"a": "fail", "b": "fail"}, is_partial=True) == ["new a"]
+
+
+def test_what_a_partial_report_could_not_judge_stays_known_and_in_doubt() -> None:
+    page = Page()
+    page.look({"a": "pass", "b": "fail", "c": "pass"})
+    page.look({"a": "fail", "b": "fail", "c": "pass"}, is_partial=True)
+    assert page.look({"a": "skipped", "b": "skipped", "c": "skipped"}, is_partial=True) == []
+    assert page.look({"a": "fail", "b": "pass", "c": "fail"}) == ["fixed b", "new a", "new c"]
+
+
+def test_measured_checks_are_believed_the_second_time_in_a_row() -> None:
+    page = Page(measured="a")
+    page.look({"a": "pass", "b": "pass"})
+    assert page.look({"a": "fail", "b": "fail"}) == ["new b"]
+    assert page.look({"a": "fail", "b": "fail"}) == ["new a"]
+
+
+def test_what_comes_and_goes_needs_more_runs_each_time_but_is_heard_at_last() -> None:
+    page = Page()
+    page.look({"a": "pass"})
+    told = [page.look({"a": each}) for each in ("fail", "pass") * 30]
+    assert told[:2] == [["new a"], ["fixed a"]]
+    assert not any(told[2:])
+    told = [page.look({"a": "fail"}) for _ in range(5)]
+    assert [bool(each) for each in told].count(True) == 1
+
+
+def test_what_came_and_went_long_ago_is_believed_at_once() -> None:
+    page = Page()
+    for state in ("pass", "fail", "pass", *["pass"] * 10):
+        page.look({"a": state})
+    assert page.look({"a": "fail"}) == ["new a"]
+    assert page.doubts["moved"] == {"a": [0]}
+
+
+def test_a_finding_that_did_not_apply_for_once_is_the_same_finding() -> None:
+    page = Page()
+    page.look({"a": "fail", "b": "pass"})
+    assert page.look({"b": "pass"}) == []
+    assert page.look({"a": "fail", "b": "pass"}) == []
+    page.look({"b": "pass"})
+    page.look({"b": "pass"})
+    page.look({"b": "pass"})
+    assert page.look({"a": "fail", "b": "pass"}) == [], "it came and went"
+    assert page.look({"a": "fail", "b": "pass"}) == ["new a"]
+
+
+def test_a_run_without_a_browser_says_nothing_and_a_second_one_begins_anew() -> None:
+    page = Page()
+    with_browser = {"browser": "Chromium 150.0"}
+    page.look({"a": "pass", "b": "fail"}, **with_browser)
+    assert page.look({"a": "fail", "b": "omitted"}) == []
+    assert page.look({"a": "pass", "b": "fail", "c": "fail"}, **with_browser) == ["new c"]
+    assert page.look({"a": "fail", "b": "omitted"}) == []
+    assert page.look({"a": "fail", "b": "omitted"}) == []
+    assert page.look({"a": "fail", "b": "omitted", "d": "fail"}) == ["new d"]
+    assert page.look({"a": "pass", "b": "fail"}, **with_browser) == []
+
+
+def test_other_rules_are_no_news_but_what_both_judge_is() -> None:
+    page = Page()
+    page.look({"a": "fail", "b": "pass", "old": "fail"}, severity="low", version="1")
+    assert page.look({"a": "fail", "b": "pass", "young": "fail"}, severity="high", version="2") == []
+    assert page.look({"a": "fail", "b": "fail", "young": "fail"}, severity="high", version="3") == ["new b"]
+
+
+def test_an_error_page_is_not_compared_with_the_page() -> None:
+    page = Page()
+    page.look({"a": "fail"}, answer=404)
+    assert page.look({"a": "pass", "b": "fail"}, answer=200) == []
+    assert page.look({"a": "fail", "b": "fail"}) == ["new a"]
+
+
+@pytest.mark.parametrize(
+    ("before", "now", "expected"),
+    [(200, 404, True), (200, 503, True), (404, 404, False), (404, 500, True), (404, 200, False), (None, 200, False)],
+)
+def test_a_page_is_down_when_it_answers_with_an_error_as_it_did_not(
+    before: int | None, now: int, expected: bool
+) -> None:
+    known = report({}, answer=before) if before else {}
+    assert is_down(known, report({}, answer=now)) == expected
+
+
+def test_a_report_that_differs_in_figures_alone_changes_no_row() -> None:
+    known, now = report({"a": "fail"}), report({"a": "fail"})
+    now["categories"][0]["checks"][0]["message"] = "After 312 ms."
+    assert compare(known, {}, now, is_partial=False, measured=frozenset()).document == known
+
+
+def test_the_docs_name_the_checks_that_rest_on_measured_times() -> None:
+    measured = {id for each in ScanType for id in measured_checks(each)}
+    (row,) = re.findall(r"^\| a finding that rests on measured times: (.*?) \|", DOCS.read_text(), re.MULTILINE)
+    assert set(re.findall(r"`([\w-]+)`", row)) == measured
