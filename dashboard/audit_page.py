@@ -174,7 +174,7 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
 
 def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     if audit.kind != Audit.Kind.PAGE:
-        judged = audit.totals.get(type, {}).get("pages", 0)
+        judged = audit.pages_judged(type)
         if judged:
             return f"{judged:,} page{'' if judged == 1 else 's'}"
         return NOT_RUN if audit.is_final else "No pages yet"
@@ -240,7 +240,7 @@ def _findings_of(audit: Audit, type: str) -> QuerySet[AuditFinding]:
 
 
 def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
-    judged = audit.totals.get(found.type, {}).get("pages", 0)
+    judged = audit.pages_judged(found.type)
     anchor = f"#check-{found.check_id}"
     return Finding(
         type=LABELS[found.type],

@@ -31,7 +31,7 @@ def record_audit_end(*, audit: Audit, **_: object) -> None:
     )
 
 
-def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, Any], at: datetime) -> None:
+def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
     """Record the event of a monitor's run, with its deliveries, inside the transaction that ends the run.
 
     `data` is the event's data beside the monitor's own. Monitors that do not notify webhooks record none.

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import timedelta
-from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import messages
@@ -21,10 +19,11 @@ from accounts.roles import MemberRequest, page_of, requires
 from reports.models import Mute, Report
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
+from scanner.document import ExportDocument, ExportedFinding
 from scanner.errors import Refusal
-from scanner.fingerprints import fingerprints
 from scanner.ids import is_id
 from scanner.report.mute_matching import host_and_path
+from scanner.report.places import places_of
 
 Role = Membership.Role
 
@@ -57,7 +56,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     document, check = _finding(request)
     url = document["url"]
     host, path = host_and_path(url)
-    places = fingerprints(check["id"], check["evidence"], url)
+    places = places_of(check, url)
     form = MuteForm(request.POST or None, places=places, path=path, host=host, now=timezone.now())
     report = reverse("report-page", args=[document["id"]])
     if request.method == "POST" and form.is_valid():
@@ -100,7 +99,7 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     return redirect(page_of(request.membership, "mutes"))
 
 
-def _finding(request: HttpRequest) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+def _finding(request: HttpRequest) -> tuple[ExportDocument, ExportedFinding]:
     """Return the JSON export for `scan` in the query string, and its failed or warned `check`. Raises Http404."""
     scan_id, check_id = request.GET.get("scan", ""), request.GET.get("check", "")
     report = None
@@ -108,7 +107,9 @@ def _finding(request: HttpRequest) -> tuple[Mapping[str, Any], Mapping[str, Any]
         membership: Membership = request.membership  # type: ignore[attr-defined]  # `requires` has set it
         kept = access.rows(Report, membership.organization_id).filter(scan_id=scan_id, expires_at__gt=timezone.now())
         report = kept.only("export").first()
-    document = report.document if report else {"categories": ()}
+    if report is None:
+        raise Http404
+    document = report.document
     for category in document["categories"]:
         for check in category["checks"]:
             if check["id"] == check_id and check["status"] != "pass":

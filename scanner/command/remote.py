@@ -8,7 +8,7 @@ import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import Any
+from typing import Any, TypedDict
 from urllib.parse import urlsplit
 
 import requests
@@ -19,6 +19,7 @@ from scanner.command.credentials import request_of
 from scanner.command.errors import ServerRefused, WrongUsage
 from scanner.command.judged import Judged
 from scanner.command.progress import ProgressLine
+from scanner.document import ExportDocument, ExportedError
 from scanner.findings import ScanType
 from scanner.report.documents import export_document
 from scanner.result import ScanResult
@@ -33,6 +34,43 @@ FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
+class _Counts(TypedDict):
+    planned: int
+    done: int
+
+
+class _Audit(TypedDict):
+    """Audit of the API, as far as the command reads it; so are the other answers."""
+
+    id: str
+    status: str
+    created_at: str
+    completed_at: str
+    scans: _Counts
+    error: ExportedError | None
+
+
+class _PageScan(TypedDict):
+    scan: str
+    status: str
+    score: int | None
+
+
+class _Page(TypedDict):
+    url: str
+    results: dict[str, _PageScan]  # by type
+
+
+class _Mute(TypedDict):
+    reason: str
+
+
+class _MutedFinding(TypedDict):
+    check: str
+    is_whole: bool
+    mutes: list[_Mute]
+
+
 class Server:
     """Client of a service's API. It follows no redirects, because the key is for that server only."""
 
@@ -41,7 +79,7 @@ class Server:
         self._key = key
         self._sleep = sleep
 
-    def ask(self, method: str, path: str, body: Mapping[str, Any] | None = None) -> Any:
+    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
         """Send a request and return the JSON of the response. Retries transient errors; raises ServerRefused."""
         # With the Idempotency-Key, a POST that is sent again starts no second audit.
         headers = {
@@ -94,8 +132,8 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
         raise WrongUsage(f"--server needs an API key in the environment variable {KEY}.")
     server = Server(address, key)
     request = request_of(options)
-    body = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
-    audit = server.ask("POST", "/v1/audits", body | ({"request": request} if request else {}))
+    body: dict[str, object] = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
+    audit: _Audit = server.ask("POST", "/v1/audits", body | ({"request": request} if request else {}))
     try:
         while audit["status"] not in FINAL:
             done, planned = audit["scans"]["done"], max(1, audit["scans"]["planned"])
@@ -121,7 +159,7 @@ def _is_of_service(address: str) -> bool:
     return is_complete and not parts.query and "@" not in parts.netloc
 
 
-def _pages(server: Server, audit_id: str) -> Iterator[Mapping[str, Any]]:
+def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
     offset = 0
     while True:
         found = server.ask("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
@@ -131,7 +169,7 @@ def _pages(server: Server, audit_id: str) -> Iterator[Mapping[str, Any]]:
             return
 
 
-def _judged(server: Server, audit: Mapping[str, Any], page: Mapping[str, Any], scan_type: str) -> Judged:
+def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judged:
     result = page["results"].get(scan_type)
     if result is None:
         error = audit["error"] or {
@@ -141,23 +179,24 @@ def _judged(server: Server, audit: Mapping[str, Any], page: Mapping[str, Any], s
         return _failed(page["url"], scan_type, "", error, audit)
     scan_id = result["scan"]
     if result["score"] is None:
-        error = server.ask("GET", f"/v1/scan/{scan_id}")["error"]
-        error = error or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
+        failure: ExportedError | None = server.ask("GET", f"/v1/scan/{scan_id}")["error"]
+        error = failure or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
         return _failed(page["url"], scan_type, scan_id, error, audit)
-    document = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
+    document: ExportDocument = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
     mutes = server.ask("GET", f"/v1/report/{scan_id}/mutes")
-    accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
+    muted: list[_MutedFinding] = mutes["findings"]
+    accepted = {each["check"]: _why(each) for each in muted if each["is_whole"]}
     without = mutes["without_muted"]
     return Judged(document, accepted=accepted, accepted_score=without["score"] if without else None)
 
 
-def _why(finding: Mapping[str, Any]) -> str:
+def _why(finding: _MutedFinding) -> str:
     reasons = dict.fromkeys(each["reason"] for each in finding["mutes"])
     return f"muted: {'; '.join(reasons)}"
 
 
-def _failed(url: str, scan_type: str, scan_id: str, error: Mapping[str, str], audit: Mapping[str, Any]) -> Judged:
-    created_at, completed_at = (datetime.fromisoformat(audit[each]) for each in ("created_at", "completed_at"))
+def _failed(url: str, scan_type: str, scan_id: str, error: ExportedError, audit: _Audit) -> Judged:
+    created_at, completed_at = (datetime.fromisoformat(at) for at in (audit["created_at"], audit["completed_at"]))
     result = ScanResult(
         type=ScanType(scan_type),
         url=url,
@@ -167,7 +206,8 @@ def _failed(url: str, scan_type: str, scan_id: str, error: Mapping[str, str], au
         catalogue_version="",
     )
     document = export_document(result, scan_id=scan_id, report_id="", created_at=created_at, completed_at=completed_at)
-    return Judged(document | {"error": {"code": error["code"], "message": error["message"]}})
+    document["error"] = {"code": error["code"], "message": error["message"]}
+    return Judged(document)
 
 
 def _json(answer: requests.Response) -> Any:

@@ -9,7 +9,7 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import TypedDict
 
 DATA = Path(__file__).with_name("web_at_large.toml")
 
@@ -33,7 +33,17 @@ class Band:
     poor: float
 
 
-def _standings(tables: Mapping[str, Any]) -> dict[str, Standing]:
+class _Table(TypedDict):
+    """Table of web_at_large.toml: the figures of one source page by check ID."""
+
+    source: str
+    dated: str
+    sample: str
+    address: str
+    says: dict[str, str]
+
+
+def _standings(tables: Mapping[str, _Table]) -> dict[str, Standing]:
     """Return the figures by check ID. Raises ValueError if two tables have a figure for one check."""
     found: dict[str, Standing] = {}
     for table in tables.values():

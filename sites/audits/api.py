@@ -242,7 +242,7 @@ class AuditFindings(ApiView):
         """First what wins most on the audit's score where it is mended on all pages; each says where it is muted."""
         limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
-        context = {"totals": audit.totals, "mutes": _mutes_of(audit)}
+        context = {"audit": audit, "mutes": _mutes_of(audit)}
         findings = audit.findings.all()
         if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
             findings = findings.filter(type=scan_type)

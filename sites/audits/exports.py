@@ -31,7 +31,7 @@ from scanner.report.references import page_url
 from scanner.report.spreadsheets import cell, lines
 from scanner.timestamps import timestamp
 from sites.audits.muting import ALL, AuditMutes
-from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer
+from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding
 from sites.models import Audit, AuditFinding, AuditPage
 
 BATCH = 100
@@ -81,7 +81,8 @@ def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
         rows = []
         for finding in batch:
             samples = finding["sample_pages"]
-            row = finding | {
+            row: Mapping[str, object] = {
+                **finding,
                 "place": samples[0]["place"] if samples else "",
                 "sample_pages": " ".join(sample["url"] for sample in samples),
             }
@@ -152,7 +153,7 @@ def _invocation(audit: Audit, scan_type: str) -> dict[str, Any]:
     return invocation | ({"toolExecutionNotifications": notes} if notes else {})
 
 
-def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
+def _result(indexes: dict[str, int], finding: ShownFinding) -> dict[str, Any]:
     samples = finding["sample_pages"]
     place = samples[0]["place"] if samples else ""
     return {
@@ -173,7 +174,7 @@ def _result(indexes: dict[str, int], finding: dict[str, Any]) -> dict[str, Any]:
     }
 
 
-def _suppressed(finding: dict[str, Any], mutes: AuditMutes) -> dict[str, Any]:
+def _suppressed(finding: ShownFinding, mutes: AuditMutes) -> dict[str, Any]:
     """Return the `suppressions` of a result: all results of a run have them, or none (section 3.27.23)."""
     if not mutes:
         return {}
@@ -182,14 +183,14 @@ def _suppressed(finding: dict[str, Any], mutes: AuditMutes) -> dict[str, Any]:
     return {"suppressions": suppressions(reasons if finding["muted"] == ALL else ())}
 
 
-def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[dict[str, Any]]]:
+def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[ShownFinding]]:
     """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
     rows = AuditFinding.objects.filter(audit=audit).order_by("-points", "id")
     if scan_type:
         rows = rows.filter(type=scan_type)
     after = Q()
     while batch := list(rows.filter(after)[:BATCH]):
-        yield list(AuditFindingSerializer(batch, many=True, context={"totals": audit.totals, "mutes": mutes}).data)
+        yield list(AuditFindingSerializer(batch, many=True, context={"audit": audit, "mutes": mutes}).data)
         last = batch[-1]
         after = Q(points__lt=last.points) | Q(points=last.points, id__gt=last.id)
 

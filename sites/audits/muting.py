@@ -8,13 +8,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 from urllib.parse import urlsplit
 
 from django.db.models import QuerySet
 
 from scanner.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
 from sites.models import Audit, AuditFinding, AuditPage
+from sites.models.audit import SamplePage
 
 ALL, SOME, NONE = "all", "some", "none"
 
@@ -75,7 +75,7 @@ class AuditMutes:
         found = [self._mutes.of_host(check_id, host, fingerprint) for host in self._hosts]
         return tuple(rule for rule in found if rule is not None) if all(found) else ()
 
-    def _of_samples(self, check_id: str, fingerprint: str, samples: list[dict[str, Any]]) -> list[MuteRule | None]:
+    def _of_samples(self, check_id: str, fingerprint: str, samples: list[SamplePage]) -> list[MuteRule | None]:
         return [self._mutes.of(check_id, each["url"], fingerprint) for each in samples]
 
     @cached_property

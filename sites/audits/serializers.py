@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, TypedDict
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -16,10 +16,58 @@ from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditFinding, AuditPage
+from sites.models.audit import PageResult, SamplePage, TypeScore
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
 WORST_PAGES = 5
+
+
+class WorstPage(TypedDict):
+    """One of the pages with the lowest scores of a type."""
+
+    url: str
+    scan_id: str
+    score: int
+
+
+class TypeResult(TypeScore):
+    """Score of a type with the pages that lower it most."""
+
+    worst_pages: list[WorstPage]
+
+
+class ShownMute(TypedDict):
+    """Mute as MuteSerializer shows it."""
+
+    id: str
+    check: str
+    host: str
+    path_prefix: str | None
+    fingerprint: str | None
+    place: str | None
+    reason: str
+    by: str | None
+    created_at: str
+    expires_at: str
+
+
+class ShownFinding(TypedDict):
+    """Finding of an audit as AuditFindingSerializer shows it."""
+
+    type: str
+    check: str
+    fingerprint: str
+    status: str
+    severity: str
+    title: str
+    message: str
+    fix: str
+    pages_affected: int
+    points: float
+    sample_pages: list[SamplePage]
+    muted: str  # ALL, SOME or NONE
+    mutes: list[ShownMute]
 
 
 class AuditPagesCountSerializer(serializers.Serializer):
@@ -89,7 +137,7 @@ class AuditSummarySerializer(serializers.Serializer):
         return {"planned": audit.pages_planned * len(audit.types), "done": audit.scans_done}
 
     @extend_schema_field(serializers.DictField(child=AuditScoreSerializer()))
-    def get_results(self, audit: Audit) -> Mapping[str, Any]:
+    def get_results(self, audit: Audit) -> Mapping[str, TypeScore]:
         return audit.scores
 
 
@@ -110,7 +158,7 @@ class AuditSerializer(AuditSummarySerializer):
         return shown
 
     @extend_schema_field(serializers.DictField(child=AuditResultSerializer()))
-    def get_results(self, audit: Audit) -> Mapping[str, Any]:
+    def get_results(self, audit: Audit) -> Mapping[str, TypeResult]:
         worst = _worst_pages(audit)
         return {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()}
 
@@ -132,7 +180,7 @@ class AuditPageSerializer(serializers.Serializer):
     results = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.DictField(child=PageScanSerializer()))
-    def get_results(self, page: AuditPage) -> dict[str, Any]:
+    def get_results(self, page: AuditPage) -> Mapping[str, PageResult]:
         return page.results  # stored in this format
 
 
@@ -169,11 +217,12 @@ class AuditFindingSerializer(serializers.Serializer):
         return shown
 
     def get_points(self, finding: AuditFinding) -> float:
-        judged = self.context["totals"].get(finding.type, {}).get("pages", 0)
+        audit: Audit = self.context["audit"]
+        judged = audit.pages_judged(finding.type)
         return round(finding.points / judged, 1) if judged else 0.0
 
     @extend_schema_field(SamplePageSerializer(many=True))
-    def get_sample_pages(self, finding: AuditFinding) -> list[dict[str, str]]:
+    def get_sample_pages(self, finding: AuditFinding) -> list[SamplePage]:
         return finding.samples  # stored in this format
 
 
@@ -209,18 +258,19 @@ class AuditExportSerializer(serializers.Serializer):
     pages = AuditPageSerializer(many=True)
 
 
-def _worst_pages(audit: Audit) -> dict[str, list[dict[str, Any]]]:
+def _worst_pages(audit: Audit) -> dict[str, list[WorstPage]]:
     """Return the pages with the lowest scores, by type, lowest first.
 
     They are chosen from the pages with the lowest `worst_score`, the minimum over their types.
     """
     judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
     pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
-    found: dict[str, list[dict[str, Any]]] = {}
+    found: dict[str, list[WorstPage]] = {}
     for each in audit.types:
-        scored = [(url, results[each]) for url, results in pages if results.get(each, {}).get("score") is not None]
-        scored.sort(key=lambda pair: pair[1]["score"])
-        found[each] = [
-            {"url": url, "scan_id": result["scan"], "score": result["score"]} for url, result in scored[:WORST_PAGES]
+        scored: list[WorstPage] = [
+            {"url": url, "scan_id": result["scan"], "score": result["score"]}
+            for url, results in pages
+            if (result := results.get(each)) is not None and result["score"] is not None
         ]
+        found[each] = sorted(scored, key=lambda page: page["score"])[:WORST_PAGES]
     return found

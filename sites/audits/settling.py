@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import TypedDict
 
 from django.db import connection
 from django.utils import timezone
@@ -14,6 +14,7 @@ from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
 from sites.models import Audit, AuditFinding, AuditPage
+from sites.models.audit import SamplePage
 from sites.signals import audit_ended
 
 # Limit of findings per audit, because a site may show a different fault on every page; known findings still count.
@@ -49,6 +50,21 @@ COUNT_FINDINGS = """
 """.replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
 
 
+class _FindingRow(TypedDict):
+    """Finding of a page at one place, as COUNT_FINDINGS reads it."""
+
+    type: str
+    check_id: str
+    fingerprint: str
+    status: str
+    severity: str
+    title: str
+    message: str
+    fix: str
+    points: float
+    sample: SamplePage
+
+
 def settle_page(*, ended: Ended, **_: object) -> None:
     """Add the ended scans of a visit to their audit, if they have one. Receives `scan_ended`."""
     if ended[0][0].audit_page_id is None:
@@ -64,7 +80,7 @@ def settle_page(*, ended: Ended, **_: object) -> None:
             "grade": scan.grade,
         }
         if scan.score is not None:
-            _add_score(audit, scan, result)
+            _add_score(audit, scan, scan.score, result)
     scores = [scan.score for scan, _ in ended if scan.score is not None]
     page.status = AuditPage.Status.DONE if scores else AuditPage.Status.FAILED
     page.worst_score = min(scores, default=None)
@@ -94,10 +110,10 @@ def end_if_done(audit: Audit) -> None:
     audit_ended.send(Audit, audit=audit)
 
 
-def _add_score(audit: Audit, scan: Scan, result: ScanResult | None) -> None:
+def _add_score(audit: Audit, scan: Scan, score: int, result: ScanResult | None) -> None:
     total = audit.totals.setdefault(scan.type, {"pages": 0, "sum": 0, "flawless": 0, "gaps": 0, "cap": None})
     total["pages"] += 1
-    total["sum"] += scan.score
+    total["sum"] += score
     total["flawless"] += scan.grade == "A+"
     total["gaps"] += scan.status != Scan.Status.COMPLETED
     for cap in result.caps if result else ():
@@ -122,7 +138,7 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
     rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url)]
     if not rows:
         return 0
-    parameters: dict[str, Any] = {
+    parameters: dict[str, str | int] = {
         "audit": audit.id,
         "found": json.dumps(rows),
         "has_room": audit.findings_count < MAX_GROUPS,
@@ -133,7 +149,7 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
         return sum(1 for (pages,) in cursor.fetchall() if pages == 1)
 
 
-def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[dict[str, Any]]:
+def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[_FindingRow]:
     for check in result.checks:
         if check.status == "pass":
             continue

@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -67,15 +67,20 @@ class BadgeLimit(Refusal):
     status = 409
 
 
+class BadgeResult(TypedDict, total=False):
+    """Result of a type on a badge. `day` is its date, such as `2026-11-21`, in UTC."""
+
+    score: int | None
+    grade: str | None
+    day: str | None
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """Content of a badge: its types in order, and by type `score`, `grade` and `day`, for types with a result.
-
-    `day` is the date of the result, such as `2026-11-21`, in UTC.
-    """
+    """Content of a badge: its types in order, and the results of those that have one."""
 
     types: tuple[str, ...]
-    results: Mapping[str, Mapping[str, Any]]
+    results: Mapping[str, BadgeResult]
 
 
 def shown_by(badge_id: str) -> Shown | None:
@@ -86,7 +91,7 @@ def shown_by(badge_id: str) -> Shown | None:
     if not found:
         return None
     types, of_monitor, of_page = found[0]
-    results = json.loads(of_monitor or of_page or "{}")
+    results: dict[str, BadgeResult] = json.loads(of_monitor or of_page or "{}")
     named = [each for each in Scan.Type.values if each in (types if types is not None else results)]
     return Shown(tuple(named), results)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date
-from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
@@ -23,7 +22,7 @@ from infrastructure.web.csp import csp_override
 from scanner.errors import Refusal
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note
-from sites.badges.services import badge_of_page, create_badge, delete_badge, shown_by
+from sites.badges.services import BadgeResult, badge_of_page, create_badge, delete_badge, shown_by
 
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
@@ -45,10 +44,10 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     shown = shown_by(badge_id)
     if shown is None:
         return _picture(draw_note("no such badge"), 404)
-    results: list[tuple[str, dict[str, Any]]] = [
-        (str(LABELS[each]), dict(shown.results.get(each) or {})) for each in ([type] if type else shown.types)
+    results: list[tuple[str, BadgeResult]] = [
+        (str(LABELS[each]), shown.results.get(each) or {}) for each in ([type] if type else shown.types)
     ]
-    days = [date.fromisoformat(each["day"]) for _, each in results if each.get("grade") and each.get("day")]
+    days = [date.fromisoformat(day) for _, each in results if each.get("grade") and (day := each.get("day"))]
     drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), max(days, default=None))
     return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
 

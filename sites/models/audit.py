@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any, ClassVar
+from typing import ClassVar, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -19,6 +19,40 @@ from scans.models.keyed import Keyed
 from scans.models.scan import KEPT
 
 UNFINISHED = ("queued", "discovering", "running")
+
+
+class TypeScore(TypedDict):
+    """Score of a scan type in an audit; None as long as no page of it has one."""
+
+    score: int | None
+    grade: str | None
+
+
+class TypeTotal(TypedDict):
+    """Totals of a scan type in an audit, from which its score is computed."""
+
+    pages: int  # with a score
+    sum: int  # of their scores
+    flawless: int  # pages with an A+
+    gaps: int  # pages with a partial report
+    cap: int | None  # from faults of the whole origin
+
+
+class PageResult(TypedDict):
+    """Scan of a page of an audit that has ended."""
+
+    scan: str
+    status: str
+    score: int | None
+    grade: str | None
+
+
+class SamplePage(TypedDict):
+    """Page on which a finding was made, and the place there that it names."""
+
+    url: str
+    scan: str
+    place: str
 
 
 def new_audit_id() -> str:
@@ -90,8 +124,8 @@ class Audit(Keyed, Leased):
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
     findings_count = models.PositiveIntegerField(default=0)
-    # By type: the number of pages with a score, the scores' sum, and the cap from faults of the whole origin.
-    totals: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    # By type.
+    totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -159,11 +193,15 @@ class Audit(Keyed, Leased):
         return self if self.error_code else None
 
     @property
-    def scores(self) -> dict[str, dict[str, Any]]:
-        """Return by type `score` and `grade`: the mean of its pages' known scores; None without any."""
+    def scores(self) -> dict[str, TypeScore]:
+        """Return by type the mean of its pages' known scores, and its grade."""
         return {each: self._score(self.totals.get(each)) for each in self.types}
 
-    def _score(self, total: dict[str, Any] | None) -> dict[str, Any]:
+    def pages_judged(self, type: str) -> int:
+        """Return the number of pages with a score of this type."""
+        return self.totals[type]["pages"] if type in self.totals else 0
+
+    def _score(self, total: TypeTotal | None) -> TypeScore:
         if not total or not total["pages"]:
             return {"score": None, "grade": None}
         mean = total["sum"] / total["pages"]
@@ -193,8 +231,8 @@ class AuditPage(models.Model):
     url = models.CharField(max_length=8192)
     origin = models.CharField(max_length=300)
     status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
-    # By type: {"scan": …, "status": …, "score": …, "grade": …}, written when its visit ends.
-    results: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(default=dict, blank=True)
+    # By type, written when its visit ends.
+    results: models.JSONField[dict[str, PageResult], dict[str, PageResult]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
 
     class Meta:
@@ -225,7 +263,9 @@ class AuditFinding(models.Model):
     fix = models.TextField(blank=True)
     pages_affected = models.PositiveIntegerField()
     points = models.FloatField(help_text="The sum over its pages of what mending it wins on each.")
-    samples = models.JSONField(default=list, help_text="The first pages with it: {url, scan}.")
+    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
+        default=list, help_text="The first pages with it: {url, scan}."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["audit", "-points", "id"], name="audit_finding_worth")]

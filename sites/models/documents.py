@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
+from scanner.document import ExportedError
+
 
 class Doubt(TypedDict):
     """Change of a check that awaits confirmation: its direction, and the runs in a row that showed it."""
@@ -127,3 +129,34 @@ class News(Changes, total=False):
     scores: dict[str, ChangedScore]
     certificate: CertificateNews | None
     reasons: list[str]
+
+
+class EventRun(TypedDict):
+    """Run of an event; audit ID and address are None if it has no audit."""
+
+    audit_id: str | None
+    audit_url: str | None
+    due_at: str
+
+
+class OfRun(TypedDict):
+    run: EventRun
+
+
+class ChangedData(News, OfRun):
+    """Data of `monitor.changed` beside the monitor's own."""
+
+
+class FailedData(OfRun):
+    """Data of `monitor.failed` beside the monitor's own."""
+
+    since: str
+    error: ExportedError
+
+
+class RecoveredData(OfRun):
+    """Data of `monitor.recovered` beside the monitor's own; `changes` is None if nothing has changed."""
+
+    down_since: str
+    recovered_at: str
+    changes: News | None

@@ -6,9 +6,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Any
+from typing import Any, Literal
 
 from django.conf import settings
 from django.urls import reverse
@@ -21,11 +22,23 @@ from scanner.messages import counted
 from scanner.report.references import page_url
 from scanner.timestamps import timestamp
 from sites.models import Monitor, MonitorRun
+from sites.models.documents import (
+    ChangedData,
+    Direction,
+    FailedData,
+    FindingNews,
+    News,
+    RecoveredData,
+    RunScore,
+)
 
 # Maximum number of findings for each kind of change, and of listed pages.
 MOST_FINDINGS = 10
-PAGES = (("unreachable_pages", "Unreachable"), ("reachable_pages", "Reachable again"))
-CHANGES = (("new", "New"), ("worse", "Worse"), ("fixed", "Fixed"), ("better", "Better"))
+PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
+    "unreachable_pages": "Unreachable",
+    "reachable_pages": "Reachable again",
+}
+CHANGES: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
 WEEK = timedelta(days=7)
 # Maximum number in a digest: nobody reads more, and the page of monitors lists all.
 MOST_MONITORS = 50
@@ -42,29 +55,43 @@ WEEK_OF_RUNS = """
 """
 
 
-def post_changed(run: MonitorRun, data: Mapping[str, Any]) -> int:
+@dataclass(frozen=True, slots=True)
+class _ChangesOfKind:
+    """Changes of one kind: the first findings or addresses, and the number of all."""
+
+    title: str
+    count: int
+    findings: Sequence[Mapping[str, Any]] = ()
+    urls: Sequence[str] = ()
+
+    @property
+    def more(self) -> int:
+        return self.count - len(self.findings) - len(self.urls)
+
+
+def post_changed(run: MonitorRun, data: ChangedData) -> int:
     """Write an e-mail about the changes of a run, once for each recipient; return the number of recipients.
 
     If the only reason is an expiring certificate, the e-mail has its own template.
     """
-    if data["reasons"] == ["certificate"]:
-        certificate = data["certificate"]
+    certificate = data["certificate"]
+    if certificate is not None and data["reasons"] == ["certificate"]:
         said = f"the certificate of {certificate['host']} expires in {counted(certificate['days_left'], 'day')}"
         return _post(run.monitor, "certificate_expiring", said, f"changed:{run.pk}", data)
     changes = list(_changes(data, run.monitor))
     counts = _counts(changes)
-    said = counts or ("the certificate expires soon" if data["certificate"] else "the score has changed")
+    said = counts or ("the certificate expires soon" if certificate else "the score has changed")
     return _post(
         run.monitor, "monitor_changed", said, f"changed:{run.pk}", {**data, "changes": changes, "counts": counts}
     )
 
 
-def post_failed(monitor: Monitor, data: Mapping[str, Any]) -> int:
+def post_failed(monitor: Monitor, data: FailedData) -> int:
     """Write an e-mail that the target is unreachable, after a second try; once for each outage."""
     return _post(monitor, "monitor_failed", "unreachable", f"failed:{data['since']}", data)
 
 
-def post_recovered(monitor: Monitor, data: Mapping[str, Any]) -> int:
+def post_recovered(monitor: Monitor, data: RecoveredData) -> int:
     """Write an e-mail that the target is reachable again, with the changes since."""
     counts = _counts(_changes(data["changes"], monitor)) if data["changes"] else ""
     said, key = "reachable again", f"recovered:{data['down_since']}"
@@ -106,7 +133,7 @@ def _post_certificate(monitor: Monitor, now: datetime) -> int:
     return _post(monitor, "certificate_expiring", said, f"certificate:{ends}:{call}", data)
 
 
-def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, Any]) -> int:
+def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, object]) -> int:
     """Write an e-mail to the recipients. Each monitor is a topic, so that people can unsubscribe from a single one."""
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
@@ -119,36 +146,30 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
     )
 
 
-def _counts(changes: Iterable[Mapping[str, Any]]) -> str:
+def _counts(changes: Iterable[_ChangesOfKind]) -> str:
     """Return the numbers of changes in words, such as "2 new problems, 1 fixed, 1 page unreachable"."""
     said: list[str] = []
     for change in changes:
-        number, title = change["count"], str(change["title"]).lower()
-        if "urls" in change:
+        number, title = change.count, change.title.lower()
+        if change.urls:
             said.append(f"{counted(number, 'page')} {title}")
         else:
             said.append(f"{number} {title}" if said else counted(number, f"{title} problem"))
     return ", ".join(said)
 
 
-def _changes(data: Mapping[str, Any], monitor: Monitor) -> Iterator[dict[str, Any]]:
-    """Yield the news by kind: `title`, `count`, `findings` or `urls` of pages, and the number of `more`."""
-    for name, title in CHANGES:
+def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
+    for name, title in CHANGES.items():
         if findings := data[name]:
-            yield {
-                "title": title,
-                "count": len(findings) + data["more"][name],
-                "findings": [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]],
-                "more": max(0, len(findings) + data["more"][name] - MOST_FINDINGS),
-            }
-    for name, title in PAGES:
+            shown = [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]]
+            yield _ChangesOfKind(title, len(findings) + data["more"][name], findings=shown)
+    for name, title in PAGES.items():
         if pages := data[name]:
-            count = len(pages) + data["more"][name]
-            shown = [each["url"] for each in pages[:MOST_FINDINGS]]
-            yield {"title": title, "count": count, "urls": shown, "more": max(0, count - MOST_FINDINGS)}
+            urls = [each["url"] for each in pages[:MOST_FINDINGS]]
+            yield _ChangesOfKind(title, len(pages) + data["more"][name], urls=urls)
 
 
-def _finding(finding: Mapping[str, Any], change: str, monitor: Monitor) -> dict[str, Any]:
+def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:
     """Add to a finding its first page and, if it is new or worse, the address of the form that mutes it."""
     page = finding["pages"][0] if finding["pages"] else None
     mute_url = ""
@@ -187,14 +208,18 @@ def _post_digest(organization: Organization, now: datetime) -> int:
     )
 
 
-def _digest_row(monitor: Monitor, first: dict[str, Any], new: int, fixed: int) -> dict[str, Any]:
+def _digest_row(monitor: Monitor, first: dict[str, RunScore], new: int, fixed: int) -> dict[str, Any]:
     """Return a monitor's row in the digest. `scores` has by type the score before the week's first run, and now."""
     return {
         "monitor": monitor,
         "new": new,
         "fixed": fixed,
         "scores": {
-            name: {"before": first.get(name, {}).get("before"), "after": now["score"], "grade": now["grade"]}
+            name: {
+                "before": first[name]["before"] if name in first else None,
+                "after": now["score"],
+                "grade": now["grade"],
+            }
             for name, now in monitor.scores.items()
         },
     }

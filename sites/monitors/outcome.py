@@ -19,11 +19,23 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 
 from infrastructure import queue
+from scanner.document import ExportedError
 from scanner.timestamps import timestamp
 from scans.visits.claims import REFUNDED
 from sites.events import record_monitor_event
 from sites.models import Audit, Monitor, MonitorRun
-from sites.models.documents import CertificateNews, ChangedScore, LastScore, News, NewsList, ScoreMemory
+from sites.models.documents import (
+    CertificateNews,
+    ChangedData,
+    ChangedScore,
+    EventRun,
+    FailedData,
+    LastScore,
+    News,
+    NewsList,
+    RecoveredData,
+    ScoreMemory,
+)
 from sites.monitors import alerts, notices
 from sites.monitors.changes import DIRECTIONS, cut
 from sites.monitors.comparison import Comparison, compare_audit
@@ -141,8 +153,8 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
     monitor.save(update_fields=["failing_since"])
     run.is_told = bool(alerts.settings_of(monitor)["unreachable"])
     if run.is_told:
-        error = {"code": code, "message": run.error_message}
-        data = {**_run(run), "since": timestamp(monitor.failing_since), "error": error}
+        error: ExportedError = {"code": code, "message": run.error_message}
+        data: FailedData = {"run": _run(run), "since": timestamp(monitor.failing_since), "error": error}
         record_monitor_event(monitor, EventKind.MONITOR_FAILED, data, now)
         notices.post_failed(monitor, data)
 
@@ -164,15 +176,19 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
     run.news = _news(facts, reasons)
     run.error_code = run.error_message = ""
     if down_since is not None and alert["recovered"]:
-        times = {"down_since": timestamp(down_since), "recovered_at": timestamp(now)}
-        data = {**_run(run), **times, "changes": run.news or None}
-        record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, data, now)
-        notices.post_recovered(monitor, data)
+        recovered: RecoveredData = {
+            "run": _run(run),
+            "down_since": timestamp(down_since),
+            "recovered_at": timestamp(now),
+            "changes": run.news or None,
+        }
+        record_monitor_event(monitor, EventKind.MONITOR_RECOVERED, recovered, now)
+        notices.post_recovered(monitor, recovered)
         run.is_told = True
     elif reasons:
-        data = {**_run(run), **run.news}
-        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, data, now)
-        notices.post_changed(run, data)
+        changed: ChangedData = {"run": _run(run), **run.news}
+        record_monitor_event(monitor, EventKind.MONITOR_CHANGED, changed, now)
+        notices.post_changed(run, changed)
         run.is_told = True
 
 
@@ -197,10 +213,13 @@ def _fitting(news: News) -> News:
     return news
 
 
-def _run(run: MonitorRun) -> dict[str, Any]:
+def _run(run: MonitorRun) -> EventRun:
     audit = run.audit
-    told = {"audit_id": audit.id if audit else None, "audit_url": audit.audit_url if audit else None}
-    return {"run": {**told, "due_at": timestamp(run.due_at)}}
+    return {
+        "audit_id": audit.id if audit else None,
+        "audit_url": audit.audit_url if audit else None,
+        "due_at": timestamp(run.due_at),
+    }
 
 
 def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison: Comparison) -> dict[str, Scored]:
@@ -211,7 +230,12 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison
     found: dict[str, Scored] = {}
     remembered: dict[str, ScoreMemory] = {}
     for name, shown in run.audit.scores.items():
-        if shown["score"] is None or name not in comparison.types or not comparison.types[name].pages:
+        if (
+            shown["score"] is None
+            or shown["grade"] is None
+            or name not in comparison.types
+            or not comparison.types[name].pages
+        ):
             remembered[name] = memory.get(name, {})
             continue
         of_type = comparison.types[name]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator
-from typing import TypedDict
+from collections.abc import Iterator, Mapping
 from urllib.parse import urlsplit
 
 from scanner.command.judged import Judged, Outcome
@@ -16,24 +15,6 @@ from scanner.report.places import places_of
 SEVERITIES = {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"}
 # The severity of warnings, which fail no gate.
 OF_A_WARNING = "info"
-
-
-class _Lines(TypedDict):
-    begin: int
-
-
-class _Location(TypedDict):
-    path: str
-    lines: _Lines
-
-
-class _Entry(TypedDict):
-    type: str
-    description: str
-    check_name: str
-    fingerprint: str
-    severity: str
-    location: _Location
 
 
 def codequality(outcome: Outcome) -> str:
@@ -48,7 +29,7 @@ def codequality(outcome: Outcome) -> str:
     return json.dumps(entries, indent=2) + "\n"
 
 
-def _entries(judged: Judged, page: str) -> Iterator[_Entry]:
+def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
     if judged.error is not None:
         message = f"The {judged.type} scan failed: {judged.error['message']}"
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
@@ -57,7 +38,9 @@ def _entries(judged: Judged, page: str) -> Iterator[_Entry]:
             yield _entry(judged, page, check["id"], _described(check, place), _severity(check), fingerprint)
 
 
-def _entry(judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str) -> _Entry:
+def _entry(
+    judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str
+) -> Mapping[str, object]:
     """Return an entry. Its fingerprint contains the page, because GitLab merges entries with the same fingerprint."""
     identity = "\n".join((judged.type, page, name, fingerprint))
     return {
