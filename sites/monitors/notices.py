@@ -163,10 +163,10 @@ def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
         if findings := data[name]:
             shown = [_finding(each, name, monitor) for each in findings[:MOST_FINDINGS]]
             yield _ChangesOfKind(title, len(findings) + data["more"][name], findings=shown)
-    for name, title in PAGES.items():
-        if pages := data[name]:
+    for key, title in PAGES.items():
+        if pages := data[key]:
             urls = [each["url"] for each in pages[:MOST_FINDINGS]]
-            yield _ChangesOfKind(title, len(pages) + data["more"][name], urls=urls)
+            yield _ChangesOfKind(title, len(pages) + data["more"][key], urls=urls)
 
 
 def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:

@@ -230,15 +230,10 @@ def _scores(monitor: Monitor, alert: dict[str, Any], run: MonitorRun, comparison
     found: dict[str, Scored] = {}
     remembered: dict[str, ScoreMemory] = {}
     for name, shown in run.audit.scores.items():
-        if (
-            shown["score"] is None
-            or shown["grade"] is None
-            or name not in comparison.types
-            or not comparison.types[name].pages
-        ):
+        of_type = comparison.types.get(name)
+        if shown["score"] is None or shown["grade"] is None or of_type is None or not of_type.pages:
             remembered[name] = memory.get(name, {})
             continue
-        of_type = comparison.types[name]
         known = monitor.scores[name]["score"] if name in monitor.scores else None
         # A different set of pages has a different mean, even if no page has changed.
         has_others = name in counts and (of_type.has_new_pages or counts[name] != of_type.pages)
