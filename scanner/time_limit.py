@@ -34,7 +34,7 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
     cannot read a thread's processor time (macOS), only `seconds` counts.
 
     Nothing is raised after this call, nor in another thread that later gets the same ident: when it returns, the
-    watchdog can no longer ring for it, and an exception that has not arrived yet is taken back.
+    watchdog can no longer ring for it, and an exception that was set at the last moment has been raised here.
     """
     block = _Block.here(seconds, cpu_s)
     # Once `is_over` is set, at most two rings arrive: one that was set before, and one from a watchdog that had checked
@@ -45,14 +45,11 @@ def limited(function: Callable[[], T], seconds: float, cpu_s: float = math.inf) 
                 _watchdog.watch(block)
                 return function()
             finally:
-                block.is_over = True
                 block.close()
         except OutOfTime:
-            block.is_over = True
             block.close()
             raise
     except OutOfTime:
-        block.is_over = True
         block.close()
         raise
 
@@ -80,9 +77,12 @@ class _Block:
         return cls(thread_id, time.monotonic() + seconds, clock, ends_cpu)
 
     def close(self) -> None:
-        """Prevent further rings, and take back an exception that has not arrived yet. Consists of calls to C only."""
+        """Prevent further rings. An exception that has not arrived yet is raised here."""
+        self.is_over = True
         self.gate.acquire()
-        _set_exception(self.thread_id, None)
+        # Taking the exception back instead would leave Python 3.11 and 3.12 looking for one before every step: functions
+        # are slower then, and one that is traced (debuggers, coverage) never ends in 3.11.
+        _step()
 
     def left_s(self) -> float:
         """Return the seconds until the next ring may be due; infinite if none will be."""
@@ -105,7 +105,8 @@ class _Block:
                 if not self.is_over:
                     self.rings += 1
                     self.rung_at = time.monotonic()
-                    _set_exception(self.thread_id, OutOfTime)
+                    ident, kind = ctypes.c_ulong(self.thread_id), ctypes.py_object(OutOfTime)
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(ident, kind)
             finally:
                 self.gate.release()
 
@@ -155,10 +156,8 @@ class _Watchdog:
                 continue
 
 
-def _set_exception(thread_id: int, kind: type[BaseException] | None) -> None:
-    # NULL takes back an exception that is set and has not been raised yet.
-    what = ctypes.py_object(kind) if kind is not None else ctypes.c_void_p()
-    ctypes.pythonapi.PyThreadState_SetAsyncExc(ctypes.c_ulong(thread_id), what)
+def _step() -> None:
+    """Do nothing. A call of Python code is where a waiting exception is raised."""
 
 
 def _start_anew() -> None:

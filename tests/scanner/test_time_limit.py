@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import subprocess
 import sys
 import threading
 import time
@@ -35,6 +36,16 @@ def test_what_is_done_in_time_is_returned_and_leaves_no_thread_of_its_own() -> N
     before = threading.active_count()
     assert [limited(lambda: sum(range(1000)), 60) for _ in range(100)] == [499_500] * 100
     assert threading.active_count() <= before
+
+
+def test_functions_can_be_traced_after_a_limit() -> None:
+    """Python 3.11 never ends a traced call while it looks for an exception that nobody is going to raise."""
+    script = (
+        "import sys; from scanner.time_limit import limited; limited(int, 60); sys.settrace(lambda *told: None); "
+        "(lambda: None)(); print('ended')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "ended\n"
 
 
 def test_what_the_function_raises_comes_through() -> None:
