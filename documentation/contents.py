@@ -61,7 +61,7 @@ OVERVIEW = Guide(
 GUIDES = (
     Guide(
         "walkthrough",
-        "Scans and reports",
+        "Walkthrough",
         "Create a scan, follow it, read its report, export and compare it: each request with its real response.",
         "api.md",
         without=(*OF_OVERVIEW, *OF_ERRORS),
