@@ -12,8 +12,10 @@ from django.utils.safestring import SafeString
 from documentation.documents import Chunk, Heading, Resolve, chunks, render
 
 # Sections of api.md for the first page: those about the whole API.
-OF_OVERVIEW = ("What holds everywhere", "Limits", "Keys", "Health", "Versions")
-OF_ERRORS = ("Errors", "Why a scan failed")
+OF_OVERVIEW = ("Conventions", "Rate limits and quotas", "Health checks", "Versioning")
+OF_ERRORS = ("Errors", "Failure codes")
+# Section of accounts.md that has a page of its own.
+OF_EXPORT = ("Data export",)
 WEB = ("http://", "https://")
 
 
@@ -60,75 +62,77 @@ GUIDES = (
     Guide(
         "walkthrough",
         "Walkthrough",
-        "Create a scan, follow it, read its report, export and compare it: each request with its real answer.",
+        "Create a scan, follow it, read its report, export and compare it: each request with its real response.",
         "api.md",
         without=(*OF_OVERVIEW, *OF_ERRORS),
     ),
     Guide(
         "errors",
         "Error codes",
-        "Every error code of the API with its HTTP status, what it means and what to do about it.",
+        "Every error code of the API with its HTTP status, its meaning and its solution.",
         "api.md",
         only=OF_ERRORS,
     ),
     Guide(
-        "webhooks",
-        "Webhooks",
-        "Receive events: verify signatures in Python, Node.js, Go, PHP or a shell, and what is sent again when.",
-        "webhooks.md",
+        "scoring",
+        "Scoring",
+        "How a score from 0 to 100 and a grade are calculated from checks: weights, severities and caps.",
+        "scoring.md",
     ),
     Guide(
         "audits",
-        "Audits of many pages",
-        "Scan a list of pages or a whole site in one request, follow its progress and export what is wrong.",
+        "Audits",
+        "Scan a list of pages or a whole site in one request, follow its progress and export the findings.",
         "audits.md",
     ),
     Guide(
         "monitors",
         "Monitors and badges",
-        "Scan pages again and again, be told what has become worse, and show your grades on your own site.",
+        "Scan pages on a schedule, get alerts when they become worse, and show grades on your own site.",
         "monitors.md",
     ),
     Guide(
         "mutes",
         "Mutes",
-        "Mute findings that you have decided to live with, with a reason and an end, and see where that applies.",
+        "Accept findings for a limited time, with a reason, and see where a mute takes effect.",
         "mutes.md",
     ),
     Guide(
-        "export",
-        "Export of all data",
-        "Take all data of an organization along: zip files of JSON, what each file holds and what is left out.",
-        "export.md",
-    ),
-    Guide(
-        "identity",
-        "Logging in",
-        "Second factors, passkeys and identity providers: what people can add, and what an organization can require.",
-        "identity.md",
+        "webhooks",
+        "Webhooks",
+        "Receive events: verify signatures in Python, Node.js, Go, PHP or a shell, retries and the delivery log.",
+        "webhooks.md",
     ),
     Guide(
         "command",
-        "The command",
+        "Command line",
         "Scan from a shell with website-scan, with or without a service: gate, baseline, formats and configuration.",
         "command.md",
     ),
     Guide(
         "ci",
-        "In a build",
+        "Continuous integration",
         "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, Jenkins and any shell.",
         "ci.md",
     ),
     Guide(
-        "scoring",
-        "How scores come about",
-        "How the checks of a scan become a score from 0 to 100 and a grade: weights, severities and ceilings.",
-        "scoring.md",
+        "accounts",
+        "Accounts",
+        "Log-in with second factors, passkeys and identity providers, API keys, activity log and deletion.",
+        "accounts.md",
+        without=OF_EXPORT,
+    ),
+    Guide(
+        "export",
+        "Data export",
+        "Export all data of an organization: zip files of JSON, the contents of each file and what is left out.",
+        "accounts.md",
+        only=OF_EXPORT,
     ),
     Guide(
         "verdicts",
-        "Where our verdicts differ",
-        "Where the checks decide otherwise than Lighthouse, axe, HTTP Observatory and other tools, and why.",
+        "Differences from other tools",
+        "Checks that decide differently from Lighthouse, axe, HTTP Observatory and other tools, with reasons.",
         "checks-deviations.md",
     ),
 )

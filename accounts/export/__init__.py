@@ -1,1 +1,1 @@
-"""Export of all of an organization's data for its owners: zip files of JSON, made by a task (docs/export.md)."""
+"""Export of all of an organization's data for its owners: zip files of JSON, made by a task (docs/accounts.md)."""

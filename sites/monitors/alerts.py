@@ -106,7 +106,7 @@ KINDS = (
         "high",
         {"new_findings": _worst("new"), "worse_findings": _worst("worse")},
         "Notify about",
-        "a finding is new or worse, of this severity or above",
+        "a finding is new or worse, with this severity or a higher one",
         choices=(
             ("low", "all new problems"),
             ("medium", "new problems of medium severity or higher"),
@@ -121,7 +121,7 @@ KINDS = (
         5,
         {"score_drop": lambda points, facts: any(each.has_dropped for each in facts.scores.values())},
         "When a score drops by at least this many points",
-        "the score of a type is so many points below where it was; many small steps add up",
+        "the score of a type has dropped by this many points; small drops add up",
     ),
     AlertKind(
         "score_below",
@@ -129,7 +129,8 @@ KINDS = (
         {},
         {"score_below": lambda scores, facts: any(each.fell_below for each in facts.scores.values())},
         "When a score falls below",
-        "the score of a type falls below this: once, until it has been above again, also in the first run",
+        'the score of a type falls below its threshold, such as `{"security": 80}`: once until it has been above again, '
+        "and also in the first run",
         "Leave a field empty to set no limit for that score.",
     ),
     AlertKind(
@@ -138,7 +139,7 @@ KINDS = (
         21,
         {"certificate": lambda days, facts: facts.certificate is not None},
         "This many days before the certificate expires",
-        "a certificate ends within so many days: once for each certificate",
+        "a certificate expires within this many days, once for each certificate",
     ),
     AlertKind(
         "unreachable",
@@ -146,7 +147,7 @@ KINDS = (
         True,
         {"unreachable_pages": lambda is_on, facts: bool(facts.changes.unreachable)},
         "When it becomes unreachable",
-        "nothing of it can be judged in two tries, five minutes apart; of several pages, one can't be judged in two "
+        "nothing can be judged in two attempts, five minutes apart; or one of several pages cannot be judged in two "
         "runs in a row",
         "Only after a second attempt five minutes later fails as well.",
     ),
@@ -156,7 +157,7 @@ KINDS = (
         True,
         {"reachable_pages": lambda is_on, facts: bool(facts.changes.reachable)},
         "When it is reachable again",
-        "it can be reached again; this also tells what has changed since before the outage",
+        "the target is reachable again; the message includes the changes since before the outage",
     ),
     AlertKind(
         "fixed",
@@ -164,7 +165,7 @@ KINDS = (
         False,
         {"fixed": lambda is_on, facts: facts.changes.worst("fixed", "better") is not None},
         "When problems are fixed",
-        "something was fixed or got better, and nothing else happened",
+        "a finding was fixed or became better, and nothing became worse",
         "Even if nothing got worse.",
     ),
 )

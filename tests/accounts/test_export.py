@@ -35,7 +35,7 @@ from tests.furnished import Furnished, furnish
 from tests.queries import counted
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 
-DOC = (settings.BASE_DIR / "docs" / "export.md").read_text(encoding="utf-8")
+DOC = (settings.BASE_DIR / "docs" / "accounts.md").read_text(encoding="utf-8")
 
 
 def owner_of(member: Member) -> Membership:

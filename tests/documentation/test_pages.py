@@ -173,11 +173,11 @@ def test_markup_and_scripts_in_a_document_are_text() -> None:
 
 def test_links_to_what_is_not_shown_here_are_only_text() -> None:
     resolve = resolver("api.md")
-    assert resolve("operations.md#deploy") is None
+    assert resolve("operations.md#deployment") is None
     assert resolve("adr/0002-dependencies.md") is None
     assert resolve("#no-such-heading") is None
     assert resolve("#errors") == "/docs/errors#errors"
-    assert resolve("#limits") == "/docs/#limits"
+    assert resolve("#conventions") == "/docs/#conventions"
     assert resolve("webhooks.md#rotate-the-secret") == "/docs/webhooks#rotate-the-secret"
     assert resolve("checks.md") == "/docs/checks/"
     assert resolve("../openapi.yaml") == "/openapi.yaml"
@@ -187,4 +187,4 @@ def test_links_to_what_is_not_shown_here_are_only_text() -> None:
 def test_signs_of_headings_within_code_are_no_headings() -> None:
     titles = [each.title for each in chunks("webhooks.md")]
     assert not any("signature:" in each for each in titles)
-    assert "Verify a delivery" in titles
+    assert "Signature verification" in titles

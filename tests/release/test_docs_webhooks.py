@@ -95,7 +95,7 @@ def test_the_node_receiver_tells_genuine_deliveries_from_others() -> None:
 @pytest.mark.skipif(not (shutil.which("openssl") and shutil.which("curl")), reason="openssl or curl is not installed")
 def test_what_the_shell_signs_is_genuine() -> None:
     with Site({"/hook": Answer("ok")}) as site:
-        (script,) = re.findall(r"^```bash\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+        (script,) = re.findall(r"^```bash\n(BODY=.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
         environment = {"PATH": os.environ["PATH"], "SECRET": OLD, "RECEIVER": f"{site.url}/hook"}
         subprocess.run(["bash", "-euc", script], env=environment, capture_output=True, timeout=30, check=True)
         (request,) = site.requests

@@ -182,10 +182,10 @@ def rows(heading: str) -> list[list[str]]:
 
 
 @pytest.mark.parametrize("scan_type", ScanType)
-def test_the_documented_ceilings_are_those_that_hold(scan_type: ScanType) -> None:
+def test_the_documented_caps_are_those_that_hold(scan_type: ScanType) -> None:
     limits = [
         int(limit)
-        for types, _, cells in rows("## Ceilings")
+        for types, _, cells in rows("## Caps")
         if scan_type.label.lower() in types.lower()
         for limit in re.findall(r"\d+", cells)
     ]

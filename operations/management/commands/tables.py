@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterator, Sequence
 from datetime import timedelta
@@ -16,6 +17,7 @@ from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
 from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
 from scanner import environment
 from scanner.scoring import GRADES, SEVERITY_WEIGHT
+from sites.monitors.alerts import KINDS
 from webhooks.delivery.schedule import PAUSES
 
 MARKED = re.compile(r"(?<=^<!-- generated: )([\w ]+) -->\n(.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
@@ -126,9 +128,16 @@ def grades(before: str) -> Iterator[Row]:
         yield letter, str(least)
 
 
+def alerts(before: str) -> Iterator[Row]:
+    yield "alert", "default", "a message is sent when"
+    for kind in KINDS:
+        yield f"`{kind.name}`", f"`{json.dumps(kind.usual)}`", kind.meaning
+
+
 # Generators of the tables, by the name in the mark; each gets the table's present text.
 TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "environment": variables,
+    "alerts": alerts,
     "metrics of rows": metrics(OF_ROWS),
     "metrics of servers": metrics(OF_SERVERS),
     "metrics of processes": metrics(OF_PROCESSES),
