@@ -61,6 +61,11 @@ class _Page(TypedDict):
     results: dict[str, _PageScan]  # by type
 
 
+class _Pages(TypedDict):
+    pages: list[_Page]
+    total: int
+
+
 class _Mute(TypedDict):
     reason: str
 
@@ -69,6 +74,19 @@ class _MutedFinding(TypedDict):
     check: str
     is_whole: bool
     mutes: list[_Mute]
+
+
+class _ScoreWithout(TypedDict):
+    score: int
+
+
+class _Muted(TypedDict):
+    findings: list[_MutedFinding]
+    without_muted: _ScoreWithout | None
+
+
+class _Scan(TypedDict):
+    error: ExportedError | None
 
 
 class Server:
@@ -162,7 +180,7 @@ def _is_of_service(address: str) -> bool:
 def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
     offset = 0
     while True:
-        found = server.ask("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
+        found: _Pages = server.ask("GET", f"/v1/audits/{audit_id}/pages?limit={PAGES_AT_ONCE}&offset={offset}")
         yield from found["pages"]
         offset += len(found["pages"])
         if not found["pages"] or offset >= found["total"]:
@@ -179,13 +197,12 @@ def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judge
         return _failed(page["url"], scan_type, "", error, audit)
     scan_id = result["scan"]
     if result["score"] is None:
-        failure: ExportedError | None = server.ask("GET", f"/v1/scan/{scan_id}")["error"]
-        error = failure or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
+        scan: _Scan = server.ask("GET", f"/v1/scan/{scan_id}")
+        error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
         return _failed(page["url"], scan_type, scan_id, error, audit)
     document: ExportDocument = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
-    mutes = server.ask("GET", f"/v1/report/{scan_id}/mutes")
-    muted: list[_MutedFinding] = mutes["findings"]
-    accepted = {each["check"]: _why(each) for each in muted if each["is_whole"]}
+    mutes: _Muted = server.ask("GET", f"/v1/report/{scan_id}/mutes")
+    accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
     without = mutes["without_muted"]
     return Judged(document, accepted=accepted, accepted_score=without["score"] if without else None)
 
