@@ -80,8 +80,8 @@ class _Block:
         """Prevent further rings. An exception that has not arrived yet is raised here."""
         self.is_over = True
         self.gate.acquire()
-        # If it were taken back instead, Python 3.11 and 3.12 would go on looking for it before every step: functions are
-        # slower then, and in 3.11 one that is traced (by a debugger, for coverage) never ends.
+        # If it were taken back instead, Python 3.11 and 3.12 would look for it before every step from then on:
+        # functions are slower then, and in 3.11 one that is traced (by a debugger, for coverage) never ends.
         _step()
 
     def left_s(self) -> float:

@@ -129,8 +129,8 @@ KINDS = (
         {},
         {"score_below": lambda scores, facts: any(each.fell_below for each in facts.scores.values())},
         "When a score falls below",
-        'the score of a type falls below its threshold, such as `{"security": 80}`: once until it has been above again, '
-        "and also in the first run",
+        'the score of a type falls below its threshold, such as `{"security": 80}`: once until it has been above '
+        "again, and also in the first run",
         "Leave a field empty to set no limit for that score.",
     ),
     AlertKind(
