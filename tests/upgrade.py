@@ -1,7 +1,4 @@
-"""Upgrade and rollback under load: the previous release and this one share a database, and no request is refused.
-
-A test runs it, and `make bench ARGS=upgrade` runs it for longer.
-"""
+"""Upgrade and rollback under load: the previous release and this one share a database, and no request is refused."""
 
 from __future__ import annotations
 
