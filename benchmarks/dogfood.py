@@ -153,9 +153,11 @@ class _Api:
 
     def __init__(self, base_url: str, key: str, ca_file: Path) -> None:
         self._base_url = base_url
-        self._session = requests.Session()
-        self._session.headers["Authorization"] = f"Bearer {key}"
-        self._session.verify = str(ca_file)
+        self._options: dict[str, Any] = {
+            "headers": {"Authorization": f"Bearer {key}"},
+            "verify": str(ca_file),
+            "timeout": 30,
+        }
 
     def get(self, path: str) -> Any:
         return self._json("GET", path)
@@ -168,7 +170,7 @@ class _Api:
         return state
 
     def _json(self, method: str, path: str, **options: Any) -> Any:
-        answer = self._session.request(method, f"{self._base_url}{path}", timeout=30, **options)
+        answer = requests.request(method, f"{self._base_url}{path}", **self._options, **options)
         answer.raise_for_status()
         return answer.json()
 

@@ -70,16 +70,46 @@ class Cost:
     seconds: float
     requests: Counter[str]
 
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cpu_s + other.cpu_s, self.seconds + other.seconds, self.requests + other.requests)
+
+
+@dataclass(frozen=True)
+class Visits:
+    """Visits of a site, with a browser or without."""
+
+    site: Templated
+    browser: Browser | None
+    rounds: int
+
+    def cost(self, types: tuple[ScanType, ...], *, is_audit: bool = False) -> Cost:
+        """Return the least cost of some visits after the first: other work of the machine can only add to it.
+
+        They are of one page, or for an audit of one page after the other.
+        """
+        answers, shared = (Answers(), Evidence()) if is_audit else (None, None)
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=self.site.ca_file)
+        paths = page_paths(PAGES)[7:]
+        costs = []
+        for number in range(self.rounds + 1):
+            before, began = cpu_s(psutil.Process()), time.monotonic()
+            url = f"{self.site.base}{paths[number if is_audit else 0]}"
+            _scan(url, policy, types, self.browser, answers, shared)
+            seconds = time.monotonic() - began
+            costs.append(Cost(cpu_s(psutil.Process()) - before, seconds, self.site.requests()))
+        later = costs[1:]
+        return Cost(min(each.cpu_s for each in later), min(each.seconds for each in later), later[-1].requests)
+
 
 def measure(table: Table, share: float) -> None:
     use_one_heap()  # like workers
     rounds = max(1, round(ROUNDS * share))
     _beside_the_floor(table, rounds)
     with templated(PAGES) as site:
-        _visits(table, "a visit without a browser", site, None, STATIC_MIB, rounds)
+        _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
         if program := find_browser("auto"):
             with WarmBrowser(program) as browser:
-                _visits(table, "a visit with a browser", site, browser, BROWSER_MIB, rounds)
+                _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
         else:
             print("No browser is installed; `make browser` installs one.")
 
@@ -121,46 +151,22 @@ def _floor(url: str, ca_file: Path) -> None:
         list(pool.map(ask, range(PROBES)))
 
 
-def _visits(table: Table, title: str, site: Templated, browser: Browser | None, goal_mib: float, rounds: int) -> None:
-    policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
-    paths = page_paths(PAGES)[7 : 8 + rounds]
-
-    def cost(types: tuple[ScanType, ...], *, is_audit: bool = False) -> Cost:
-        """Return the least cost of some visits after the first: other work of the machine can only add to it."""
-        answers, shared = (Answers(), Evidence()) if is_audit else (None, None)
-        costs = []
-        for number in range(rounds + 1):
-            before, began = cpu_s(psutil.Process()), time.monotonic()
-            path = paths[number % len(paths)] if is_audit else paths[0]
-            _scan(f"{site.base}{path}", policy, types, browser, answers, shared)
-            seconds = time.monotonic() - began
-            costs.append(Cost(cpu_s(psutil.Process()) - before, seconds, site.requests()))
-        return Cost(min(each.cpu_s for each in costs[1:]), min(each.seconds for each in costs[1:]), costs[-1].requests)
-
-    def row(name: str, of: Cost) -> None:
-        table.row(name, of.cpu_s, of.seconds, of.requests.total())
-
+def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
+    alone = {each: visits.cost((each,)) for each in ALL}
+    together, later = visits.cost(ALL), visits.cost(ALL, is_audit=True)
+    rows = {f"{name} alone": cost for name, cost in alone.items()}
+    rows |= {"four separate scans": functools.reduce(operator.add, alone.values())}
+    rows |= {"all types": together, "all types, a later page of an audit": later}
     table.head(title, "CPU-s", "seconds", "requests")
-    alone = {each: cost((each,)) for each in ALL}
-    for each, of_type in alone.items():
-        row(f"{each} alone", of_type)
-    together, later = cost(ALL), cost(ALL, is_audit=True)
-    row("all types", together)
-    row("all types, a later page of an audit", later)
-    separate = Cost(
-        sum(each.cpu_s for each in alone.values()),
-        sum(each.seconds for each in alone.values()),
-        sum((each.requests for each in alone.values()), Counter()),
-    )
-    row("four separate scans", separate)
+    for name, cost in rows.items():
+        table.row(name, cost.cpu_s, cost.seconds, cost.requests.total())
     distinct = functools.reduce(operator.or_, (each.requests for each in alone.values())).total()
     widest = max(each.requests.total() for each in alone.values())
     table.head("  requests, beside", "ratio")
     table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(OF_DISTINCT,))
     table.row("  a later page, the widest type's", later.requests.total() / widest, most=(OF_WIDEST,))
     table.head("  memory of all processes", "MiB")
-    table.row("  all types", peak_mib(lambda: _scan(f"{site.base}{paths[0]}", policy, ALL, browser)), most=(goal_mib,))
-    site.requests()
+    table.row("  all types", peak_mib(lambda: visits.cost(ALL)), most=(goal_mib,))
 
 
 def _scan(
