@@ -38,7 +38,7 @@ PER_PAGE, PER_FILE, OF_ORIGIN = 6.2, 2.0, 130
 def measure(table: Table, share: float) -> None:
     use_one_heap()  # like workers
     pages = max(2 * SETTLED, round(PAGES * share))
-    with templated(pages) as site, installed(SCAN_BROWSER="off", SCAN_CA_BUNDLE=str(site.ca_file)):
+    with templated(pages) as site, installed(SCAN_BROWSER="off"):
         from accounts.models import Tier
         from tests.sites.audits.cast import work_off
         from tests.world import member_of

@@ -89,7 +89,7 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
     """Measure the scans per minute of one, two and three workers, each with a host name of its own."""
     table.head(f"workers of {PLACES_EACH} places, {per_worker} scans each", "of one", "a minute", "idle %")
     rates: list[float] = []
-    with slow(ANSWER_S, only_page=False) as (url, _), ExitStack() as cleanup:
+    with slow(ANSWER_S, others_s=ANSWER_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
             options = {"concurrency": str(PLACES_EACH), "hostname": f"worker@host{number}"}
             ((worker),) = cleanup.enter_context(service.running("worker", **options))

@@ -35,6 +35,7 @@ from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
 from tests.targets.sample import PAGE
+from tests.targets.server import Certificate
 from tests.targets.templated import page_paths
 
 ROUNDS = 5
@@ -105,7 +106,7 @@ def measure(table: Table, share: float) -> None:
     use_one_heap()  # like workers
     rounds = max(1, round(ROUNDS * share))
     _beside_the_floor(table, rounds)
-    with templated(PAGES) as site:
+    with templated(PAGES, Certificate.VALID) as site:
         _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
         if program := find_browser("auto"):
             with WarmBrowser(program) as browser:
@@ -118,7 +119,8 @@ def _beside_the_floor(table: Table, rounds: int) -> None:
     """Compare scans of a slow site with a lower bound: the chain of requests that no scanner can shorten."""
     links = "".join(f"<p><a href=/link/{number}>The page with number {number}</a>" for number in range(LINKS))
     table.head(f"each answer after {LATENCY_S * 1000:.0f} ms", "seconds", "floor", "ratio")
-    with slow(LATENCY_S, PAGE.replace("</body>", f"{links}</body>"), only_page=False) as (url, ca_file):
+    page = PAGE.replace("</body>", f"{links}</body>")
+    with slow(LATENCY_S, page, LATENCY_S, Certificate.VALID) as (url, ca_file):
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=ca_file)
         for scan_type, goal_s in GOALS_S.items():
             seconds = _median_s(rounds, lambda kind=scan_type: _scan(url, policy, (kind,)))  # type: ignore[misc]
@@ -136,7 +138,7 @@ def _median_s(rounds: int, work: Callable[[], object]) -> float:
     return statistics.median(times[1:])
 
 
-def _floor(url: str, ca_file: Path) -> None:
+def _floor(url: str, ca_file: Path | None) -> None:
     """Connection, TLS and page; then the probes at once, each on a connection of its own."""
     host, _, port = url.removeprefix("https://").rstrip("/").rpartition(":")
 

@@ -21,7 +21,7 @@ class Templated:
     """Site of some templates with many files, in another process."""
 
     base: str
-    ca_file: Path
+    ca_file: Path | None
     _pipe: Connection
 
     def requests(self) -> Counter[str]:
@@ -32,14 +32,14 @@ class Templated:
 
 
 @contextmanager
-def templated(pages: int) -> Iterator[Templated]:
-    """Run a site of that many pages, with HTTPS."""
-    with elsewhere(_serve_templated, pages) as pipe:
+def templated(pages: int, certificate: Certificate | None = None) -> Iterator[Templated]:
+    """Run a site of that many pages."""
+    with elsewhere(_serve_templated, pages, certificate) as pipe:
         yield Templated(*pipe.recv(), pipe)
 
 
-def _serve_templated(pipe: Connection, pages: int) -> None:
-    with templated_site(pages, certificate=Certificate.VALID) as site:
+def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | None) -> None:
+    with templated_site(pages, certificate=certificate) as site:
         pipe.send((site.url_as("localhost"), site.ca_file))
         while True:
             pipe.recv()
@@ -48,18 +48,16 @@ def _serve_templated(pipe: Connection, pages: int) -> None:
 
 
 @contextmanager
-def slow(seconds: float, page: str = PAGE, *, only_page: bool = True) -> Iterator[tuple[str, Path | None]]:
-    """Run a site whose page takes `seconds`; yield the page's address, and the root certificate.
-
-    Without `only_page` all other answers take as long, and the site has HTTPS.
-    """
-    with elsewhere(_serve_slow, seconds, page, only_page) as pipe:
+def slow(
+    seconds: float, page: str = PAGE, others_s: float = 0, certificate: Certificate | None = None
+) -> Iterator[tuple[str, Path | None]]:
+    """Run a site whose page takes `seconds` and others `others_s`; yield the page's URL and the root certificate."""
+    with elsewhere(_serve_slow, seconds, page, others_s, certificate) as pipe:
         yield pipe.recv()
 
 
-def _serve_slow(pipe: Connection, seconds: float, page: str, only_page: bool) -> None:
-    other = Answer("Not found", status=404, delay_s=0 if only_page else seconds)
-    routes = {"/": Answer(page, delay_s=seconds), "*": other}
-    with Site(routes, certificate=None if only_page else Certificate.VALID) as site:
+def _serve_slow(pipe: Connection, seconds: float, page: str, others_s: float, certificate: Certificate | None) -> None:
+    routes = {"/": Answer(page, delay_s=seconds), "*": Answer("Not found", status=404, delay_s=others_s)}
+    with Site(routes, certificate=certificate) as site:
         pipe.send((f"{site.url}/", site.ca_file))
         pipe.recv()
