@@ -93,7 +93,7 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
         for number in range(1, WORKERS + 1):
             options = {"concurrency": str(PLACES_EACH), "hostname": f"worker@host{number}"}
             ((worker),) = cleanup.enter_context(service.running("worker", **options))
-            wait_until(lambda process=worker: len(process.children()) >= PLACES_EACH, PATIENCE_S)  # type: ignore[misc]
+            wait_until(lambda process=worker: len(process.children()) >= PLACES_EACH, PATIENCE_S)
             # Warm-up: each process of the new worker imports its modules.
             _ended(_order("Scale", url, PLACES_EACH * number * 2))
             psutil.cpu_times_percent()
