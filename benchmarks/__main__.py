@@ -1,61 +1,28 @@
-"""`make bench`: run all benchmarks, or those that ARGS names, such as `ARGS=browser`."""
+"""`make bench`: run all parts, or those that ARGS names, such as `ARGS="pages queue --share 0.01"`."""
 
 from __future__ import annotations
 
+import argparse
 import subprocess
 import sys
+from importlib import import_module
 
-from benchmarks import (
-    admin,
-    api,
-    audit_faults,
-    audits,
-    browser,
-    clients,
-    deletion,
-    fairness,
-    growth,
-    hosts,
-    lists,
-    metrics,
-    metrics_size,
-    monitor_faults,
-    monitors,
-    pages,
-    scans,
-    upgrade,
-    visits,
-    vitals,
-    webhooks,
-)
+from benchmarks.table import Table
 
-PARTS = {
-    "scans": scans.main,
-    "browser": browser.main,
-    "visits": visits.main,
-    "audits": audits.main,
-    "audit-faults": audit_faults.main,
-    "monitors": monitors.main,
-    "monitor-faults": monitor_faults.main,
-    "hosts": hosts.main,
-    "growth": growth.main,
-    "vitals": vitals.main,
-    "webhooks": webhooks.main,
-    "api": api.main,
-    "clients": clients.main,
-    "fairness": fairness.main,
-    "pages": pages.main,
-    "lists": lists.main,
-    "metrics": metrics.main,
-    "metrics-size": metrics_size.main,
-    "admin": admin.main,
-    "deletion": deletion.main,
-    "upgrade": upgrade.main,
-}
+PARTS = ("scans", "vitals", "audits", "queue", "webhooks", "api", "pages", "growth")
 
-chosen = sys.argv[1:] or list(PARTS)
+parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the documents claim.")
+parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))
+parser.add_argument("--share", default="1", help="measure with this share of the rows, such as 0.01")
+options = parser.parse_args()
+chosen = options.parts or PARTS
+if unknown := set(chosen) - set(PARTS):
+    parser.error(f"no part is called {', '.join(sorted(unknown))}")
 if len(chosen) > 1:
-    # Each benchmark needs its own process, because it sets up Django with its own settings.
-    ended = [subprocess.run([sys.executable, "-m", "benchmarks", name], check=False).returncode for name in chosen]
+    # Each part needs its own process, because it sets up Django with its own settings.
+    command = [sys.executable, "-m", "benchmarks", "--share", options.share]
+    ended = [subprocess.run([*command, part], check=False).returncode for part in chosen]
     sys.exit(int(any(ended)))
-sys.exit(PARTS[chosen[0]]())
+table = Table()
+import_module(f"benchmarks.{chosen[0]}").measure(table, float(options.share))
+sys.exit(int(table.missed))

@@ -7,24 +7,24 @@ owner of the organization.
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shutil
-import ssl
 import subprocess
 import sys
-import time
-import urllib.request
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
+import requests
 from django.http import HttpRequest, HttpResponse
 
-from benchmarks.installation import BASE_DIR, install, servers
-from tests.e2e.service import free_port
+from benchmarks.service import installed
+from benchmarks.table import Table
+from tests.e2e.service import BASE_DIR, free_port
+from tests.operations.stack.processes import wait_until
 from tests.scanner.net.tls_servers import Identity
 
 EMAIL = "owner@dogfood.test"
@@ -49,10 +49,9 @@ PAGES = {
         "activity log": "/o/dogfood/activity/",
     },
 }
-# Only the landing page is for search engines; the others are noindex.
-INDEXED = frozenset({"landing"})
-GOALS = {"security": 97, "accessibility": 97, "seo": 97, "performance": 95}
-START_S, SCAN_S = 60.0, 120.0
+GOALS = {"security": 97, "accessibility": 97, "performance": 95, "seo": 97}
+FINAL = ("completed", "partial", "failed")
+SCAN_S = 120.0
 CLOSED = re.compile(rb"<details(?![^>]*\sopen)")
 
 
@@ -81,59 +80,52 @@ def main() -> int:
     if shutil.which("nginx") is None:
         print("nginx is missing. Install it (apt install nginx-light) and try again.", file=sys.stderr)
         return 2
-    with ExitStack() as cleanup:
-        folder, stack = cleanup.enter_context(servers(durable=False))
-        port = free_port(STRANGER)
+    with TemporaryDirectory(prefix="wss-nginx-") as name:
+        folder, port, table = Path(name), free_port(STRANGER), Table()
+        folder.chmod(0o755)
         ca_file = _certificate(folder)
-        install(
-            folder,
-            stack,
-            DJANGO_SETTINGS_MODULE="benchmarks.dogfood_settings",
-            BASE_URL=f"https://{STRANGER}:{port}",
-            ALLOWED_HOSTS=f"{STRANGER} {OWNER}",
-            SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
-            SCAN_CA_BUNDLE=str(ca_file),
-        )
-        key = _organization()
-        cleanup.enter_context(_service(folder, port))
-        api = _Api(f"https://{STRANGER}:{port}", key, ssl.create_default_context(cafile=str(ca_file)))
-        api.wait_until_up()
-        return _scan_pages(api, port) or _gate(port, ca_file)
+        base_url = f"https://{STRANGER}:{port}"
+        variables = {
+            "DJANGO_SETTINGS_MODULE": "benchmarks.dogfood_settings",
+            "BASE_URL": base_url,
+            "ALLOWED_HOSTS": f"{STRANGER} {OWNER}",
+            "SCAN_CA_BUNDLE": str(ca_file),
+        }
+        with (
+            installed(**variables) as service,
+            service.running("web", "worker", "browser", "webhooks", "scheduler"),
+            _proxy(folder, port, service.port),
+        ):
+            _scan_pages(table, _Api(base_url, _organization(), ca_file), port)
+            return int(table.missed) or _gate(port, ca_file)
 
 
-def _scan_pages(api: _Api, port: int) -> int:
+def _scan_pages(table: Table, api: _Api, port: int) -> None:
     shared = api.scan(f"https://{STRANGER}:{port}/", "performance")
     _share(shared["id"])
-    missed = False
-    print(f"{'page':14}" + "".join(f"{name:>17}" for name in GOALS))
+    table.head("scores of our pages", *GOALS)
     for host, pages in PAGES.items():
         for name, path in pages.items():
-            cells = []
-            for scan_type, goal in GOALS.items():
-                if scan_type == "seo" and name not in INDEXED:
-                    cells.append("not indexed")
-                    continue
-                ended = api.scan(f"https://{host}:{port}{path.format(scan=shared['id'])}", scan_type)
-                is_met = ended["score"] is not None and ended["score"] >= goal
-                is_met &= scan_type == "performance" or ended["grade"] == "A+"
-                missed |= not is_met
-                cells.append(f"{ended['score']} {ended['grade']}{'' if is_met else ' MISSED'}")
-                if not is_met:
-                    cells[-1] += "*"
-                    _explain(api, ended)
-            print(f"{name:14}" + "".join(f"{cell:>17}" for cell in cells), flush=True)
-    return int(missed)
+            # Only the landing page is for search engines; the others are noindex.
+            types = [each for each in GOALS if each != "seo" or path == "/"]
+            ended = [api.scan(f"https://{host}:{port}{path.format(scan=shared['id'])}", each) for each in types]
+            for each in ended:
+                if not _is_met(each):
+                    _explain(api, each)
+            table.row(name, *(each["score"] or 0 for each in ended), least=tuple(GOALS[each] for each in types))
+            table.missed |= not all(map(_is_met, ended))
+
+
+def _is_met(ended: dict[str, Any]) -> bool:
+    is_best = ended["type"] == "performance" or ended["grade"] == "A+"
+    return ended["score"] is not None and ended["score"] >= GOALS[ended["type"]] and is_best
 
 
 def _gate(port: int, ca_file: Path) -> int:
     """Return the exit status of `website-scan` for the pages that need no shared report."""
     urls = [f"https://{STRANGER}:{port}{path}" for path in PAGES[STRANGER].values() if "{" not in path]
-    options = [
-        "--config",
-        str(Path(__file__).with_name("website-scan.toml")),
-        "--allow-network",
-        f"{STRANGER}/32:{port}",
-    ]
+    options = ["--config", str(Path(__file__).with_name("website-scan.toml"))]
+    options += ["--allow-network", f"{STRANGER}/32:{port}"]
     return subprocess.run(
         [sys.executable, "manage.py", "scan", *urls, *options, "--quiet"],
         cwd=BASE_DIR,
@@ -159,38 +151,28 @@ def _explain(api: _Api, ended: dict[str, Any]) -> None:
 class _Api:
     """API client."""
 
-    def __init__(self, base_url: str, key: str, context: ssl.SSLContext) -> None:
+    def __init__(self, base_url: str, key: str, ca_file: Path) -> None:
         self._base_url = base_url
-        self._headers = {"Authorization": f"Bearer {key}", "Content-Type": "application/json"}
-        self._context = context
+        self._options: dict[str, Any] = {
+            "headers": {"Authorization": f"Bearer {key}"},
+            "verify": str(ca_file),
+            "timeout": 30,
+        }
 
-    def get(self, path: str, body: object = None) -> Any:
-        data = None if body is None else json.dumps(body).encode()
-        request = urllib.request.Request(f"{self._base_url}{path}", data, self._headers)
-        with urllib.request.urlopen(request, timeout=30, context=self._context) as answer:
-            return json.load(answer)
-
-    def wait_until_up(self) -> None:
-        deadline = time.monotonic() + START_S
-        while True:
-            try:
-                self.get("/v1/usage")
-            except OSError:
-                assert time.monotonic() < deadline, "the service does not start"
-                time.sleep(0.2)
-            else:
-                return
+    def get(self, path: str) -> Any:
+        return self._json("GET", path)
 
     def scan(self, url: str, scan_type: str) -> dict[str, Any]:
         """Create a scan and return its final state."""
-        id = self.get("/v1/scan", {"url": url, "type": scan_type})["id"]
-        deadline = time.monotonic() + SCAN_S
-        while time.monotonic() < deadline:
-            state: dict[str, Any] = self.get(f"/v1/scan/{id}")
-            if state["status"] in ("completed", "partial", "failed"):
-                return state
-            time.sleep(0.3)
-        raise AssertionError(f"the {scan_type} scan of {url} does not end")
+        id = self._json("POST", "/v1/scan", json={"url": url, "type": scan_type})["id"]
+        wait_until(lambda: self.get(f"/v1/scan/{id}")["status"] in FINAL, SCAN_S, poll_s=0.3)
+        state: dict[str, Any] = self.get(f"/v1/scan/{id}")
+        return state
+
+    def _json(self, method: str, path: str, **options: Any) -> Any:
+        answer = requests.request(method, f"{self._base_url}{path}", **self._options, **options)
+        answer.raise_for_status()
+        return answer.json()
 
 
 def _organization() -> str:
@@ -212,35 +194,6 @@ def _share(scan_id: str) -> None:
     from reports.models import Report
 
     Report.objects.filter(scan_id=scan_id).update(shared_at=timezone.now())
-
-
-@contextmanager
-def _service(folder: Path, port: int) -> Iterator[None]:
-    """Run the programs of `manage.py up`, with nginx in front of web."""
-    from operations.stack.management.commands.up import programs
-
-    plain = free_port(STRANGER)
-    env = dict(os.environ) | {"PYTHONWARNINGS": "ignore:You're running the worker with superuser privileges"}
-    with (folder / "service.log").open("wb") as log:
-        running = [
-            subprocess.Popen(each.command, cwd=BASE_DIR, env=env, stdout=log, stderr=log)
-            for each in programs(folder, plain, env)
-        ]
-        try:
-            with _proxy(folder, port, plain):
-                yield
-        except BaseException:
-            print((folder / "service.log").read_text(errors="replace")[-6_000:])
-            raise
-        finally:
-            for process in running:
-                process.terminate()
-            for process in running:
-                try:
-                    process.wait(20)
-                except subprocess.TimeoutExpired:
-                    process.kill()
-                    process.wait()
 
 
 @contextmanager

@@ -1,127 +1,186 @@
-"""Duration of scans, compared with a lower bound: the chain of requests that no scanner can shorten."""
+"""Cost of scans without and with a browser: time beside the shortest possible one, processor, memory, requests."""
 
 from __future__ import annotations
 
 import concurrent.futures
-import resource
+import functools
+import operator
 import socket
 import ssl
 import statistics
 import time
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from pathlib import Path
 
+import psutil
+
+from benchmarks.sites import Templated, slow, templated
+from benchmarks.table import Table
+from benchmarks.usage import cpu_s, peak_mib
+from scanner.browser.visit import Browser
+from scanner.browser.warm import WarmBrowser
+from scanner.catalogue import Probe
 from scanner.findings import ScanType
+from scanner.kept_evidence import Kept
+from scanner.memory import give_back, use_one_heap
+from scanner.net.browser import find_browser
 from scanner.net.client import Network
+from scanner.net.http.answers import Answers
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from scanner.result import Budget
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
 from tests.targets.sample import PAGE
-from tests.targets.server import Answer, Certificate, Request, Site
+from tests.targets.server import Certificate
+from tests.targets.templated import page_paths
 
-LATENCY_S = 0.1
 ROUNDS = 5
-LINKS = 25
+LATENCY_S, LINKS, PROBES = 0.1, 25, 8
 GOALS_S = {ScanType.SECURITY: 2.5, ScanType.SEO: 2.0}
-ENGINE_GOAL_S = 0.25
-MEMORY_GOAL_MIB = 200
-MIB = 1024 * 1024
+PAGES = 30
+ALL = tuple(ScanType)
+TIME_LIMIT_S = 60.0
+STATIC_MIB, BROWSER_MIB = 200.0, 600.0
+# Requests of a visit for all types beside the distinct ones of its types, and those of a later page of an audit beside
+# those of the type that asks for most.
+OF_DISTINCT, OF_WIDEST = 1.05, 1.2
 
 
-def main() -> int:
-    """Print the table; return 1 if a goal was missed."""
-    missed = False
-    print(f"{'each answer after 100 ms':28}{'seconds':>9}{'floor':>9}{'ratio':>8}{'requests':>10}")
-    with _slow_site() as site:
-        for scan_type, goal_s in GOALS_S.items():
-            times, requests = _scans(site, scan_type, ROUNDS)
-            floor_s = statistics.median(_floor(site) for _ in range(ROUNDS))
-            seconds = statistics.median(times)
-            missed |= seconds > goal_s
-            verdict = "met" if seconds <= goal_s else "MISSED"
-            print(
-                f"{scan_type:28}{seconds:9.2f}{floor_s:9.2f}{seconds / floor_s:8.1f}{requests:10}"
-                f"  goal {goal_s}: {verdict}"
-            )
-    for scan_type in GOALS_S:
-        # Measure the cost of the page's size: the requests are the same, and responses have no delay.
-        small_s, large_s = (statistics.median(_scans(site, scan_type, ROUNDS)[0]) for site in _by_size())
-        seconds = large_s - small_s
-        missed |= seconds > ENGINE_GOAL_S
-        verdict = "met" if seconds <= ENGINE_GOAL_S else "MISSED"
-        print(f"{scan_type + ', for 1 MB of page':28}{seconds:9.2f}{'':27}  goal {ENGINE_GOAL_S}: {verdict}")
-    memory_mib = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 / MIB
-    missed |= memory_mib > MEMORY_GOAL_MIB
-    verdict = "met" if memory_mib <= MEMORY_GOAL_MIB else "MISSED"
-    print(f"{'memory, the sites in it':28}{memory_mib:6.0f} MiB{'':27}  goal {MEMORY_GOAL_MIB}: {verdict}")
-    return int(missed)
+class Evidence:
+    """In-memory substitute for `scans.visits.origin_evidence`, which keeps evidence of the origin in Redis."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Kept] = {}
+
+    def find(self, origin: str, probe: Probe) -> Kept | None:
+        return self._kept.get((origin, probe.name))
+
+    def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+        self._kept[origin, probe.name] = Kept(evidence, datetime.now(UTC))
 
 
-def _by_size() -> Iterator[Site]:
-    """Yield the same site with a small page, then with a large one; each runs until the next is requested."""
-    for page in (PAGE, _large_page()):
-        with _site(page, lambda request: None) as site:
-            yield site
+@dataclass(frozen=True)
+class Cost:
+    """Cost of a visit: processor seconds, seconds, and the paths that the site was asked for."""
+
+    cpu_s: float
+    seconds: float
+    requests: Counter[str]
+
+    def __add__(self, other: Cost) -> Cost:
+        return Cost(self.cpu_s + other.cpu_s, self.seconds + other.seconds, self.requests + other.requests)
 
 
-def _large_page() -> str:
-    """Return a page with a megabyte of paragraphs and a link in every fifth: far more than usual pages have."""
-    plain = "<p class=text id=a{0}>Some text of a page that goes on for a while, as texts on pages do.</p>\n"
-    linked = "<p class=text id=a{0}><a href=/link/{1}>Some text of a page</a> that goes on for a while.</p>\n"
-    count = 1024 * 1024 // len(plain)
-    body = "".join((plain if number % 5 else linked).format(number, number % LINKS) for number in range(count))
-    return PAGE.replace("</body>", f"{body}</body>")
+@dataclass(frozen=True)
+class Visits:
+    """Visits of a site, with a browser or without."""
+
+    site: Templated
+    browser: Browser | None
+    rounds: int
+
+    def cost(self, types: tuple[ScanType, ...], *, is_audit: bool = False) -> Cost:
+        """Return the least cost of some visits after the first: other work of the machine can only add to it.
+
+        They are of one page, or for an audit of one page after the other.
+        """
+        answers, shared = (Answers(), Evidence()) if is_audit else (None, None)
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=self.site.ca_file)
+        paths = page_paths(PAGES)[7:]
+        costs = []
+        for number in range(self.rounds + 1):
+            before, began = cpu_s(psutil.Process()), time.monotonic()
+            url = f"{self.site.base}{paths[number if is_audit else 0]}"
+            _scan(url, policy, types, self.browser, answers, shared)
+            seconds = time.monotonic() - began
+            costs.append(Cost(cpu_s(psutil.Process()) - before, seconds, self.site.requests()))
+        later = costs[1:]
+        return Cost(min(each.cpu_s for each in later), min(each.seconds for each in later), later[-1].requests)
 
 
-def _slow_site() -> Site:
+def measure(table: Table, share: float) -> None:
+    use_one_heap()  # like workers
+    rounds = max(1, round(ROUNDS * share))
+    _beside_the_floor(table, rounds)
+    with templated(PAGES, Certificate.VALID) as site:
+        _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
+        if program := find_browser("auto"):
+            with WarmBrowser(program) as browser:
+                _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
+        else:
+            print("No browser is installed; `make browser` installs one.")
+
+
+def _beside_the_floor(table: Table, rounds: int) -> None:
+    """Compare scans of a slow site with a lower bound: the chain of requests that no scanner can shorten."""
     links = "".join(f"<p><a href=/link/{number}>The page with number {number}</a>" for number in range(LINKS))
-    return _site(PAGE.replace("</body>", f"{links}</body>"), lambda request: time.sleep(LATENCY_S))
+    table.head(f"each answer after {LATENCY_S * 1000:.0f} ms", "seconds", "floor", "ratio")
+    page = PAGE.replace("</body>", f"{links}</body>")
+    with slow(LATENCY_S, page, LATENCY_S, Certificate.VALID) as (url, ca_file):
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=ca_file)
+        for scan_type, goal_s in GOALS_S.items():
+            seconds = _median_s(rounds, lambda kind=scan_type: _scan(url, policy, (kind,)))
+            floor_s = _median_s(rounds, lambda: _floor(url, ca_file))
+            table.row(scan_type, seconds, floor_s, seconds / floor_s, most=(goal_s,))
 
 
-def _site(page: str, wait: Callable[[Request], None]) -> Site:
-    def answer(request: Request) -> Answer:
-        wait(request)
-        if request.path == "/" or request.path.startswith("/link/"):
-            return Answer(page if request.path == "/" else "<!doctype html><title>A link</title>")
-        return Answer("Not found", status=404)
-
-    return Site({"*": answer}, certificate=Certificate.VALID)
-
-
-def _scans(site: Site, scan_type: ScanType, rounds: int) -> tuple[list[float], int]:
-    """Return the seconds of each scan, and the number of requests of the last one."""
-    policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
+def _median_s(rounds: int, work: Callable[[], object]) -> float:
+    """Return the median seconds of some rounds after a first one that warms up."""
     times = []
-    before = 0
-    for _ in range(rounds + 1):  # the first warms up
-        before = len(site.requests)
-        begin = time.perf_counter()
-        with Network(policy) as network:
-            (result,) = scan(parse_target(f"{site.url}/", policy), [scan_type], network, Budget())
-        times.append(time.perf_counter() - begin)
-        assert result.status in ("completed", "partial"), result.error
-    return times[1:], len(site.requests) - before
+    for _ in range(rounds + 1):
+        began = time.perf_counter()
+        work()
+        times.append(time.perf_counter() - began)
+    return statistics.median(times[1:])
 
 
-def _floor(site: Site) -> float:
-    """Measure the lower bound in seconds: connection, TLS and page; then eight parallel probes on new connections."""
-    assert site.ca_file is not None
-    begin = time.perf_counter()
-    first = _connection(site, site.ca_file)
-    _ask(first)
-    with concurrent.futures.ThreadPoolExecutor(8) as pool:
-        list(pool.map(lambda _: _ask(_connection(site, site.ca_file)), range(8)))
-    first.close()
-    return time.perf_counter() - begin
+def _floor(url: str, ca_file: Path | None) -> None:
+    """Connection, TLS and page; then the probes at once, each on a connection of its own."""
+    host, _, port = url.removeprefix("https://").rstrip("/").rpartition(":")
+
+    def ask(_: object = None) -> None:
+        context = ssl.create_default_context(cafile=ca_file)
+        with context.wrap_socket(socket.create_connection((host, int(port))), server_hostname=host) as connection:
+            connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
+            assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+
+    ask()
+    with concurrent.futures.ThreadPoolExecutor(PROBES) as pool:
+        list(pool.map(ask, range(PROBES)))
 
 
-def _connection(site: Site, ca_file: Path | None) -> ssl.SSLSocket:
-    context = ssl.create_default_context(cafile=ca_file)
-    return context.wrap_socket(socket.create_connection((site.address, site.port)), server_hostname=site.address)
+def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
+    alone = {each: visits.cost((each,)) for each in ALL}
+    together, later = visits.cost(ALL), visits.cost(ALL, is_audit=True)
+    rows = {f"{name} alone": cost for name, cost in alone.items()}
+    rows |= {"four separate scans": functools.reduce(operator.add, alone.values())}
+    rows |= {"all types": together, "all types, a later page of an audit": later}
+    table.head(title, "CPU-s", "seconds", "requests")
+    for name, cost in rows.items():
+        table.row(name, cost.cpu_s, cost.seconds, cost.requests.total())
+    distinct = functools.reduce(operator.or_, (each.requests for each in alone.values())).total()
+    widest = max(each.requests.total() for each in alone.values())
+    table.head("  requests, beside", "ratio")
+    table.row("  all types, the types' distinct ones", together.requests.total() / distinct, most=(OF_DISTINCT,))
+    table.row("  a later page, the widest type's", later.requests.total() / widest, most=(OF_WIDEST,))
+    table.head("  memory of all processes", "MiB")
+    table.row("  all types", peak_mib(lambda: visits.cost(ALL)), most=(goal_mib,))
 
 
-def _ask(connection: ssl.SSLSocket) -> None:
-    connection.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n\r\n")
-    assert connection.recv(65536).startswith(b"HTTP/1.1 200")
+def _scan(
+    url: str,
+    policy: Policy,
+    types: tuple[ScanType, ...],
+    browser: Browser | None = None,
+    answers: Answers | None = None,
+    shared: Evidence | None = None,
+) -> None:
+    with Network(policy, time_limit_s=TIME_LIMIT_S, answers=answers) as network:
+        target = parse_target(url, policy)
+        for each in scan(target, types, network, Budget(TIME_LIMIT_S), browser=browser, shared=shared):
+            assert each.score is not None, (each.type, each.error)
+    give_back()

@@ -1,7 +1,4 @@
-"""Upgrade and rollback under load: the previous release and this one share a database, and no request is refused.
-
-A test runs it, and `make bench ARGS=upgrade` runs it for longer.
-"""
+"""Upgrade and rollback under load: the previous release and this one share a database, and no request is refused."""
 
 from __future__ import annotations
 
@@ -122,8 +119,8 @@ class Visitor:
         return requests.get(self._base + path, cookies=cookies, timeout=REQUEST_S, allow_redirects=False).status_code
 
 
-def rehearse(rounds: int) -> Rehearsal:
-    """Upgrade from the previous release to this one and roll back; then request every page about `rounds` times.
+def rehearse() -> Rehearsal:
+    """Upgrade from the previous release to this one and roll back; then request about as many pages as there are.
 
     Raises AssertionError if a command fails, or a scan takes longer than two minutes.
     """
@@ -135,7 +132,7 @@ def rehearse(rounds: int) -> Rehearsal:
         def some_time(pages: int) -> None:
             """Wait until `pages` more pages were answered, two scans were done, and every list was read."""
             wanted = {name: asking.count(name) + more for name, more in (("page", pages), ("scan", 2), ("api", 12))}
-            wait_until(lambda: all(asking.count(name) >= count for name, count in wanted.items()), PATIENCE_S * rounds)
+            wait_until(lambda: all(asking.count(name) >= count for name, count in wanted.items()), PATIENCE_S)
 
         with contextlib.ExitStack() as running:
             old_web, old_worker = (running.enter_context(each) for each in (old.start_web(), old.start_worker()))
@@ -148,21 +145,21 @@ def rehearse(rounds: int) -> Rehearsal:
             asking.ask("scan", visitor.scan, 0.5)
             asking.state = "the old code, on the new schema"
             new.manage("prepare")
-            some_time(pages=20 * rounds)
+            some_time(pages=20)
             asking.state = "both, then the new code alone"
             new_web, new_worker = (running.enter_context(each) for each in (new.start_web(), new.start_worker()))
             switch.add(new_web.port)
             old_worker.stop()
             switch.remove(old_web.port)
             old_web.stop()
-            some_time(pages=20 * rounds)
+            some_time(pages=20)
             # The old code must also work with rows of the new code, which announces its own shutdown.
             asking.state = "both, then the old code again"
             old_web, _ = (running.enter_context(each) for each in (old.start_web(), old.start_worker()))
             switch.add(old_web.port)
             new_worker.stop()
             new_web.stop()
-            some_time(pages=rounds * len(visitor.pages))
+            some_time(pages=len(visitor.pages))
             asking.end()
     return Rehearsal(asking.answers, asking.failures, len(visitor.pages))
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import re
@@ -27,6 +28,7 @@ ENDED = """
     FROM scans_scan WHERE completed_at IS NOT NULL GROUP BY 1, 2, 3, 4
 """
 PATIENCE_S = 110
+GROWING = ("_total", "_bucket", "_count", "_sum")
 
 
 def scrape(running: Running) -> Samples:
@@ -107,6 +109,20 @@ def test_a_web_worker_that_is_told_to_end_has_its_requests_counted(running: Runn
         if "config.wsgi" in command and _is_child(pid):
             os.kill(pid, signal.SIGTERM)  # the arbiter starts another
     wait_until(lambda: _said(running, name) == before + 20, 60, poll_s=1)
+
+
+def test_no_counter_goes_back_when_a_worker_is_killed(running: Running) -> None:
+    before = scrape(running)
+    for pid, command in running_with(str(running.service.data_dir)).items():
+        if "-A config worker" in command:
+            with contextlib.suppress(ProcessLookupError):  # it ended with its parent
+                os.kill(pid, signal.SIGKILL)
+    start(running, url=f"{running.site.url_as('localhost')}/", type="security")
+    wait_until(lambda: sum(ended(scrape(running)).values()) > sum(ended(before).values()), PATIENCE_S, poll_s=1)
+    after = scrape(running)
+    growing = {name: value for name, value in before.items() if name.partition("{")[0].endswith(GROWING)}
+    assert len(growing) > 50
+    assert {name: (value, after.get(name)) for name, value in growing.items() if after.get(name, 0) < value} == {}
 
 
 def _said(running: Running, name: str) -> float | None:

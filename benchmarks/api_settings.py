@@ -2,4 +2,4 @@
 
 from config.settings import *  # noqa: F403
 
-ROOT_URLCONF = "benchmarks.urls"
+ROOT_URLCONF = "benchmarks.api_urls"
