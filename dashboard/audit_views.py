@@ -127,4 +127,5 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "progress": audit_page.progress(found, scans),
         "base_url": settings.BASE_URL,
         "formats": FORMATS,
+        "is_fragment": False,
     }

@@ -39,6 +39,7 @@ class Sample:
     exhibits: Mapping[str, Any] | None
     has_screenshot: bool
     pictures: Mapping[str, Any] | None
+    expires_at: None = None  # never
 
     def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
         """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""
