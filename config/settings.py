@@ -134,27 +134,26 @@ ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"
 APPEND_SLASH = False
 
+CONTEXT_PROCESSORS = [
+    "django.contrib.auth.context_processors.auth",
+    "django.contrib.messages.context_processors.messages",
+]
 TEMPLATES = [
-    {
-        "BACKEND": "django.template.backends.django.DjangoTemplates",
-        "DIRS": [BASE_DIR / "templates"],
-        "APP_DIRS": True,
-        "OPTIONS": {
-            "context_processors": [
-                "django.template.context_processors.request",
-                "django.contrib.auth.context_processors.auth",
-                "django.contrib.messages.context_processors.messages",
-                "accounts.roles.membership",
-            ],
-            "builtins": ["accounts.templatetags.addresses"],
-            "libraries": {each: f"infrastructure.web.templatetags.{each}" for each in ("fast", "reading")},
-        },
-    },
-    # For parts that pages have hundreds of (infrastructure/web/templatetags/fast.py). Escapes its output.
+    # Of all pages and e-mails.
     {
         "BACKEND": "django.template.backends.jinja2.Jinja2",
-        "DIRS": [BASE_DIR / "templates" / "jinja2", templating.TEMPLATES],
-        "OPTIONS": {"environment": "infrastructure.web.templatetags.fast.environment"},
+        "DIRS": [BASE_DIR / "templates", templating.TEMPLATES],
+        "OPTIONS": {
+            "environment": "config.templates.environment",
+            "context_processors": [*CONTEXT_PROCESSORS, "accounts.roles.membership", "config.templates.csrf"],
+        },
+    },
+    # Of the admin, which is Django's.
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates" / "django"],
+        "APP_DIRS": True,
+        "OPTIONS": {"context_processors": ["django.template.context_processors.request", *CONTEXT_PROCESSORS]},
     },
 ]
 

@@ -126,4 +126,5 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "progress": audit_page.progress(found, scans),
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
+        "is_fragment": False,
     }

@@ -231,7 +231,7 @@ def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[s
 def _empty_fields(pages_per_audit: int) -> SafeString:
     """Render the empty scan form. Cached because rendering takes a quarter of the overview's time and never varies."""
     form = ScanForm(None, pages_per_audit=pages_per_audit)
-    return render_to_string("dashboard/_new_scan_fields.html", {"form": form})
+    return SafeString(render_to_string("dashboard/_new_scan_fields.html", {"form": form}))
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:

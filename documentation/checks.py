@@ -17,7 +17,7 @@ from documentation.documents import chunks, inline
 from documentation.fixes import ServerFix, fixes
 from documentation.sources import source
 from scanner.findings import ScanType
-from scanner.report.references import ReferenceLink, reference
+from scanner.report.references import ReferenceLink, page_url, reference
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")
@@ -120,6 +120,11 @@ def check_name(check_id: str) -> str:
     """Return the name of a check, or the ID itself for a removed check."""
     found = entries().get(check_id)
     return found.name if found else check_id
+
+
+def check_page(check_id: str) -> str:
+    """Return the path of a check's page, empty for a removed check."""
+    return page_url(reverse("docs-checks"), check_id)
 
 
 def check_pages() -> str:

@@ -168,7 +168,12 @@ def server_error(request: HttpRequest) -> HttpResponse:
     """Handler of Django's 500s. The page uses nothing that may be broken: no user, no session, no database."""
     if errors.is_api(request):
         return errors.server_error(request)
-    context = {"status": 500, "message": "Something went wrong on our side.", "request_id": current_id.get()}
+    context = {
+        "status": 500,
+        "message": "Something went wrong on our side.",
+        "request_id": current_id.get(),
+        "messages": (),
+    }
     try:
         page = render_to_string("error.html", context)
     except ValueError:

@@ -48,7 +48,7 @@ class Page:
 def overview(request: HttpRequest) -> HttpResponse:
     """First page: how to start, and the rules of the whole API."""
     html, headings = rendered(OVERVIEW)
-    start = render_to_string("docs/start.html", {"base_url": settings.BASE_URL, "block": code_block}, using="jinja2")
+    start = render_to_string("docs/start.html", {"base_url": settings.BASE_URL, "block": code_block})
     headings = (Heading(2, "Start in three steps", "start"), *headings)
     return _shown(request, Page(OVERVIEW.title, OVERVIEW.description, SafeString(start + html), headings))
 
@@ -87,7 +87,7 @@ def _group(slug: str) -> Page:
     return Page(
         found.title,
         Truncator(description).chars(MAX_DESCRIPTION),
-        SafeString(render_to_string("docs/group.html", context, using="jinja2")),
+        SafeString(render_to_string("docs/group.html", context)),
         headings,
         "API reference",
     )
@@ -108,7 +108,7 @@ def check_list(request: HttpRequest) -> HttpResponse:
         "words": words,
         "types": [(value, label, _list_address(value, words)) for value, label in all_types],
     }
-    body = render_to_string("docs/checks.html", context, using="jinja2")
+    body = render_to_string("docs/checks.html", context)
     title = f"{chosen.label} checks" if chosen else "Checks"
     return _shown(request, Page(title, CHECKS_DESCRIPTION, SafeString(body)), _list_address(raw if chosen else "", ""))
 
@@ -124,7 +124,7 @@ def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
     found = entries().get(check_id)
     if found is None:
         raise Http404
-    body = render_to_string("docs/check.html", {"check": found, "block": code_block, "text": _text}, using="jinja2")
+    body = render_to_string("docs/check.html", {"check": found, "block": code_block, "text": _text})
     description = f"What the check “{found.name}” finds, how it is judged and how to fix it. {found.why}"
     page = Page(
         found.name, Truncator(description).chars(MAX_DESCRIPTION), SafeString(body), label=f"{found.type.label} check"

@@ -56,7 +56,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.membership and seen.is_expired:
         return _expired(request, context)
     if not scan.is_final:
-        return render(request, "report/running.html", context | {"steps": steps_of(scan)})
+        return render(request, "report/running.html", context | {"steps": steps_of(scan), "is_fragment": False})
     if scan.status == Scan.Status.FAILED:
         return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
     found = seen.reports().only("id", "shared_at").first()
@@ -70,6 +70,10 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
+        "is_shared": bool(found.shared_at or (seen.audit and seen.audit.shared_at)),
+        "samples": (),
+        "history": None,
+        "past": "",
     }
 
     # The large columns are read only if the parts of the page are not in the cache.
@@ -122,6 +126,14 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     chosen = Filter.asked_by(request.GET, scan_type)
     context = {
         "shell": "base.html",
+        "section": "",
+        "is_member": False,
+        "may_scan": False,
+        "is_shared": False,
+        "audit": None,
+        "history": None,
+        "past": "",
+        "formats": (),
         "scan": scan,
         "report": found,
         "link": None,
@@ -158,7 +170,7 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
     choices = other_reports(seen.scan, seen.now) if seen.membership else []
     earlier = next((each for each in choices if each.created_at <= seen.scan.created_at), None)
     other_id = request.GET.get("with", earlier.id if earlier else "")
-    context = _context(seen) | {"choices": choices, "other_id": other_id}
+    context = _context(seen) | {"choices": choices, "other_id": other_id, "changes": None, "shows_places": True}
     if other_id:
         # Strangers need the links of both reports, so access to the other one is checked in the same way.
         other = seen_by(request, other_id)

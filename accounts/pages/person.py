@@ -146,7 +146,7 @@ def invite(request: HttpRequest, token: str) -> HttpResponse:
     if invitation is None:
         return link_is_dead(request, "It may have been used, revoked, or be older than a week. Ask for a new one.")
     email = invitation.email
-    context = {"invitation": invitation, "token": token}
+    context = {"invitation": invitation, "token": token, "login": False, "joins": False, "form": None}
     person = access.person_with(email)
     if request.user.is_authenticated:
         if request.user != person:

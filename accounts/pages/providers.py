@@ -38,7 +38,7 @@ def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
         return _unavailable(request, provider_id, error)
     if response.status_code != 302:
         return response
-    return render(request, "accounts/provider_onward.html", {"url": response["Location"]})
+    return render(request, "accounts/provider_onward.html", {"provider_url": response["Location"]})
 
 
 @never_cache

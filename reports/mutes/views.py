@@ -75,7 +75,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
         "form": form,
         "check": check,
         "title": check.get("title", check["name"]),
-        "url": url,
+        "page_url": url,
         "report": report,
     }
     return render(request, "mutes/new.html", context)

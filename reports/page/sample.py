@@ -38,6 +38,7 @@ class Sample:
     exhibits: StoredExhibits | None
     has_screenshot: bool
     pictures: StoredPictures | None
+    expires_at: None = None  # never
 
     def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
         """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""

@@ -24,7 +24,7 @@ def environment(**options: Any) -> Environment:
     """Return a Jinja2 environment with autoescape and these options, such as the loader."""
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
     made = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
-    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
+    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line, "plural": plural}
     made.globals |= {"zip": zip}
     return made
 
@@ -58,3 +58,8 @@ def one_line(address: object) -> Markup:
 def grouped(number: int) -> str:
     """Return the number with commas between thousands."""
     return f"{number:,}"
+
+
+def plural(number: float, one: str = "", many: str = "s") -> str:
+    """Return `one` for the number 1, `many` for all others, such as the endings of a word."""
+    return one if number == 1 else many

@@ -77,7 +77,7 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
 
 def _picture(drawing: Drawing, status: int) -> HttpResponse:
     """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
-    body = render_to_string("badge.svg", {"drawing": drawing}, using="jinja2")
+    body = render_to_string("badge.svg", {"drawing": drawing})
     response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     response["Cache-Control"] = "no-store"

@@ -42,7 +42,7 @@ def parts_of(
 
     @functools.cache
     def about() -> SafeString:
-        return render_to_string("report/_about.html", {**context, **once()})
+        return SafeString(render_to_string("report/_about.html", {**context, **once()}))
 
     def made(name: str) -> SafeString:
         shown = {**context, **once()}
@@ -55,7 +55,7 @@ def parts_of(
             "screenshot": "",
             "screenshot_url": _screenshot_url(shown),
         }
-        return SafeString(render_to_string(f"report/{name}.html", {**shown, **around}, using="jinja2"))
+        return SafeString(render_to_string(f"report/{name}.html", {**shown, **around}))
 
     if chosen.q:
         return {name: made(name) for name in PARTS}
@@ -79,11 +79,12 @@ def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
         found = past.previous.changes()
         if found is None:
             raise _Gone
-        values = {"before_url": past.previous.url, "after_url": "", "is_trend": True, "changes": found}
-        return render_to_string("report/_diff.html", values)
+        values = {"before_url": past.previous.url, "after_url": "", "shows_places": False, "changes": found}
+        return SafeString(render_to_string("report/_diff.html", values))
 
     def made(changes: SafeString) -> SafeString:
-        return render_to_string("report/_history.html", {"scan": scan, "history": past, "changes": changes})
+        values = {"scan": scan, "history": past, "changes": changes}
+        return SafeString(render_to_string("report/_history.html", values))
 
     shown = (past.recent, past.previous and past.previous.report_id, past.newer_url)
     try:

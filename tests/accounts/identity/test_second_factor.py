@@ -266,3 +266,24 @@ def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.
     for email in (EMAIL, "nobody@people.test"):
         with pytest.raises(CommandError):
             call_command("remove_second_factor", email)
+
+
+def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:
+    with_app(member)
+    name = 'Phone "<b>"'
+    passkey = Authenticator.objects.create(user=member, type="webauthn", data={"name": name, "credential": {}})
+    client = browser_of(member)
+    client.post("/account/again/", {"password": PASSWORD})
+    pages = (
+        "/account/security/",
+        f"/account/security/passkeys/{passkey.pk}/",
+        f"/account/security/passkeys/{passkey.pk}/remove/",
+    )
+    for page in pages:
+        shown = client.get(page)
+        assert shown.status_code == 200
+        text = shown.content.decode()
+        assert "<b>" not in text
+        assert name in html.fromstring(text).text_content() + "".join(html.fromstring(text).xpath("//@value"))
+    for page in ("/account/security/app/remove/", "/account/again/code/"):
+        assert client.get(page).status_code == 200

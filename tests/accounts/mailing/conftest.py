@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 
 import pytest
 from pytest_django import Settings
@@ -13,6 +14,15 @@ from tests.targets.mail_server import MailServer
 from tests.world import Member, person_of
 
 Post = Callable[..., int]
+NOW = datetime(2026, 11, 21, 7, 15, tzinfo=UTC)
+# Of the template `webhook_disabled`.
+CONTEXT = {
+    "webhook": {"id": "wh_1", "url": "https://example.com/hook", "disabled_at": NOW},
+    "attempt": {"at": NOW, "error_message": "The server answered 410."},
+    "is_gone": True,
+    "retention_days": 30,
+    "page_url": "https://x.test/",
+}
 
 
 @pytest.fixture
@@ -30,7 +40,7 @@ def post(home: Member) -> Post:
             "subject": "News",
             "topic": f"webhooks:{home.organization.pk}",
             "organization": home.organization,
-            "context": {"webhook": {"id": "wh_1", "url": "https://example.com/hook"}, "page_url": "https://x.test/"},
+            "context": CONTEXT,
         }
         return outbox.post(to=to, **(usual | given))  # type: ignore[arg-type]
 

@@ -16,7 +16,7 @@ from accounts.mailing.topics import Subscription
 from accounts.models import Mail, Membership, User
 from accounts.retention import delete_mails
 from infrastructure import queue
-from tests.accounts.mailing.conftest import Post
+from tests.accounts.mailing.conftest import CONTEXT, NOW, Post
 from tests.world import Member, person_of
 
 
@@ -99,7 +99,8 @@ def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post:
     home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
     home.organization.save()
     url = "https://example.com/<script>alert(1)</script>\x00\ud800"
-    post(ann, context={"webhook": {"id": "wh_1", "url": url}, "page_url": "https://x.test/"})
+    webhook = {"id": "wh_1", "url": url, "disabled_at": NOW}
+    post(ann, context={**CONTEXT, "webhook": webhook})
     mail = Mail.objects.get()
     assert "<script" not in mail.html
     assert 'href="http://evil' not in mail.html

@@ -8,7 +8,7 @@ from itertools import combinations
 
 import pytest
 
-from accounts.templatetags.mails import SEVERITY_COLORS
+from accounts.mailing.filters import SEVERITY_COLORS
 from infrastructure.web.colours import GRADES, Colours, of_grade
 from scanner.report.templating import STATIC
 from sites.badges.drawing import LABEL, NEUTRAL

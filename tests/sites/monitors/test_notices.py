@@ -196,14 +196,16 @@ def everything(home: Member, monitor: Monitor, ann: User) -> Mapping[str, str]:
         "id": "wh_1",
         "url": "https://hooks.example.com/a/rather/long/path/that/has/no/blank",
         "failing_since": timezone.now(),
+        "disabled_at": timezone.now(),
     }
+    context = {"webhook": webhook, "attempt": attempt, "is_gone": False, "days": 5, "retention_days": 30}
     outbox.post(
         to=ann,
         template="webhook_disabled",
         subject="A webhook of Home was disabled",
         topic=f"webhooks:{home.organization.pk}",
         organization=home.organization,
-        context={"webhook": webhook, "attempt": attempt, "days": 5, "retention_days": 30, "page_url": BASE},
+        context={**context, "page_url": BASE},
     )
     return {mail.subject: mail.html for mail in Mail.objects.filter(user=ann)}
 

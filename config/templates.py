@@ -1,0 +1,84 @@
+"""Jinja2 environment of all pages and e-mails: the scanner's, with the service's filters and functions.
+
+Only the admin's templates (`templates/django/`) are in Django's language.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.conf import settings
+from django.http import HttpRequest
+from django.template.backends.utils import csrf_input
+from django.template.defaultfilters import filesizeformat, floatformat, linebreaksbr
+from django.templatetags.static import static
+from django.urls import reverse
+from django.utils.functional import SimpleLazyObject
+from django.utils.text import capfirst
+from jinja2 import Environment
+
+from accounts.mailing import filters as mails
+from accounts.roles import page_of
+from documentation.checks import check_name, check_page
+from infrastructure.web.mail import goes_to_log
+from infrastructure.web.reading import cut, relative
+from scanner.report import templating
+
+FILTERS = {
+    # Our pages have no inline scripts: data for scripts is JSON in `data-…` attributes.
+    "as_json": json.dumps,
+    "capfirst": capfirst,
+    "check_name": check_name,
+    "check_page": check_page,
+    "cut": cut,
+    "filesizeformat": filesizeformat,
+    "floatformat": floatformat,
+    "linebreaksbr": linebreaksbr,
+    "relative": relative,
+    "unlinked": mails.unlinked,
+    "grade_colours": mails.grade_colours,
+    "severity_color": mails.severity_color,
+    "type_name": mails.type_name,
+    "minute": mails.minute,
+    "day": mails.day,
+}
+
+
+def environment(**options: Any) -> Environment:
+    """Return the environment with these options, such as the loader. It escapes in all templates but texts (`.txt`)."""
+    made = templating.environment(**options)
+    made.autoescape = escapes
+    made.filters |= FILTERS
+    made.globals |= {
+        "url": url,
+        "page_of": page_of,
+        "static": static,
+        "mail_goes_to_log": goes_to_log,
+        "sign_up_is_open": sign_up_is_open,
+        "source_url": source_url,
+    }
+    return made
+
+
+def csrf(request: HttpRequest) -> dict[str, object]:
+    """Context processor: `csrf_input` with one token for all forms of a page. Django's own has another in each form."""
+    return {"csrf_input": SimpleLazyObject(lambda: csrf_input(request))}
+
+
+def escapes(name: str | None) -> bool:
+    return name is None or not name.endswith(".txt")
+
+
+def url(name: str, *args: object) -> str:
+    """Return the path of a page by its name in the URL configuration."""
+    return reverse(name, args=args)
+
+
+def sign_up_is_open() -> bool:
+    return settings.SIGN_UP_OPEN
+
+
+def source_url() -> str:
+    """Return the URL of the installation's source code; empty if the operator has not set it."""
+    return settings.SOURCE_URL

@@ -1,0 +1,28 @@
+"""Template filters that make values readable: long texts and times."""
+
+from __future__ import annotations
+
+from datetime import datetime, timedelta
+
+from django.utils import timezone
+
+# A unit is used from 1.5 of it on, because "36 hours ago" says more than "2 days ago".
+UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
+UNITS_FROM = 1.5
+
+
+def cut(text: str, length: int) -> str:
+    """Return the text, with an ellipsis as its last character if it is longer than `length`."""
+    return text if len(text) <= length else f"{text[: length - 1]}…"
+
+
+def relative(moment: datetime) -> str:
+    """Return the distance of an aware datetime from now in words: "3 hours ago", "in 2 days"."""
+    away = moment - timezone.now()
+    distance = abs(away)
+    unit, length = next((each for each in UNITS if distance >= UNITS_FROM * each[1]), UNITS[-1])
+    number = round(distance / length)
+    if not number:
+        return "now" if away > timedelta() else "just now"
+    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    return f"in {words}" if away > timedelta() else f"{words} ago"

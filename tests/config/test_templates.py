@@ -1,0 +1,106 @@
+"""Jinja2 environment of pages and e-mails: escaping, misspelled names, and what templates take from each other."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from django.conf import settings
+from django.template import engines
+from django.template.loader import get_template, render_to_string
+from django.test import RequestFactory
+from jinja2 import Environment, UndefinedError, nodes
+
+from accounts.keys.services import create_api_key
+from accounts.models import Organization
+from documentation.landing import server_error
+from scanner.report import templating
+from tests.world import Member, browser_of, make_scan, member_of, person_of
+
+HOSTILE = """<script>alert(1)</script>"'&"""
+TEMPLATES: Environment = engines["jinja2"].env  # type: ignore[attr-defined]
+OF_ADMIN = settings.BASE_DIR / "templates" / "django"
+NAMES = [
+    str(path.relative_to(folder))
+    for folder in (settings.BASE_DIR / "templates", templating.TEMPLATES)
+    for path in sorted(Path(folder).rglob("*.*"))
+    if OF_ADMIN not in path.parents
+]
+
+
+@pytest.fixture
+def hostile(db: None) -> Member:
+    """Organization whose name, member, key and scan are hostile."""
+    made = member_of("Home")
+    Organization.objects.update(name=HOSTILE)
+    create_api_key(organization=made.organization, name=HOSTILE)
+    make_scan(made, url=f"https://a.example/?q={HOSTILE}")
+    return made
+
+
+@pytest.mark.parametrize(
+    "page", ["", "scans/", "sites/", "monitors/", "mutes/", "webhooks/", "members/", "keys/", "settings/"]
+)
+def test_hostile_names_are_escaped_on_pages(hostile: Member, page: str) -> None:
+    hostile.organization.refresh_from_db()
+    client = browser_of(person_of(hostile, "owner", '"ada\'&"@people.test'))
+    shown = client.get(f"/o/{hostile.organization.slug}/{page}").content.decode()
+    assert "&lt;script&gt;alert(1)" in shown
+    assert "<script>alert" not in shown
+    assert HOSTILE not in shown
+
+
+def test_hostile_names_are_escaped_in_e_mails_but_not_in_their_text(db: None) -> None:
+    values = {
+        "subject": "Ready",
+        "organization": Organization(name=HOSTILE),
+        "topic_words": "",
+        "unsubscribe_url": "",
+        "days": 7,
+        "page_url": "https://service.example/?a=1&b=2",
+    }
+    html = render_to_string("emails/export_ready.html", values)
+    assert "&lt;script&gt;" in html
+    assert "<script>" not in html
+    text = render_to_string("emails/export_ready.txt", values)
+    assert HOSTILE in text
+    assert "https://service.example/?a=1&b=2" in text
+
+
+def test_data_for_scripts_is_escaped_in_its_attribute() -> None:
+    written = TEMPLATES.from_string('<p data-x="{{ data|as_json }}">').render(data={"a": HOSTILE})
+    assert "<script>" not in written
+    assert written.count('"') == 2
+
+
+def test_a_misspelled_name_is_an_error() -> None:
+    for template in ("{{ mebmership }}", "{% if mebmership %}{% endif %}", "{{ user.emial }}"):
+        with pytest.raises(UndefinedError):
+            TEMPLATES.from_string(template).render(user=object())
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_what_a_template_takes_from_others_exists(name: str) -> None:
+    get_template(name, using="jinja2")
+    assert TEMPLATES.loader is not None
+    parsed = TEMPLATES.parse(TEMPLATES.loader.get_source(TEMPLATES, name)[0])
+    used = {each.name for each in parsed.find_all(nodes.Name)}
+    for each in parsed.find_all((nodes.Include, nodes.Extends, nodes.FromImport)):
+        if isinstance(each.template, nodes.Const):
+            taken = TEMPLATES.get_template(each.template.value)
+            for macro in each.names if isinstance(each, nodes.FromImport) else ():
+                assert macro in used
+                assert hasattr(taken.module, str(macro))
+
+
+def test_the_page_of_an_error_on_our_side_asks_for_nobody(rf: RequestFactory) -> None:
+    """Neither a user nor a session is needed, as they may be what failed."""
+    shown = server_error(rf.get("/docs/"))
+    assert shown.status_code == 500
+    assert b"Something went wrong on our side." in shown.content
+    assert b"Log in" not in shown.content
+
+
+def test_pages_and_the_admin_have_a_language_each() -> None:
+    assert get_template("error.html").backend.name == "jinja2"  # type: ignore[attr-defined]
+    assert get_template("admin/base_site.html").backend.name == "django"  # type: ignore[attr-defined]
