@@ -125,7 +125,7 @@ def _months(day: date) -> Iterator[tuple[int, int]]:
 
 def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
     """Return the first moment in UTC with that local time on that day or, in a gap, the first moment after the gap."""
-    local = datetime.combine(day, at, zone)
+    local = datetime.combine(day, at.replace(fold=0), zone)
     moment = local.astimezone(UTC)
     if moment.astimezone(zone).replace(tzinfo=None) == local.replace(tzinfo=None):
         return moment

@@ -7,7 +7,7 @@ from datetime import UTC, datetime, time, timedelta
 from zoneinfo import ZoneInfo
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from accounts.models import Interval
@@ -122,6 +122,7 @@ def test_times_rise_and_come_as_often_as_was_asked_for(
 
 
 @given(zone=ZONES, at=TIMES, after=MOMENTS)
+@example("Atlantic/Jan_Mayen", time(2, 56, fold=1), utc("2017-03-26 00:24"))
 def test_a_day_has_one_run_at_its_local_time(zone: str, at: time, after: datetime) -> None:
     moment = Schedule(Interval.DAY, "x", at, None, zone).after(after)
     local = moment.astimezone(ZoneInfo(zone))
