@@ -72,7 +72,7 @@ class ReportDocument(DocumentHead):
 
 
 class AddedByExport(TypedDict):
-    """What an export adds to a check of the report."""
+    """Fields that an export adds to a check of the report."""
 
     id: str
     title: NotRequired[str]  # older exports have none
@@ -215,7 +215,7 @@ ComparableFinding = ExportedFinding | ReducedFinding
 
 
 class Facts(TypedDict, total=False):
-    """What the page states besides the checks."""
+    """Facts that the report page states besides the checks."""
 
     duration_s: float
     final_url: str

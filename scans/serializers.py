@@ -76,7 +76,7 @@ class BasicAuthSerializer(serializers.Serializer):
 
 
 class CredentialsSerializer(serializers.Serializer):
-    """What the target is shown: at most 20 names and 16 KiB in all. Sent to the origin of `url` alone."""
+    """Credentials for the target: at most 20 names and 16 KiB in all. Sent to the origin of `url` alone."""
 
     headers = serializers.DictField(child=serializers.CharField(), required=False, allow_null=True)
     basic_auth = BasicAuthSerializer(required=False, allow_null=True)

@@ -1,4 +1,4 @@
-"""What a report's page shows beside the checks: where the page came from, how it answers, is found and what it weighs.
+"""Exhibits of a report's page: redirects, response headers, policies, previews and weights.
 
 Plain JSON values, bounded and masked, for all of it is what a site has sent.
 """

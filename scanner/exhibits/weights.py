@@ -1,4 +1,4 @@
-"""What a page weighs, by host and kind of file."""
+"""Weight of a page by host and kind of file."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def _host(url: str) -> str:
 
 
 def _files(page: Page, evidence: Mapping[type, object]) -> Iterable[tuple[str, str, int]]:
-    """What a browser loaded; without one what the page makes browsers load."""
+    """Return the files that a browser loaded; without one, those that the page makes browsers load."""
     seen = evidence.get(BrowserLoad)
     if isinstance(seen, BrowserLoad):
         return [

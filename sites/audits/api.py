@@ -133,7 +133,7 @@ class AuditItem(ApiView):
         responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
     )
     def delete(self, request: Request, audit_id: str) -> Response:
-        """What runs ends, and what waits does not begin. One that has ended stays as it is."""
+        """Running scans end, and waiting ones do not begin. An audit that has ended stays as it is."""
         return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
 
 

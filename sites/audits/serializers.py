@@ -102,7 +102,7 @@ class AuditScoreSerializer(serializers.Serializer):
 
 
 class AuditResultSerializer(AuditScoreSerializer):
-    """What is known of one type."""
+    """Result of one type."""
 
     worst_pages = WorstPageSerializer(many=True)
 

@@ -47,7 +47,7 @@ class BadgeCollection(ApiView):
         responses=responses({200: BadgeListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
-        """Those that are on, newest first."""
+        """Badges that are switched on, newest first."""
         limit, offset = page_of(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
         shown = BadgeSerializer(badges[offset : offset + limit], many=True).data
@@ -65,6 +65,6 @@ class BadgeItem(ApiView):
         responses=responses({204: None}, e404="`BADGE_NOT_FOUND`: no such badge, or another organization's."),
     )
     def delete(self, request: Request, badge_id: str) -> Response:
-        """Its address shows nothing from then on. Switched on again, it has another one."""
+        """The address of the badge shows nothing from then on. Switched on again, it has another one."""
         services.delete_badge(caller=caller_of(request), badge_id=badge_id)
         return Response(status=204)
