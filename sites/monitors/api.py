@@ -104,7 +104,7 @@ class MonitorItem(ApiView):
         ),
     )
     def patch(self, request: Request, monitor_id: str) -> Response:
-        """Fields that are not named stay. Credentials are dropped when the target moves to another origin without new ones."""
+        """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
         return Response(MonitorSerializer(monitor).data)
 
