@@ -338,7 +338,9 @@ def credentials(operation: Operation) -> Iterator[Bad]:
     yield from operation.values("request.headers", {"X-Key": ["a"]})
     for name in ("Host", "content-length", "Transfer-Encoding", "Proxy-Authorization", "Sec-Fetch-Site", "Cookie"):
         yield from operation.values("request.headers", {name: "a"})
-    for name in ("If-None-Match", "User-Agent", "X-HTTP-Method-Override"):
+    for name in ("If-None-Match", "User-Agent", "X-HTTP-Method-Override", "Connection", "Upgrade", "TE", "Trailer"):
+        yield from operation.values("request.headers", {name: "a"})
+    for name in ("Keep-Alive", "Expect", "Accept-Encoding", "Range", "Origin"):
         yield from operation.values("request.headers", {name: "a"})
     yield from operation.values("request.headers", {"": "a"}, {"X Key": "a"}, {"X-Key:": "a"}, {"X-K\xe9y": "a"})
     yield from operation.values("request.headers", {"\r\n": "a"})
@@ -512,6 +514,7 @@ def report_group() -> Iterator[Bad]:
             yield from few_strangers(operation, "scan")
         yield operation.at(scan="{no_report}").bad()
         yield operation.at(scan="{foreign_report}").bad()
+        yield operation.at(scan="{foreign_queued_scan}").bad()
         yield from operation.queries("Format=json")
     for value in ("", "xml", "JSON", "pdf", "html", "json,csv", "csv%00", "%ED%A0%80", "json&format=xml"):
         yield from GET_EXPORT.queries(f"format={value}")

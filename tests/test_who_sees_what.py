@@ -327,6 +327,9 @@ class World:
         ids = self.furnished.ids
         return address(route, ids | {place: ids[name] for place, name in PLACES.get(route, {}).items()})
 
+    def our_ids(self) -> list[str]:
+        return [each for each in self.furnished.ids.values() if re.fullmatch(r"[a-z]+_\w{22}", str(each))]
+
     def place(self, location: str, who: str) -> str:
         """Return the table's location as a regular expression; the outsider's dashboard is their own organization's."""
         found = location.format(**self.furnished.ids)
@@ -413,6 +416,22 @@ def test_nothing_of_ours_is_found_in_an_organization_of_theirs(world: World) -> 
                 assert answer.outcome() in ("404", led), f"{method} {path}: {answer.outcome()}"
                 assert answer.changes == 0, path
                 assert not answer.names(NAME), path
+        elif route.startswith("o/"):
+            answer = world.ask("outsider", "get", path)
+            assert not any(answer.names(each) for each in (NAME, *world.our_ids())), path
+
+
+def test_an_id_that_never_was_is_not_there(world: World) -> None:
+    ids = world.furnished.ids
+    onward = ("/edit", "/rotate", "/live", "/progress")  # GET redirects to the page itself without a lookup
+    for route in pages():
+        for place in re.findall(r"<(?:str|any):(\w+_id)>", route):
+            for never in ("x", "%00", "key_" + "0" * 22):
+                path = address(route, ids | {place: never})
+                for method in ("get", "post"):
+                    answer = world.ask("owner", method, path, world.fields(route))
+                    led = "302" if method == "get" and route.endswith(onward) else "405"
+                    assert answer.outcome() in ("404", led), f"{method} {path}: {answer.outcome()}"
 
 
 def test_a_session_is_no_key(world: World) -> None:
@@ -424,6 +443,19 @@ def test_a_session_is_no_key(world: World) -> None:
                     answer = world.ask(who, method, address(route, ids))
                     assert answer.outcome() == ("404" if "(?" in route else "401"), f"{method} {route} as {who}"
                     assert not answer.names(NAME)
+
+
+def test_a_key_shows_nothing_of_another_organization(world: World) -> None:
+    ids = world.furnished.ids
+    key = {"Authorization": f"Bearer {member_of('Away').plaintext}"}
+    for route in routes():
+        if route.startswith(API) and "(?" not in route:
+            answer = world.ask("anonymous", "get", address(route, ids), headers=key)
+            assert answer.outcome() in (("404", "405") if "<" in route else ("200", "405")), route
+            assert not any(answer.names(each) for each in (NAME, *world.our_ids())), route
+            if answer.outcome() == "200":
+                shown = answer.response.json()
+                assert not (shown if isinstance(shown, list) else shown.get("total")), route
 
 
 def test_the_admin_is_for_staff(world: World) -> None:

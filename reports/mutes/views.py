@@ -88,7 +88,8 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
     except MuteNotFound:
-        if not access.rows(Mute, request.membership.organization_id).filter(id=mute_id).exists():
+        mutes = access.rows(Mute, request.membership.organization_id)
+        if not (is_id("mute", mute_id) and mutes.filter(id=mute_id).exists()):
             raise Http404 from None
         messages.info(request, "This finding was no longer muted.")
     else:

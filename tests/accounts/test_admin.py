@@ -123,16 +123,6 @@ def test_what_is_only_looked_at_cannot_be_changed(operator: Client, furnished: l
     assert operator.post(address(model, "delete", row.pk), {"post": "yes"}).status_code == 403
 
 
-@pytest.mark.parametrize("role", ["anonymous", "member"])
-@pytest.mark.parametrize("model", MODELS, ids=lambda model: model.__name__)
-def test_nobody_but_staff_gets_in(furnished: list[str], model: type, role: str) -> None:
-    client = Client()
-    if role == "member":
-        client.force_login(User.objects.get(email="member@people.test"))
-    response = client.get(address(model, "changelist"))
-    assert (response.status_code, response["Location"].partition("?")[0]) == (302, "/admin/login/")
-
-
 def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
     form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
     response = operator.post(address(ApiKey, "add"), form)

@@ -2,13 +2,9 @@
 
 from __future__ import annotations
 
-import io
-import json
-import zipfile
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
-from pathlib import Path
 from typing import TypeVar
 
 import pytest
@@ -18,8 +14,7 @@ from django.utils import timezone
 from playwright.sync_api import BrowserContext, Page, expect
 
 from accounts.closing.deletion import GRACE, delete_closed
-from accounts.models import ActivityEvent, DataExport, Membership, Organization, User
-from accounts.tasks import make_export
+from accounts.models import Membership, Organization, User
 from scans.models import Scan
 from tests.accounts.conftest import Visit
 from tests.accounts.identity.people import EMAIL, PASSWORD
@@ -85,45 +80,6 @@ def press(page: Page, name: str) -> None:
 
 def delete_rows() -> bool:
     return delete_closed(timezone.now() + GRACE + timedelta(seconds=1), time_limit_s=60)
-
-
-def test_an_owner_takes_all_data_along(
-    visit: Visit, home: Member, ada: User, live_server: LiveServer, with_scripts: bool
-) -> None:
-    scan = finished_scan(home)
-    base = live_server.url
-
-    def walk(context: BrowserContext, page: Page) -> bytes:
-        come_back(context, ada, base)
-        page.goto(f"{base}/o/home/settings/")
-        go(page, "Export all data")
-        press(page, "Start export")
-        confirm_who(page, base)
-        page.wait_for_url(f"{base}/o/home/settings/export")
-        expect(page.get_by_text("The export has been requested.")).to_be_visible()
-        expect(page.get_by_role("heading", name="In progress")).to_be_visible()
-        expect(page.get_by_role("button", name="Start export")).to_have_count(0)
-        meanwhile(lambda: make_export(DataExport.objects.get().id))
-        go(page, "Refresh")
-        expect(page.get_by_role("heading", name="Ready to download")).to_be_visible()
-        # Days later, the person follows the link in the e-mail.
-        come_back(context, ada, base)
-        press(page, "Download")
-        confirm_who(page, base)
-        page.wait_for_url(f"{base}/o/home/settings/export")
-        with page.expect_download() as started:
-            press(page, "Download")
-        assert started.value.suggested_filename == f"home-{timezone.now():%Y-%m-%d}-1.zip"
-        return Path(started.value.path()).read_bytes()
-
-    with zipfile.ZipFile(io.BytesIO(visit(walk, java_script_enabled=with_scripts))) as archive:
-        (exported,) = json.loads(archive.read("scans.json"))
-        (report,) = (name for name in archive.namelist() if name.startswith("reports/"))
-        document = json.loads(archive.read(report))
-    assert (exported["id"], exported["url"]) == (scan.id, scan.url)
-    assert (document["id"], report) == (scan.id, f"reports/{document['report_id']}.json")
-    actions = ActivityEvent.objects.filter(organization=home.organization, actor=ada).values_list("action", flat=True)
-    assert {"organization.export_requested", "organization.exported"} <= set(actions)
 
 
 def test_an_organization_is_deleted_while_another_one_is_in_use(

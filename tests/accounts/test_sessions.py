@@ -133,11 +133,6 @@ def test_dead_sessions_are_deleted_at_night(ada: User) -> None:
     assert Session.objects.count() == 1
 
 
-@pytest.mark.parametrize("session_id", ["x", "%00", "login_0000000000000000000000"])
-def test_a_session_that_does_not_exist_is_unknown(ada: User, session_id: str) -> None:
-    assert browser_of(ada).post(f"/account/sessions/{session_id}/end").status_code == 404
-
-
 @pytest.mark.parametrize(("data", "ends_with_the_browser"), [({}, True), ({"remember": "on"}, False)])
 def test_stay_logged_in_is_a_choice(ada: User, data: dict[str, str], ends_with_the_browser: bool) -> None:
     client = Client()

@@ -336,10 +336,9 @@ def test_what_is_expired_is_not_there(home: Member) -> None:
     assert Client().get(f"/audit/{audit.id}").status_code == 302
 
 
-@pytest.mark.parametrize("audit_id", ["aud_" + "0" * 22, "x", "scan_" + "0" * 22, "aud_%00"])
-def test_what_never_was_is_what_others_have(home: Member, stranger: Member, audit_id: str) -> None:
+def test_what_never_was_is_what_others_have(home: Member, stranger: Member) -> None:
     client = browser_of(home, "owner")
-    theirs, never = client.get(f"/audit/{make_audit(stranger).id}"), client.get(f"/audit/{audit_id}")
+    theirs, never = client.get(f"/audit/{make_audit(stranger).id}"), client.get(f"/audit/aud_{'0' * 22}")
     assert (theirs.status_code, never.status_code) == (404, 404)
     assert text_of(theirs) == text_of(never)
 

@@ -10,7 +10,7 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import ActivityEvent, Tier, User
+from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
@@ -302,18 +302,6 @@ def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
     monitor = make_monitor(home)
     page = page_of(browser_of(home, "viewer").get(f"/o/home/monitors/{monitor.id}"))
     assert not page.xpath("//main//form")
-
-
-def test_a_tab_of_another_organization_acts_on_that_one(home: Member, stranger: Member, target: str) -> None:
-    """With two tabs, the URL decides whose monitor it becomes, not the organization opened last."""
-    client = browser_of(home)
-    person = User.objects.get(membership__organization=home.organization)
-    stranger.organization.membership_set.create(user=person, role="member")
-    client.get(f"/o/{stranger.organization.slug}/monitors/")
-    assert client.post(NEW, {**USUAL, "url": target}).status_code == 302
-    monitor = Monitor.objects.get()
-    assert monitor.organization_id == home.organization.id
-    assert client.get(f"/o/{stranger.organization.slug}/monitors/{monitor.id}").status_code == 404
 
 
 def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: Client, home: Member) -> None:

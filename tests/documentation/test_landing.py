@@ -315,8 +315,3 @@ def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: N
 def test_the_description_of_the_api_is_the_committed_one(client: Client, settings: Any) -> None:
     response = client.get("/openapi.yaml")
     assert response.content == (settings.BASE_DIR / "openapi.yaml").read_bytes()
-
-
-@pytest.mark.parametrize("name", ["docs", "login", "admin"])
-def test_a_forgotten_slash_is_added(client: Client, name: str) -> None:
-    assert client.get(f"/{name}")["Location"] == f"/{name}/"

@@ -115,22 +115,3 @@ def test_a_site_is_scanned_followed_and_shared(running: Running, travel: Callabl
         assert "/login/" in visitor.page.url
 
     travel(journey)
-
-
-def test_what_runs_is_cancelled_after_a_question(running: Running, travel: Callable[[Journey], None]) -> None:  # noqa: F811
-    gate = Gate(running.site)
-
-    def journey(bring: Callable[[], Person]) -> None:
-        ada = bring()
-        sign_up(ada)
-        ada.page.get_by_label("Address", exact=True).fill(gate.url)
-        ada.page.get_by_label("The whole site").check()
-        ada.press("Start scan")
-        expect(ada.page.get_by_role("progressbar")).to_be_visible()
-        ada.page.locator("summary", has_text="Cancel").click()
-        ada.press("Cancel the scan")
-        ada.told("Cancelled. Scans that had not started do not count against your quota.")
-        gate.open()
-        expect(ada.page.get_by_role("progressbar")).to_have_count(0)
-
-    travel(journey)

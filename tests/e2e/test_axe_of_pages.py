@@ -66,7 +66,6 @@ MOVING = """() => [...document.querySelectorAll("*")].flatMap(each => [null, "::
   const moves = fades || style.animationName !== "none";
   return moves || style.scrollBehavior === "smooth" ? each.outerHTML.slice(0, 120) : "";
 })).filter(Boolean)"""
-KEYBOARD = ("login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site")
 # Elements that a keyboard must reach: everything visible and interactive; of a radio group, the checked button.
 REACHABLE = """() => [...document.querySelectorAll('a[href], button, input, select, textarea, summary, [tabindex="0"]')]
   .filter(each => each.checkVisibility({visibilityProperty: true}) && !each.disabled && each.type !== "hidden")

@@ -309,22 +309,6 @@ def test_a_colleague_is_invited_and_accepts(travel: Callable[[Journey], None]) -
     travel(journey)
 
 
-def test_a_revoked_key_is_refused(travel: Callable[[Journey], None]) -> None:
-    def journey(bring: Callable[[], Person]) -> None:
-        ada = bring()
-        sign_up(ada)
-        key = create_key(ada, "Leaked")
-        assert api(ada, key, "GET", "/v1/scans").status_code == 200
-        ada.section("API keys")
-        ada.page.get_by_role("link", name="Revoke the key Leaked").click()
-        ada.page.get_by_role("main").get_by_role("button").click()
-        ada.told("The key Leaked has been revoked.")
-        refused = api(ada, key, "GET", "/v1/scans")
-        assert (refused.status_code, refused.json()["code"]) == (401, "KEY_REVOKED")
-
-    travel(journey)
-
-
 # Script that submits the form and tells each time if it would have been sent.
 SUBMITS = """() => {
   const form = document.getElementById("new-scan");

@@ -266,15 +266,6 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
     browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
 
 
-def test_a_fix_is_copied(browser: Window, rendering: Rendering) -> None:
-    def look(page: Page) -> str:
-        page.locator("#check-color-contrast .fix").get_by_role("button", name="Copy").first.click()
-        return str(page.evaluate("navigator.clipboard.readText()"))
-
-    permissions = ["clipboard-read", "clipboard-write"]
-    assert browser.look(rendering, "", look, permissions=permissions) == "Fix color-contrast."
-
-
 def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> int:
         page.emulate_media(media="print")

@@ -14,7 +14,6 @@ import pytest
 from tests.release.test_containers import KEYS, ROOT, command_of
 
 FOLDER = ROOT / "deploy" / "systemd"
-NAMES = ["web", "worker", "browser", "webhooks", "scheduler"]
 
 
 def units() -> dict[str, str]:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import timedelta
 from typing import Any
 
-import pytest
 from django.utils import timezone
 
 from reports.models import Report
@@ -16,7 +15,7 @@ from scanner.findings import HIGH, LOW, Severity
 from scanner.result import CategoryResult, CheckResult
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
-from tests.world import Api, Member, finished_scan, make_result, make_scan
+from tests.world import Member, finished_scan, make_result, make_scan
 
 TOP = [
     *("from", "to", "score", "same_rules", "same_browser"),
@@ -122,13 +121,6 @@ def test_reports_are_found_by_their_own_ids_too(home: Member) -> None:
     assert (body["from"]["id"], body["to"]["id"]) == (before.id, after.id)
 
 
-@pytest.mark.parametrize("columns", [{"url": "https://example.com/other"}, {"type": "seo"}])
-def test_another_page_or_type_is_refused(home: Member, columns: dict[str, str]) -> None:
-    scan, other = finished_scan(home), finished_scan(home, **columns)
-    response = home.api.get(f"/v1/report/{scan.id}/diff?with={other.id}")
-    assert refusal(response) == (400, "REPORTS_NOT_COMPARABLE")
-
-
 def test_what_is_not_there_or_not_ours_is_not_found(home: Member, stranger: Member) -> None:
     ours, theirs = finished_scan(home), finished_scan(stranger)
     Report.objects.filter(scan=theirs).update(shared_at=timezone.now())
@@ -136,20 +128,6 @@ def test_what_is_not_there_or_not_ours_is_not_found(home: Member, stranger: Memb
         assert refusal(home.api.get(f"/v1/report/{ours.id}/diff?with={unknown}")) == (404, "SCAN_NOT_FOUND")
     for unknown in (theirs.id, "x"):
         assert refusal(home.api.get(f"/v1/report/{unknown}/diff?with={ours.id}")) == (404, "SCAN_NOT_FOUND")
-
-
-def test_a_scan_that_has_no_report_yet_is_refused(home: Member) -> None:
-    ours, running = finished_scan(home), make_scan(home, status="scanning")
-    for path in (f"{ours.id}/diff?with={running.id}", f"{running.id}/diff?with={ours.id}", f"{running.id}/diff"):
-        assert refusal(home.api.get(f"/v1/report/{path}")) == (409, "SCAN_NOT_COMPLETE")
-
-
-def test_a_key_is_needed_and_counted(home: Member) -> None:
-    scan = finished_scan(home)
-    response = home.api.get(f"/v1/report/{scan.id}/diff?with={scan.id}")
-    assert response.status_code == 200
-    assert int(response["X-RateLimit-Remaining"]) < int(response["X-RateLimit-Limit"])
-    assert Api("nonsense").get(f"/v1/report/{scan.id}/diff").status_code == 401
 
 
 def test_a_comparison_is_asked_for_again_by_its_etag(home: Member) -> None:

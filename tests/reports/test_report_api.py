@@ -100,19 +100,6 @@ def test_a_report_never_changes(home: Member) -> None:
     assert home.api.get(f"/v1/report/{scan.id}").content == before
 
 
-@pytest.mark.parametrize("status", ["queued", "scanning"])
-def test_a_running_scan_is_SCAN_NOT_COMPLETE(home: Member, status: str) -> None:
-    response = home.api.get(f"/v1/report/{make_scan(home, status=status).id}")
-    assert refusal(response) == (409, "SCAN_NOT_COMPLETE")
-
-
-def test_a_failed_scan_has_no_report_and_says_why(home: Member) -> None:
-    scan = make_scan(home, status="failed", error_code="TIMEOUT", error_message="It took too long.")
-    response = home.api.get(f"/v1/report/{scan.id}")
-    assert refusal(response) == (409, "SCAN_NOT_COMPLETE")
-    assert "failed and has no report. It took too long." in response.json()["error"]
-
-
 def test_retention_is_enforced_to_the_second(home: Member) -> None:
     young = finished_scan(home, age=timedelta(days=30) - timedelta(seconds=5))
     old = finished_scan(home, age=timedelta(days=30))
@@ -123,15 +110,6 @@ def test_retention_is_enforced_to_the_second(home: Member) -> None:
     assert refusal(home.api.get(f"/v1/report/{failed.id}")) == (404, "SCAN_NOT_FOUND")
     delete_reports()
     assert [report.scan_id for report in Report.objects.all()] == [young.id]
-
-
-@pytest.mark.parametrize("suffix", ["", "/export", "/export?format=csv"])
-def test_another_organizations_report_is_SCAN_NOT_FOUND(home: Member, stranger: Member, suffix: str) -> None:
-    scan = finished_scan(home)
-    for id in (scan.id, scan.report.id):
-        assert refusal(stranger.api.get(f"/v1/report/{id}{suffix}")) == (404, "SCAN_NOT_FOUND")
-    unfinished = make_scan(home)
-    assert refusal(stranger.api.get(f"/v1/report/{unfinished.id}")) == (404, "SCAN_NOT_FOUND")
 
 
 def test_the_json_export_is_the_report_and_more(home: Member) -> None:
@@ -237,8 +215,3 @@ def test_an_export_from_before_there_were_omitted_checks_can_still_be_had(home: 
     for each in ("json", "sarif", "csv"):
         assert home.api.get(f"/v1/report/{scan.id}/export?format={each}").status_code == 200
     assert browser_of(person_of(home, "member", "a@example.com")).get(f"/report/{scan.id}").status_code == 200
-
-
-def test_an_unknown_format_is_INVALID_PARAMS(home: Member) -> None:
-    scan = finished_scan(home)
-    assert refusal(home.api.get(f"/v1/report/{scan.id}/export?format=pdf")) == (400, "INVALID_PARAMS")

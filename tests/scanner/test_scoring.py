@@ -340,14 +340,6 @@ def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_t
     assert not takes[CRITICAL] or max(takes[MEDIUM]) < min(takes[CRITICAL])
 
 
-def test_muting_what_holds_a_cap_lifts_it() -> None:
-    held = category(*(result("pass", CRITICAL, id=f"p{n}") for n in range(19)), result("fail", CRITICAL, id="open"))
-    limits = (Cap(39, "Something critical.", severity=CRITICAL),)
-    stored = basis([held], limits)
-    assert score([held], limits).value == 39
-    assert score_without(stored, {"open"}) == (100, "A+")
-
-
 def test_a_score_by_other_rules_is_not_guessed() -> None:
     stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
     assert score_without(stored, ()) is None

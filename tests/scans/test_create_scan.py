@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import pytest
-
 from accounts.models import MonthlyUsage, Tier
-from scans.models import BlockedDomain, Scan
+from scans.models import Scan
 from tests.world import Member, make_scan
 
 FIELDS = {
@@ -51,46 +49,11 @@ def test_an_accepted_scan_is_queued_with_all_13_fields(home: Member, target: str
     assert used(home) == 1
 
 
-@pytest.mark.parametrize(
-    ("body", "answer"),
-    [
-        ({}, (400, "INVALID_URL")),
-        ({"url": 5, "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": None, "type": "nope"}, (400, "INVALID_URL")),
-        ({"url": "ftp://example.com/", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https:/example.com/", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https://example.com/\u0000", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https://user:pass@example.com/", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https://example.com:22/", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https://example.com/" + "a" * 2048, "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "\ud800", "type": "seo"}, (400, "INVALID_URL")),
-        ({"url": "https://example.com/"}, (400, "INVALID_TYPE")),
-        ({"url": "https://example.com/", "type": ["seo"]}, (400, "INVALID_TYPE")),
-        ({"url": "https://example.com/", "type": "SEO"}, (400, "INVALID_TYPE")),
-        ({"url": "http://localhost/", "type": "nope"}, (400, "INVALID_TYPE")),
-        ({"url": "http://localhost/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
-        ({"url": "http://localhost:22/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
-        ({"url": "http://0x7f.1/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
-        ({"url": "http://printer/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
-        ({"url": "http://[::ffff:10.0.0.1]/", "type": "seo"}, (403, "DOMAIN_BLOCKED")),
-    ],
-)
-def test_a_refused_request_says_why_and_uses_no_quota(home: Member, body: object, answer: object) -> None:
-    assert refusal(home.api.post("/v1/scan", body)) == answer
-    assert used(home) == 0
-
-
 def test_a_target_that_refuses_connections_is_URL_NOT_REACHABLE(home: Member, target: str) -> None:
     # Port 1 of loopback: the network is exempted, and nothing listens there.
     response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
     assert refusal(response) == (400, "URL_NOT_REACHABLE")
     assert used(home) == 0
-
-
-def test_an_operators_domain_is_blocked_with_its_subdomains(home: Member) -> None:
-    BlockedDomain.objects.create(domain="example.com")
-    response = home.api.post("/v1/scan", {"url": "https://www.example.com/", "type": "seo"})
-    assert refusal(response) == (403, "DOMAIN_BLOCKED")
 
 
 def test_the_monthly_quota_holds_and_says_when_it_ends(home: Member, target: str) -> None:
@@ -115,12 +78,6 @@ def test_the_concurrency_of_the_tier_holds(home: Member, target: str) -> None:
     response = home.api.post("/v1/scan", {"url": target, "type": "seo"})
     assert refusal(response) == (429, "CONCURRENT_LIMIT")
     assert "Retry-After" in response.headers
-
-
-def test_the_quota_speaks_before_the_target_is_contacted(home: Member, target: str) -> None:
-    Tier.objects.filter(name="free").update(scans_per_month=0)
-    response = home.api.post("/v1/scan", {"url": "http://127.0.0.1:1/", "type": "seo"})
-    assert refusal(response) == (429, "QUOTA_EXCEEDED")
 
 
 def test_a_queue_that_is_too_long_is_SERVICE_UNAVAILABLE(home: Member, stranger: Member, target: str, settings) -> None:

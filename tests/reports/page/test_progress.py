@@ -63,12 +63,6 @@ def test_who_may_not_see_the_scan_is_told_by_the_page_itself(home: Member, stran
         assert response.content == b""
 
 
-def test_progress_without_scripts_is_the_page(home: Member) -> None:
-    scan = make_scan(home)
-    response = person(home.organization).get(f"/report/{scan.id}/progress")
-    assert (response.status_code, response["Location"]) == (302, f"/report/{scan.id}")
-
-
 @pytest.mark.parametrize(
     ("role", "status", "expected"), [("member", "queued", 1), ("viewer", "queued", 0), ("member", "scanning", 0)]
 )
@@ -85,9 +79,11 @@ def test_a_failed_scan_tells_what_to_do_and_can_be_asked_for_again(home: Member,
     text = text_of(response)
     assert "The scan failed" in text
     assert "The certificate expired." in text
+    assert "TLS_FAILED" in text
     assert "Check the certificate, its whole chain" in text
     forms = page_of(response).xpath(f"//form[@action='/o/home/scans/{scan.id}/again']")
     assert len(forms) == (role == "member")
+    assert page_of(response).xpath("//meta[@http-equiv]") == []
 
 
 def test_a_cancelled_scan_did_not_fail(home: Member) -> None:

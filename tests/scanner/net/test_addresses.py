@@ -143,23 +143,6 @@ def test_a_public_address_beside_the_special_ranges_is_accepted(address: str) ->
     assert refusal(ip_address(address)) is None
 
 
-@pytest.mark.parametrize(
-    ("form", "name"),
-    [
-        ("::ffff:{}", "mapped, RFC 4291"),
-        ("::{}", "compatible, RFC 4291"),
-        ("64:ff9b::{}", "NAT64, RFC 6052"),
-        ("64:ff9b:1::{}", "local NAT64, RFC 8215"),
-        ("::ffff:0:{}", "translated, RFC 2765"),
-        ("2606:4700::5efe:{}", "ISATAP, RFC 5214"),
-        ("2606:4700::200:5efe:{}", "ISATAP with a unique address, RFC 5214"),
-    ],
-)
-@pytest.mark.parametrize("inside", ["127.0.0.1", "10.1.2.3", "169.254.169.254", "192.168.0.1"])
-def test_an_ipv6_address_that_carries_a_private_one_is_refused(form: str, name: str, inside: str) -> None:
-    assert refusal(ip_address(form.format(inside))) is not None, name
-
-
 @pytest.mark.parametrize("inside", ["127.0.0.1", "10.1.2.3", "169.254.169.254"])
 def test_6to4_and_teredo_are_refused_by_what_they_carry(inside: str) -> None:
     number = int(IPv4Address(inside))
@@ -316,14 +299,6 @@ def test_nothing_that_python_calls_special_is_accepted(address: IPv4Address | IP
 def test_an_ipv4_address_is_public_exactly_when_no_registry_lists_it(address: IPv4Address | IPv6Address) -> None:
     is_listed = any(address in network for network in SPECIAL_IPV4)
     assert (refusal(address) is not None) is is_listed
-
-
-@given(
-    st.one_of(st.ip_addresses(v=6), st.ip_addresses(network=str(IPV6_GLOBAL)), _inside(map(IPv6Network, REGISTRY_IPV6)))
-)
-def test_no_ipv6_address_of_a_registry_is_public(address: IPv6Address) -> None:
-    if any(address in IPv6Network(each) for each in REGISTRY_IPV6):
-        assert refusal(address) is not None
 
 
 @given(_inside(SPECIAL_IPV4), st.sampled_from(sorted(WRAPPED)))

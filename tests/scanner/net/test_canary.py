@@ -330,33 +330,6 @@ def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_set
 
 
 @plain_only
-def test_a_receiver_at_a_port_that_became_forbidden_is_a_failed_attempt(
-    open_settings: World,
-    home: Member,
-    monkeypatch: pytest.MonkeyPatch,
-    settings: pytest_django.fixtures.SettingsWrapper,
-) -> None:
-    settings.SCAN_ALLOWED_PORTS = frozenset({80, 443})
-    zone = hosts({"hooks.example.com": [(SITE,), (PUBLIC,)]})
-    with name_server(zone, monkeypatch):
-        status, attempt = delivered(open_settings, home, "hooks.example.com")
-    assert (status, attempt.error_code) == ("pending", "INVALID_URL")
-    assert attempt.error_message == f"Port {open_settings.port} is not allowed here."
-
-
-@plain_only
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_receiver_that_redirects_takes_no_delivery_to_the_canary(
-    open_settings: World, home: Member, status: int, settings: pytest_django.fixtures.SettingsWrapper
-) -> None:
-    settings.SCAN_ALLOWED_NETWORKS = UNGUARDED  # deliveries follow no redirect
-    open_settings.site.routes["/hook"] = Answer.redirect(f"http://{CANARY}:{open_settings.port}/", status)
-    state, attempt = delivered(open_settings, home, "www.example.com")
-    assert (state, attempt.response_status) == ("pending", status)
-    assert open_settings.canary.count() == 0
-
-
-@plain_only
 def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
     open_settings: World, home: Member, settings: pytest_django.fixtures.SettingsWrapper
 ) -> None:

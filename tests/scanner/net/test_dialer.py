@@ -100,72 +100,6 @@ def test_a_denied_network_is_refused_by_address_whatever_name_leads_there() -> N
     assert wires.dialed == []
 
 
-def test_a_name_that_is_rebound_keeps_its_first_address() -> None:
-    names = Names({"rebind.example.com": [(PUBLIC,), ("127.0.0.1",)]})
-    with Site(HELLO) as site, Site(HELLO) as canary:
-        wires = Wires({PUBLIC: site, "127.0.0.1": canary})
-        with Network(Policy(), resolver=names, dialer=wires) as network:
-            for _ in range(3):
-                network.fetch("http://rebind.example.com/", headers={"Connection": "close"})
-            network.connect("rebind.example.com", 443).close()
-        assert names.asked == ["rebind.example.com"]
-        assert {address for address, _ in wires.dialed} == {PUBLIC}
-        assert canary.connections == 0
-
-
-def test_a_name_that_was_refused_stays_refused() -> None:
-    names = Names({"rebind.example.com": [("127.0.0.1",), (PUBLIC,)]})
-    with Site(HELLO) as site:
-        with Network(Policy(), resolver=names, dialer=Wires({PUBLIC: site})) as network:
-            for _ in range(2):
-                with pytest.raises(Blocked):
-                    network.fetch("http://rebind.example.com/")
-        assert site.connections == 0
-
-
-def test_a_peer_that_is_not_the_judged_address_is_refused() -> None:
-    with Site(HELLO) as canary:
-
-        def astray(address: str, port: int, timeout_s: float) -> socket.socket:
-            return socket.create_connection((canary.address, canary.port), timeout_s)
-
-        with (
-            Network(Policy(), resolver=Names({"a.example.com": (PUBLIC,)}), dialer=astray) as network,
-            pytest.raises(Blocked, match="did not lead to"),
-        ):
-            network.fetch("http://a.example.com/")
-        assert canary.requests == []
-
-
-def test_an_address_of_this_machine_that_no_interface_lists_is_refused(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    # Loopback stands in for a public address that the kernel delivers locally.
-    monkeypatch.setattr(addresses, "refusal", lambda *_: None)
-    with Site(HELLO) as canary:
-
-        def local(address: str, port: int, timeout_s: float) -> socket.socket:
-            return socket.create_connection((canary.address, canary.port), timeout_s)
-
-        with (
-            Network(Policy(), resolver=Names({"a.example.com": ("127.0.0.1",)}), dialer=local) as network,
-            pytest.raises(Blocked, match="not lead to a public address"),
-        ):
-            network.fetch("http://a.example.com/")
-        assert canary.requests == []
-
-
-def test_a_name_that_leads_to_this_machines_public_address_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(addresses, "own_addresses", lambda: frozenset({ip_address(PUBLIC)}))
-    wires = Wires({})
-    with (
-        Network(Policy(), resolver=Names({"me.example.com": (PUBLIC,)}), dialer=wires) as network,
-        pytest.raises(Blocked, match=r"me\.example\.com is not publicly accessible"),
-    ):
-        network.fetch("http://me.example.com/")
-    assert wires.dialed == []
-
-
 def test_the_next_address_is_tried_when_one_does_not_answer() -> None:
     with Site(HELLO) as site:
         wires = Wires({PUBLIC: site})
@@ -263,21 +197,6 @@ def test_an_own_address_is_reached_on_the_exempted_port_alone(monkeypatch: pytes
         with pytest.raises(NotReachable):
             network.connect("own.example.com", 8080)
     assert wires.dialed == [(PUBLIC, 8080)]
-
-
-def test_closing_the_network_wakes_whoever_waits() -> None:
-    with Site({"/": lambda request: Answer(delay_s=60)}) as site:
-        network = Network(Policy(allowed_networks=NETWORKS))
-        raised: list[BaseException] = []
-        thread = threading.Thread(target=_collect, args=(lambda: network.fetch(site.url), raised))
-        thread.start()
-        _until(lambda: bool(site.requests))
-        network.close()
-        thread.join(5)
-        assert not thread.is_alive()
-        assert [type(error) for error in raised] == [TimedOut]
-        with pytest.raises(TimedOut, match="ended"):
-            network.connect(site.address, site.port)
 
 
 def test_closing_the_network_wakes_who_waits_for_a_connection() -> None:

@@ -17,8 +17,6 @@ from scanner.performance.slow_link import BYTES_PER_S, MAX_REQUESTS, ROUND_TRIP_
 from tests.scanner.browser.loads import HERE, document_request, request
 
 Kind = ResourceKind
-# DNS, TCP and TLS, then the request itself: the earliest time of a document's first byte.
-FIRST_BYTE_S = 4 * 0.15
 
 
 def simulated(requests: Sequence[LoadedRequest], seen: MainThread = MainThread()) -> list[float]:  # noqa: B008

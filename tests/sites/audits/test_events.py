@@ -18,7 +18,6 @@ from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook
 from webhooks.services import recover_failed
 
-ALL_KINDS = [*EventKind.values]
 FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 
 

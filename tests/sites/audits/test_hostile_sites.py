@@ -23,7 +23,6 @@ PAGES = 5
 # Limit of discovery's requests, plus those of the pages' visits.
 MAX_REQUESTS = 3 * PAGES + 200 + 60 * PAGES
 MAX_S, MAX_MIB = 120, 250
-MIB = 1024 * 1024
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

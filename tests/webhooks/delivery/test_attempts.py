@@ -33,23 +33,6 @@ def failing_for(webhook: Webhook, age: timedelta, failures: int) -> datetime:
     return since
 
 
-def test_every_attempt_is_a_row(home: Member, webhook: Webhook, receiver: Site) -> None:
-    finished_scan(home)
-    fail(receiver, 503)
-    before = timezone.now()
-    attempt_deliveries()
-    make_due()
-    receiver.routes["/hook"] = Answer("thanks", status=202)
-    attempt_deliveries()
-    first, second = Attempt.objects.all()
-    assert before <= first.at <= second.at <= timezone.now()
-    assert 0 <= first.latency_ms < 10_000
-    assert (first.response_status, first.response_body, first.blocked) == (503, "no", False)
-    assert (first.error_code, first.error_message) == ("RECEIVER_STATUS", "The receiver answered 503.")
-    assert (second.response_status, second.response_body, second.error_code) == (202, "thanks", "")
-    assert {first.delivery_id, second.delivery_id} == {Delivery.objects.get().id}
-
-
 def test_the_failure_clock_starts_with_the_first_failure_and_a_success_resets_it(
     home: Member, webhook: Webhook, receiver: Site
 ) -> None:

@@ -23,7 +23,6 @@ from webhooks.delivery.signing import new_secret
 from webhooks.models import Attempt, Delivery
 
 ALLOWING = Policy(allowed_networks=(ip_network("127.0.0.0/8"),))
-GUARDED = Policy()
 
 
 def claim_of(url: str) -> DeliveryClaim:

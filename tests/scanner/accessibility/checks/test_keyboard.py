@@ -165,22 +165,6 @@ def test_a_page_whose_text_scripts_bring_is_not_asked_for_ways_around() -> None:
     assert verdict(judged("bypass", "<div id=root><a href=/><img src=logo alt=Home></a></div>")) == "n/a"
 
 
-def test_the_message_counts_and_shows_the_first_offenders() -> None:
-    finding = judged("tabindex", "<form id=f>" + "<input tabindex=1>" * 4 + "<input tabindex=0></form>")
-    assert isinstance(finding, Fail)
-    assert finding.message.startswith(
-        "4 of 5 elements with a tabindex have more than 0, so that the Tab key reaches them before everything else: "
-        '<input tabindex="1"> at #f > input:nth-of-type(1); '
-    )
-    assert finding.message.endswith("and 1 more.")
-    assert finding.evidence[0] == {
-        "selector": "#f > input:nth-of-type(1)",
-        "snippet": '<input tabindex="1">',
-        "wcag": None,
-        "level": None,
-    }
-
-
 def test_all_who_share_a_key_are_shown() -> None:
     finding = judged("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
     assert isinstance(finding, Fail)

@@ -279,22 +279,6 @@ def test_frames_of_a_frameset_need_a_title_too() -> None:
     )
 
 
-def test_the_message_counts_and_shows_the_first_offenders() -> None:
-    finding = judged("link-name", "<div id=menu>" + "<a href=/cart><svg></svg></a>" * 4 + "<a href=/>Home</a></div>")
-    assert isinstance(finding, Fail)
-    assert finding.message.startswith(
-        "4 of 5 links without a name, so screen readers do not announce where they lead: "
-        '<a href="/cart"> at #menu > a:nth-of-type(1); '
-    )
-    assert finding.message.endswith("and 1 more.")
-    assert finding.evidence[0] == {
-        "selector": "#menu > a:nth-of-type(1)",
-        "snippet": '<a href="/cart">',
-        "wcag": "2.4.4",
-        "level": "A",
-    }
-
-
 def test_the_certain_ones_are_shown_before_those_that_scripts_may_name() -> None:
     finding = judged("button-name", "<button id=b1><my-icon></my-icon></button><button id=b2></button>")
     assert isinstance(finding, Fail)

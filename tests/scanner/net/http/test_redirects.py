@@ -6,7 +6,7 @@ import pytest
 
 from scanner.net.budget import Limits
 from scanner.net.client import Network
-from scanner.net.errors import BadResponse, Blocked, TooManyRedirects
+from scanner.net.errors import BadResponse, TooManyRedirects
 from scanner.net.policy import Policy
 from tests.scanner.net.loopback import NETWORKS, loopback_network
 from tests.scanner.net.seams import PUBLIC, Names, Wires
@@ -44,31 +44,6 @@ def test_hops_come_back_in_order_and_the_last_is_final() -> None:
             site.url_as("localhost") + "/end",
         ]
         assert hops[-1].body == b"done"
-
-
-@pytest.mark.parametrize(
-    "location",
-    [
-        "http://127.0.0.1:{port}/",
-        "http://localhost:{port}/",
-        "http://[::ffff:127.0.0.1]:{port}/",
-        "http://2130706433:{port}/",
-        "http://0x7f.1/",
-        "http://169.254.169.254/latest/meta-data/",
-        "http://inside.example.com/",
-        "//10.0.0.1/",
-    ],
-)
-@pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
-def test_a_redirect_to_the_inside_is_refused_and_nothing_there_is_contacted(location: str, status: int) -> None:
-    with Site() as site, Site({"*": Answer("secret")}) as canary:
-        site.routes["/"] = Answer.redirect(location.format(port=canary.port), status)
-        wires = Wires({PUBLIC: site, "127.0.0.1": canary, "10.0.0.1": canary})
-        names = Names({"www.example.com": (PUBLIC,), "inside.example.com": (PUBLIC, "10.0.0.1")})
-        with Network(Policy(), resolver=names, dialer=wires) as network, pytest.raises(Blocked):
-            network.follow("http://www.example.com/")
-        assert wires.dialed == [(PUBLIC, 80)]
-        assert canary.connections == 0
 
 
 @pytest.mark.parametrize(

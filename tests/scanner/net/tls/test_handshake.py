@@ -1,6 +1,5 @@
 from __future__ import annotations
 
-import datetime
 import socket
 import ssl
 import time
@@ -39,7 +38,6 @@ from scanner.net.tls.hello import (
 )
 from tests.scanner.net.loopback import loopback_network
 from tests.scanner.net.tls_servers import (
-    DAY,
     LOOPBACK,
     Identity,
     alert,
@@ -50,7 +48,6 @@ from tests.scanner.net.tls_servers import (
 )
 
 HOST = "localhost"
-OLD = "ALL:@SECLEVEL=0"
 
 
 @pytest.fixture(scope="module")
@@ -86,31 +83,6 @@ def test_a_trusted_chain_is_shown_as_presented_and_as_verified(
     assert [each.common_name for each in seen.path] == [HOST, "A Test Intermediate", "A Test Root"]
     assert seen.leaf.dns_names == (HOST,)
     assert seen.leaf.matches(HOST)
-
-
-def test_the_dates_of_an_expired_leaf_are_shown_and_its_chain_is_still_trusted(
-    network: Network, root: Identity, tmp_path: Path
-) -> None:
-    yesterday = datetime.datetime.now(datetime.UTC).replace(microsecond=0) - DAY
-    leaf = root.issue(HOST, not_before=yesterday - 30 * DAY, not_after=yesterday)
-    with tls_server(tmp_path, leaf) as port:
-        seen = handshake(network, HOST, port)
-    assert seen.leaf.not_after == yesterday
-    assert seen.trust.distrust is None
-
-
-def test_a_certificate_for_another_host_does_not_match(network: Network, root: Identity, tmp_path: Path) -> None:
-    with tls_server(tmp_path, root.issue("other.example.com", "*.example.com")) as port:
-        seen = handshake(network, HOST, port)
-    assert seen.trust.distrust is None
-    assert not seen.leaf.matches(HOST)
-
-
-def test_a_common_name_alone_does_not_match(network: Network, root: Identity, tmp_path: Path) -> None:
-    with tls_server(tmp_path, root.issue(HOST, alternative_names=False)) as port:
-        seen = handshake(network, HOST, port)
-    assert seen.leaf.common_name == HOST
-    assert not seen.leaf.matches(HOST)
 
 
 def test_a_certificate_for_an_address_matches_it(network: Network, root: Identity, tmp_path: Path) -> None:
@@ -182,13 +154,6 @@ def test_a_certificate_that_is_not_made_for_servers_is_not_valid(
     assert "web server" in trust.text
 
 
-def test_a_weak_key_is_shown(network: Network, root: Identity, tmp_path: Path) -> None:
-    with tls_server(tmp_path, root.issue(HOST, rsa_bits=1024), ciphers=OLD) as port:
-        seen = handshake(network, HOST, port)
-    assert (seen.leaf.key_type, seen.leaf.key_bits) == ("RSA", 1024)
-    assert seen.leaf.weak_point is not None
-
-
 def test_plain_http_on_the_port_is_named(network: Network) -> None:
     with (
         serve(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port,
@@ -246,57 +211,6 @@ def test_a_closed_port_is_not_reachable(network: Network) -> None:
 
 
 # Offers
-
-
-@pytest.mark.parametrize(
-    ("version", "accepted"),
-    [
-        (TlsVersion.TLS1_3, True),
-        (TlsVersion.TLS1_2, True),
-        (TlsVersion.TLS1_1, False),
-        (TlsVersion.TLS1_0, False),
-        (TlsVersion.SSL3_0, False),
-    ],
-)
-def test_a_modern_server_takes_modern_versions_only(
-    network: Network, root: Identity, tmp_path: Path, version: TlsVersion, accepted: bool
-) -> None:
-    ciphers = tuple(TLS13) if version is TlsVersion.TLS1_3 else SOUND_OR_OLD
-    with tls_server(tmp_path, root.issue(HOST)) as port:
-        answer = offer(network, HOST, port, version, ciphers)
-    assert (isinstance(answer, ServerHello) and answer.version == version) is accepted
-
-
-def test_a_server_with_tls_1_2_only_refuses_1_3(network: Network, root: Identity, tmp_path: Path) -> None:
-    with tls_server(tmp_path, root.issue(HOST), maximum=ssl.TLSVersion.TLSv1_2) as port:
-        assert isinstance(offer(network, HOST, port, TlsVersion.TLS1_3, tuple(TLS13)), Alert)
-        answer = offer(network, HOST, port, TlsVersion.TLS1_2, SOUND_OR_OLD)
-    assert isinstance(answer, ServerHello)
-    assert answer.version == TlsVersion.TLS1_2
-    assert answer.cipher in FORWARD_SECRET
-
-
-@pytest.mark.parametrize("version", [TlsVersion.TLS1_0, TlsVersion.TLS1_1])
-def test_a_real_old_server_takes_old_versions(
-    network: Network, root: Identity, tmp_path: Path, version: TlsVersion
-) -> None:
-    with tls_server(
-        tmp_path, root.issue(HOST), minimum=ssl.TLSVersion.TLSv1, maximum=ssl.TLSVersion.TLSv1_1, ciphers=OLD
-    ) as port:
-        answer = offer(network, HOST, port, version, SOUND_OR_OLD)
-        seen = handshake(network, HOST, port)
-    assert isinstance(answer, ServerHello)
-    assert answer.version == version
-    assert seen.version is TlsVersion.TLS1_1
-
-
-def test_a_real_server_with_a_weak_suite_takes_it(network: Network, root: Identity, tmp_path: Path) -> None:
-    with tls_server(
-        tmp_path, root.issue(HOST, rsa_bits=2048), maximum=ssl.TLSVersion.TLSv1_2, ciphers="NULL:@SECLEVEL=0"
-    ) as port:
-        answer = offer(network, HOST, port, TlsVersion.TLS1_2, tuple(WEAK))
-    assert isinstance(answer, ServerHello)
-    assert weakness(NAMES[answer.cipher]) is Weakness.NULL
 
 
 def test_a_server_that_closes_without_an_answer_gave_none(network: Network) -> None:
