@@ -121,7 +121,7 @@ def test_what_the_event_leaves_out_is_counted_and_pages_are_named(monitor: Monit
     mail = Mail.objects.first()
     assert mail is not None
     assert mail.subject == "Shop: 41 new problems, 1 worse, 1 fixed, 1 page unreachable"
-    assert "and 31 more" in mail.text
+    assert "and 40 more" in mail.text
     assert "https://example.com/shop" in mail.text
     assert "/shop" in mail.html
 

@@ -1,0 +1,47 @@
+from __future__ import annotations
+
+import re
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from accounts.models import Tier
+from dashboard.monitor_forms import MonitorForm
+from sites.monitors import alerts
+from sites.monitors.alerts import AlertKind, AlertSerializer, Facts, reasons
+from sites.monitors.changes import ChangeGroups
+from sites.monitors.scores import Scored
+
+CONTRIBUTING = Path(__file__).parents[3] / "CONTRIBUTING.md"
+QUIET = ChangeGroups(lambda *finding: False)
+
+
+def shown_kind() -> AlertKind:
+    """Return the alert kind that CONTRIBUTING.md shows."""
+    section = CONTRIBUTING.read_text(encoding="utf-8").partition("\n## Add an alert kind\n")[2]
+    code = re.search(r"^   ```python\n(.*?)^   ```$", section, re.MULTILINE | re.DOTALL)
+    assert code
+    kind = eval(textwrap.dedent(code[1]), vars(alerts))[0]
+    assert isinstance(kind, AlertKind)
+    return kind
+
+
+@pytest.mark.django_db
+def test_an_alert_kind_that_is_added_as_contributing_says_is_in_api_form_and_messages(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kind = shown_kind()
+    monkeypatch.setattr(alerts, "KINDS", (*alerts.KINDS, kind))
+    settings = {**alerts.USUAL, kind.name: 5}
+    found = AlertSerializer(data=settings)
+    found.field_name = "alert"
+    assert found.is_valid(), found.errors
+    assert found.validated_data[kind.name] == 5
+    form = MonitorForm(tier=Tier.objects.get(pk="free"), people=[])
+    labels = {each.name: [field.label for field in fields] for each, fields in form.alerts}
+    assert labels[kind.name] == [kind.label]
+    risen, same = ({"seo": Scored(80, "B", before)} for before in (75, 76))
+    assert reasons(settings, Facts(QUIET, risen, None)) == [kind.name]
+    assert reasons(settings, Facts(QUIET, same, None)) == []
+    assert reasons({**settings, kind.name: None}, Facts(QUIET, risen, None)) == []
