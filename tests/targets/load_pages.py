@@ -48,6 +48,11 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
             "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
             f"<h1>Scripts</h1><p>{words}<script>later(12, 6)</script>",
         ),
+        # The same with tasks that block a phone on every machine. None of the ten: a test needs it.
+        "/long-tasks": _page(
+            "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
+            f"<h1>Scripts</h1><p>{words}<script>later(12, 30)</script>",
+        ),
         **{f"/block-{at}.js": _script(dice, 40_000, f"work({6 + at})", is_first=at == 0) for at in range(3)},
         # The hero image is in the markup, with others below it.
         "/images": _page(

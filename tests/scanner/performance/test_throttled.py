@@ -32,7 +32,7 @@ def link() -> Iterator[SlowLink]:
         yield link
 
 
-@pytest.mark.parametrize("name", ["scripts", "late-image"])
+@pytest.mark.parametrize("name", ["long-tasks", "late-image"])
 def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowLink, name: str) -> None:
     """Regression: script-bound pages were reported as painted in half the time, and with a blocking time of 0 ms."""
     program = find_browser("auto")
