@@ -478,7 +478,7 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
 
     def exact() -> int:
         found = 0
-        for each in [*drivers, *(one for each in drivers for one in each.children(recursive=True))]:
+        for each in [*drivers, *(below for one in drivers for below in one.children(recursive=True))]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 found += each.memory_full_info().pss
         return found
