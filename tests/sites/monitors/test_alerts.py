@@ -22,7 +22,7 @@ def shown_kind() -> AlertKind:
     section = CONTRIBUTING.read_text(encoding="utf-8").partition("\n## Add an alert kind\n")[2]
     code = re.search(r"^   ```python\n(.*?)^   ```$", section, re.MULTILINE | re.DOTALL)
     assert code
-    kind = eval(textwrap.dedent(code[1]), vars(alerts))[0]
+    kind = eval(textwrap.dedent(code[1]), vars(alerts))
     assert isinstance(kind, AlertKind)
     return kind
 
