@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.http import HttpResponse
 from django.utils import timezone
 from django.utils.http import parse_etags
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -13,7 +12,7 @@ from rest_framework.response import Response
 from accounts.authentication import caller_of
 from documentation.checks import check_pages
 from infrastructure.api.pagination import choice
-from infrastructure.api.schema import FORMAT, headers, id_parameter, operation, responses
+from infrastructure.api.schema import FORMAT, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.views import ApiView
 from reports.diff_serializers import DiffSerializer
 from reports.mutes.serializers import ReportMutesSerializer
@@ -102,8 +101,6 @@ class ReportExport(ApiView):
 
 def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiView]:
     """Return the view of GET /v1/report/:id/export/<ending>."""
-    media_type = export_format.media_type.partition(";")[0]
-    schema = OpenApiTypes.OBJECT if media_type.endswith("json") else OpenApiTypes.STR
 
     class ReportFile(ApiView):
         @operation(
@@ -112,7 +109,7 @@ def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiVi
             description=export_format.about,
             tags=["Reports"],
             parameters=EXPORT_PARAMETERS,
-            responses=responses({(200, media_type): schema}, **EXPORT_ERRORS),
+            responses=responses(file_response(export_format.media_type), **EXPORT_ERRORS),
         )
         def get(self, request: Request, scan_id: str) -> HttpResponse:
             return _export(request, scan_id, ending)

@@ -87,6 +87,15 @@ class Nested(serializers.Serializer):
         return super().run_validation(data)
 
 
+def path_of(field: Any) -> str:
+    """Return the name of a field with those of the objects around it, such as `alert.score_drop`."""
+    names: list[str] = []
+    while field is not None and field.field_name:
+        names.append(field.field_name)
+        field = field.parent
+    return ".".join(reversed(names))
+
+
 class Parsed:
     """Mixin for a field whose `to_internal_value` judges null as well."""
 
@@ -128,12 +137,7 @@ class Told:
     @property
     def told(self) -> str:
         """Return the sentence, with the name of the field."""
-        names: list[str] = []
-        field: Any = self
-        while field is not None and field.field_name:
-            names.append(field.field_name)
-            field = field.parent
-        return self.says.replace("{name}", ".".join(reversed(names)))
+        return self.says.replace("{name}", path_of(self))
 
 
 class Text(Told, serializers.CharField):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
+from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter, OpenApiResponse, extend_schema
 from rest_framework import serializers
 
@@ -125,6 +126,12 @@ NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
 # `format` is not in the schema: each operation has one response format, because client generators read only one. Other
 # formats have their own addresses.
 FORMAT = OpenApiParameter("format", str, exclude=True)
+
+
+def file_response(media_type: str) -> dict[tuple[int, str], OpenApiTypes]:
+    """Return the successful response of an endpoint that serves a file, for `responses`."""
+    plain = media_type.partition(";")[0]
+    return {(200, plain): OpenApiTypes.OBJECT if plain.endswith("json") else OpenApiTypes.STR}
 
 
 def operation(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from django.db.models import F
 from django.http import StreamingHttpResponse
 from django.utils import timezone
-from drf_spectacular.types import OpenApiTypes
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
@@ -19,6 +18,7 @@ from infrastructure.api.schema import (
     FORMAT,
     PAGE_PARAMETERS,
     creation_parameters,
+    file_response,
     headers,
     id_parameter,
     operation,
@@ -170,8 +170,6 @@ class AuditExport(ApiView):
 def _export_view(ending: str) -> type[ApiView]:
     """Return the view of GET /v1/audits/:id/export/<ending>."""
     export_format = FORMATS[ending]
-    media_type = export_format.media_type.partition(";")[0]
-    schema = OpenApiTypes.OBJECT if media_type.endswith("json") else OpenApiTypes.STR
 
     class AuditFile(ApiView):
         @operation(
@@ -180,7 +178,7 @@ def _export_view(ending: str) -> type[ApiView]:
             description=WRITERS[ending].about,
             tags=["Audits"],
             parameters=EXPORT_PARAMETERS,
-            responses=responses({(200, media_type): schema}, **EXPORT_ERRORS),
+            responses=responses(file_response(export_format.media_type), **EXPORT_ERRORS),
         )
         def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
             return _export(request, audit_id, ending)

@@ -13,7 +13,7 @@ from typing import Any
 
 from rest_framework import serializers
 
-from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole
+from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
 from reports.serializers import SEVERITIES
 from scanner.findings import Severity
 from scanner.report.diff import SEVERITY_RANK
@@ -63,12 +63,10 @@ class ScoresByType(Parsed, serializers.DictField):
 
     def to_internal_value(self, data: Any) -> dict[str, int]:
         if not isinstance(data, dict):
-            raise serializers.ValidationError('alert.score_below must be an object such as {"security": 80}.')
+            raise serializers.ValidationError(f'{path_of(self)} must be an object such as {{"security": 80}}.')
         for name, score in data.items():
             if name not in Scan.Type.values:
-                raise serializers.ValidationError(
-                    f"alert.score_below has no {name!a:.60}: its names are those of types."
-                )
+                raise serializers.ValidationError(f"{path_of(self)} has no {name!a:.60}: its names are those of types.")
             number = _number(100)
             number.bind(name, self)  # type: ignore[arg-type]  # any field can have fields
             try:
