@@ -14,7 +14,7 @@ from django.db import connection
 from django.db.models import IntegerField, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
 
-from accounts.models import MonthlyUsage, Organization, Tier
+from accounts.models import Membership, MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 
@@ -66,6 +66,22 @@ class TierLimits:
     tier: str
     pages_per_audit: int
     reports_kept_days: int
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """Who is responsible for an organization's scans: its first owner. `places` are the plan's concurrent scans."""
+
+    key: str
+    places: int
+
+
+def account_of(organization_id: int) -> Account:
+    """Return the account of an organization; people own several, and what they ask for counts together."""
+    owners = Membership.objects.filter(organization_id=OuterRef("pk"), role=Membership.Role.OWNER).order_by("id")
+    found = Organization.objects.filter(id=organization_id).annotate(owner=Subquery(owners.values("user_id")[:1]))
+    owner, places = found.values_list("owner", "tier__concurrent_scans").get()
+    return Account(f"person-{owner}" if owner else f"organization-{organization_id}", places)
 
 
 def limits_of(tier: Tier) -> TierLimits:

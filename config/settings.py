@@ -66,6 +66,9 @@ TRUSTED_PROXIES = read(
 
 SCAN_VISITS_PER_DOMAIN = read("SCAN_VISITS_PER_DOMAIN", positive, 4, "How many visits, such as 4.")
 SCAN_GAP_PER_DOMAIN_S = read("SCAN_GAP_PER_DOMAIN", environment.gap, 1.0, "Seconds from 0 to 300, such as 1 or 0.5.")
+SCAN_REQUESTS_TO_OTHER_SITES = read(
+    "SCAN_REQUESTS_TO_OTHER_SITES", environment.requests, 6_000, "How many requests in ten minutes, such as 6000."
+)
 SCAN_QUEUE_LIMIT = read("SCAN_QUEUE_LIMIT", positive, 10_000, "How many scans may wait before new ones get a 503.")
 SCAN_QUEUE_AGE_LIMIT_S = read(
     "SCAN_QUEUE_AGE_LIMIT", positive, 120, "Seconds that a scan may wait for its turn, such as 120."

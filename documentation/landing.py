@@ -80,6 +80,7 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "time_limit_s": settings.SCAN_TIME_LIMIT_S,
         "requests_per_host": Limits().requests_per_host,
         "visits": settings.SCAN_VISITS_PER_DOMAIN,
+        "requests_unasked": settings.SCAN_REQUESTS_TO_OTHER_SITES,
         "gap": f"{gap_s:g} second{'' if gap_s == 1 else 's'}" if gap_s else "",
         "contact": contact,
         "contact_shown": contact.removeprefix("mailto:"),

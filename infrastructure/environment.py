@@ -14,6 +14,7 @@ from scanner.environment import IPNetwork, Problem, is_set, networks, positive, 
 
 MIN_SECRET_KEY_LENGTH = 32
 LONGEST_GAP_S = 300
+FEWEST_REQUESTS = 100  # a page may need as many files of another site
 HOW_TO_MAKE_A_KEY = "A long random string; `manage.py up` makes one and keeps it in DATA_DIR."
 # The number of proxies in front of the service, or the networks they are in.
 Proxies = int | tuple[IPNetwork, ...]
@@ -51,6 +52,14 @@ def contact(raw: str) -> str:
     if not re.fullmatch(r"[^\s@<>]+@[^\s@<>]+", address):
         raise ValueError(f"{raw!r} is neither an e-mail address nor an https address")
     return f"mailto:{address}"
+
+
+def requests(raw: str) -> int:
+    """Parse a number of requests in ten minutes; half of them may come at once."""
+    number = int(raw)
+    if number < FEWEST_REQUESTS:
+        raise ValueError(f"{raw} is below {FEWEST_REQUESTS}")
+    return number
 
 
 def gap(raw: str) -> float:

@@ -12,6 +12,7 @@ from celery.signals import celeryd_after_setup, worker_process_shutdown
 from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
+from accounts.usage import account_of
 from infrastructure.heartbeat import beat
 from infrastructure.leases import Renewal, written
 from infrastructure.logging import working_on
@@ -35,6 +36,7 @@ from scans.signals import place_freed, swept
 from scans.visits import claims, tallies
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
+from scans.visits.other_sites import OtherSites
 from scans.visits.queue import QUEUES, Worker
 from scans.visits.sweeping import sweep_scans
 
@@ -106,7 +108,8 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     try:
         target = parse_target(claim.url, policy)
         given = credentials.credentials_of(claim.scan_id, target)
-        network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers)
+        others = OtherSites(target, account_of(claim.organization_id))
+        network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers, shared=others)
         latest = Progress(0, "connecting", {})
 
         def tell(progress: Progress) -> None:
@@ -116,7 +119,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
 
         # A separate thread renews the lease, so that the engine needs no database. A lost claim closes the network.
         renewal = Renewal(SCAN_LEASE, lambda: claims.renew_claim(claim, latest), network.close, PROGRESS_STEP_S)
-        with network, renewal:
+        with others, network, renewal:
             budget = Budget(time_limit_s=limit_s)
             results = scan(target, claim.types, network, budget, tell, browser(), shared)
         if network.refused:

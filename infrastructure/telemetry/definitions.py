@@ -32,6 +32,12 @@ REFUSALS = Counter(
 EGRESS_REFUSED = Counter(
     f"{PREFIX}egress_refused", "Connections that the guard refused to a `scan` or a `delivery`.", ("source",)
 )
+OTHER_SITES = Counter(f"{PREFIX}requests_to_other_sites", "Requests of scans to sites that nobody asked to scan.")
+OTHER_SITES_REFUSED = Counter(
+    f"{PREFIX}requests_to_other_sites_refused",
+    "Those refused because one `account`, or the whole `installation`, has sent a site enough of them.",
+    ("limit",),
+)
 BROWSER_STARTS = Counter(f"{PREFIX}browser_starts", "Browsers started by workers.")
 BROWSER_ENDS = Counter(
     f"{PREFIX}browser_ends",
@@ -53,6 +59,7 @@ DELIVERY_DURATION = Histogram(
 
 OF_PROCESSES = (
     *(HTTP_REQUESTS, HTTP_DURATION, HTTP_CPU, REFUSALS, EGRESS_REFUSED),
+    *(OTHER_SITES, OTHER_SITES_REFUSED),
     *(BROWSER_STARTS, BROWSER_ENDS, DELIVERY_ATTEMPTS, DELIVERY_DURATION),
 )
 COUNTERS = tuple(each for each in OF_PROCESSES if isinstance(each, Counter))

@@ -37,6 +37,7 @@ from scanner.browser.visit import BrowserFailed, PageCrashed, Part, Visit, user_
 from scanner.net.browser import context_options
 from scanner.net.budget import Limits, Meter
 from scanner.net.errors import BudgetExceeded
+from scanner.net.targets import DEFAULT_PORTS
 
 T = TypeVar("T")
 
@@ -166,6 +167,8 @@ class _Look:
         if parts.scheme in ("http", "https"):
             try:
                 self._bounds.meter.request(parts.hostname or "")
+                if parts.scheme == "https":
+                    self._visit.proxy.count_in_tunnel(parts.hostname or "", parts.port or DEFAULT_PORTS["https"])
             except BudgetExceeded as error:
                 self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 

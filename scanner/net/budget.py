@@ -5,7 +5,9 @@ from __future__ import annotations
 import threading
 import time
 from collections import Counter
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Protocol
 
 from scanner.net.deadline import Deadline
 from scanner.net.errors import BudgetExceeded
@@ -28,6 +30,18 @@ class Limits:
     requests_per_host: int = 300
     total_bytes: int = 100 * MIB
     redirects: int = 10
+
+
+class SharedBudget(Protocol):
+    """Budget of requests that several scans share. Thread-safe.
+
+    The limits above are for one scan. Who runs many of them must see to it that all together do not send more requests
+    to a site than it can take, whatever address was typed.
+    """
+
+    def request(self, host: str, port: int, addresses: Collection[str]) -> None:
+        """Count a request to a host at one of its `addresses`. Raises BudgetExceeded if it exceeds a limit."""
+        ...
 
 
 class Meter:

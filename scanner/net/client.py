@@ -13,7 +13,7 @@ from typing import Any
 
 import requests
 
-from scanner.net.budget import Exchange, Limits, Meter, Meters
+from scanner.net.budget import Exchange, Limits, Meter, Meters, SharedBudget
 from scanner.net.credentials import OriginCredentials
 from scanner.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, dial
 from scanner.net.dialer import Dial, Dialer
@@ -43,6 +43,7 @@ class Network:
     connected socket or raises OSError. `time_limit_s` is the limit for everything together. `answers` may outlive the
     network: an answer from it costs no request. `credentials` are sent only if a request asks for them
     (`with_credentials`), only to their own origin, redirects included, and never if the certificate is not trusted.
+    `shared` counts every request and connection, beside the limits of this network.
     """
 
     def __init__(
@@ -56,12 +57,14 @@ class Network:
         time_limit_s: float = 60.0,
         credentials: OriginCredentials | None = None,
         answers: Answers | None = None,
+        shared: SharedBudget | None = None,
     ) -> None:
         self.policy = policy
         self.credentials = credentials
         self._answers = answers or Answers()
         self.limits = limits
         self._meter = Meter(limits)
+        self._shared = shared
         self._begin = time.monotonic()
         self._deadline = Deadline(time_limit_s)
         self._dialer = Dialer(
@@ -128,8 +131,9 @@ class Network:
         """Open a TCP connection to the host at its pinned address.
 
         `timeout_s` limits opening it and, again, using it; the caller may set a shorter time-out on the socket. Raises
-        Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
         """
+        self._count(host, port)
         connection, _ = self._dialer.open(host, port, self._deadline.within(timeout_s or self.limits.connect_s))
         connection.guard = Meters(self._deadline.within(timeout_s or self.limits.total_s), self._meter)
         return connection
@@ -140,9 +144,20 @@ class Network:
         Raises Blocked, NotReachable, TimedOut, BudgetExceeded, or InvalidUrl for a port that is not allowed.
         """
         meter.request(target.host)
+        self._count(target.host, target.port)
         connection, _ = self._dialer.open(target.host, target.port, self._deadline.within(self.limits.connect_s))
         connection.guard = Meters(self._deadline, meter)
         return connection
+
+    def count_in_tunnel(self, host: str, port: int) -> None:
+        """Count a request that the browser sends through a tunnel. Raises BudgetExceeded. Never waits for a name."""
+        if self._shared is not None:
+            self._shared.request(host, port, self._dialer.known_addresses(host, port))
+
+    def _count(self, host: str, port: int) -> None:
+        """Count a request in the shared budget. Raises BudgetExceeded, and the errors of `addresses`."""
+        if self._shared is not None:
+            self._shared.request(host, port, self.addresses(host, port))
 
     def reach(self, target: Target, *, timeout_s: float = 5.0) -> None:
         """Resolve and connect, nothing more. Raises Blocked, NotReachable or InvalidUrl."""
@@ -205,6 +220,7 @@ class Network:
         decode: bool,
     ) -> Response:
         self._meter.request(target.host)
+        self._count(target.host, target.port)
         deadline = self._deadline.within(timeout_s or self.limits.total_s)
         deadline.check()
         send = functools.partial(
@@ -325,6 +341,7 @@ class Network:
             if not exchange.is_reused:
                 raise NotReachable(f"{target.host} closed the connection without an answer.") from None
         # Servers may close a kept-alive connection at any time, so send the request again.
+        self._count(target.host, target.port)
         exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
         try:
             return send(exchange)

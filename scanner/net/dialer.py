@@ -73,6 +73,11 @@ class Dialer:
         self._refuse_port(port, pinned)
         return pinned
 
+    def known_addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """Return the host's addresses if they are checked already, else nothing; never waits."""
+        pinned = self._pins.get((host, port))
+        return pinned if isinstance(pinned, tuple) else ()
+
     def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
         """Open a connection to the host. Returns it with the address it leads to; the caller sets its guard.
 

@@ -137,6 +137,10 @@ class BrowserProxy:
         with self._lock:
             return tuple(self._refused)
 
+    def count_in_tunnel(self, host: str, port: int) -> None:
+        """Count a request that this proxy can't see, in the budget shared with other scans. Raises BudgetExceeded."""
+        self._network.count_in_tunnel(host, port)
+
     def close(self) -> None:
         """End every connection and stop listening."""
         with self._lock:

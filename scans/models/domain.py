@@ -24,8 +24,7 @@ def is_public(host: str) -> bool:
         address = ipaddress.ip_address(name)
     except ValueError:
         return is_public_name(name)
-    networks = (each[0] if isinstance(each, tuple) else each for each in settings.SCAN_ALLOWED_NETWORKS)
-    return not any(address in network for network in networks)
+    return not _is_exempted(address)
 
 
 def domain_of(host: str) -> str:
@@ -34,6 +33,16 @@ def domain_of(host: str) -> str:
     A private machine may serve many sites that differ only in their ports.
     """
     return (site_of(_name_of(host)) if is_public(host) else host)[:LONGEST_NAME]
+
+
+def address_of(address: str, port: int) -> str:
+    """Return the key by which requests to an address are counted: a private one counts by its port."""
+    return f"{address}:{port}" if _is_exempted(ipaddress.ip_address(address)) else address
+
+
+def _is_exempted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool:
+    networks = (each[0] if isinstance(each, tuple) else each for each in settings.SCAN_ALLOWED_NETWORKS)
+    return any(address in network for network in networks)
 
 
 def _name_of(host: str) -> str:

@@ -6,6 +6,7 @@ import logging
 
 from celery.exceptions import SoftTimeLimitExceeded
 
+from accounts.usage import account_of
 from infrastructure.leases import Renewal, written
 from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
 from scanner.errors import Refusal
@@ -14,6 +15,7 @@ from scanner.net.targets import parse_target
 from scanner.result import ScanError
 from scans.credentials import shown_by
 from scans.policy import scan_policy
+from scans.visits.other_sites import OtherSites
 from scans.visits.queue import Worker
 from sites.audits import services
 from sites.models import Audit
@@ -68,11 +70,13 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
             count = found
 
         with (
+            OtherSites(wish.start, account_of(audit.organization_id)) as others,
             Network(
                 wish.start.policy,
                 limits=limits,
                 time_limit_s=NETWORK_LIMIT_S,
                 credentials=shown_by(audit, wish.start),
+                shared=others,
             ) as network,
             Renewal(services.DISCOVERY_LEASE, lambda: services.renew_discovery(claim, count), network.close),
         ):

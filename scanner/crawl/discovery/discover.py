@@ -22,6 +22,7 @@ from scanner.net.client import Network
 from scanner.net.targets import Target
 from scanner.page.evidence import Page
 from scanner.page.fetch import fetch_page, refusal_of
+from scanner.page.registrable_domain import is_same_site
 from scanner.result import ScanError
 
 SITEMAP, LINKS = "sitemap", "links"
@@ -79,6 +80,8 @@ def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_lim
     effort = Effort(time_limit_s, wish.max_pages)
     try:
         page = fetch_page(wish.start, network)
+        if moved := _moved(wish.start, page.target):
+            return _failed("REDIRECTED_ELSEWHERE", moved)
         if refusal := refusal_of(page.response, ScanType.SECURITY):
             raise refusal
         robots = load_robots(page.target, network)
@@ -92,6 +95,18 @@ def discover(wish: Wish, network: Network, tell: Callable[[int], None], time_lim
 
 def _failed(code: str, message: str) -> Discovery:
     return Discovery((), (), is_complete=False, found=0, error=ScanError(code, message))
+
+
+def _moved(start: Target, found: Target) -> str:
+    """Return why the pages of another domain are not looked for, as a sentence; empty if the domain is the same.
+
+    Visits are counted by the domain that was asked for, and nobody asked for this one.
+    """
+    if is_same_site(start.host, found.host):
+        return ""
+    return (
+        f"{start.host} redirects to {found.host}, which is another domain. To audit its pages, enter {found.origin}/."
+    )
 
 
 def _refused_by(robots: RobotsFile, start: Target, agent: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
 from scanner.crawl.discovery.addresses import Site
 from scanner.crawl.discovery.effort import Effort, Pace
@@ -14,8 +15,9 @@ from scanner.messages import counted, excerpt
 from scanner.net.client import Network
 from scanner.net.errors import BudgetExceeded, NetError
 from scanner.net.http.response import Response
-from scanner.net.targets import InvalidUrl
+from scanner.net.targets import InvalidUrl, Target
 from scanner.page.fetch import challenge_sign
+from scanner.page.registrable_domain import is_same_site
 
 MAX_FILES = 50
 PAGES_FOR_ANOTHER = 20  # for every 20 pages of the list's limit, one more file may be read
@@ -23,7 +25,18 @@ MAX_DEPTH = 3  # the protocol forbids an index in an index, but some exist
 MAX_BYTES = 10 * 1024 * 1024  # on the wire; a sitemap at its limit of 50,000 URLs has some 8 MB uncompressed
 TIMEOUT_S = 15.0
 MAX_FAILURES = 3  # in a row
+# Sitemaps of other sites that robots.txt may name (sitemaps.org, "Sitemaps & Cross Submits"): their owners were not
+# asked, and a site needs few.
+MAX_ELSEWHERE = 3
 SHOWN = 3
+
+
+class _Named(NamedTuple):
+    """A file that is still to be read: how deep indexes are nested above it, and the URL of the one that names it."""
+
+    address: str
+    depth: int
+    index: str = ""
 
 
 class SitemapReading:
@@ -45,6 +58,7 @@ class SitemapReading:
         self._faults: list[str] = []
         self._stopped = ""
         self._failures = 0
+        self._elsewhere = 0
         self.files = 0
         self.is_complete = True
 
@@ -60,7 +74,7 @@ class SitemapReading:
 
         Ends when the list overflows: then the site has more pages than wanted, and their number does not matter.
         """
-        pending = deque((address, 1) for address in dict.fromkeys(named))
+        pending = deque(_Named(address, 1) for address in dict.fromkeys(named))
         most = MAX_FILES + max_pages // PAGES_FOR_ANOTHER
         if not pending:
             self._guess(pending)
@@ -71,31 +85,28 @@ class SitemapReading:
             if self._failures >= MAX_FAILURES:
                 self._stopped = "Sitemaps did not come, one after the other, so no more of them were asked for."
                 break
-            address, depth = pending.popleft()
-            found = self._load(address)
-            if found is not None:
-                self._go_on(found, depth, pending)
+            named_file = pending.popleft()
+            response = self._fetch(named_file.address, named_file.index)
+            found = None if response is None else self._parse(response)
+            if response is not None and found is not None:
+                self._go_on(found, response, named_file.depth, pending)
         self.is_complete = self.is_complete and not pending
 
-    def _guess(self, pending: deque[tuple[str, int]]) -> None:
+    def _guess(self, pending: deque[_Named]) -> None:
         """Try the usual places. Many sites answer any URL, so only a sitemap's root counts, even if it is broken."""
         for path in USUAL:
             response = self._fetch(path, is_guess=True)
             if response is not None and (found := self._parse(response, is_guess=True)) is not None:
-                self._go_on(found, 1, pending)
+                self._go_on(found, response, 1, pending)
                 return
 
-    def _go_on(self, found: Sitemap, depth: int, pending: deque[tuple[str, int]]) -> None:
+    def _go_on(self, found: Sitemap, response: Response, depth: int, pending: deque[_Named]) -> None:
         if found.kind is SitemapKind.INDEX and depth < MAX_DEPTH:
-            pending.extendleft((child, depth + 1) for child in reversed(found.children))
+            pending.extendleft(_Named(child, depth + 1, response.url) for child in reversed(found.children))
             self.is_complete = self.is_complete and found.count <= MAX_CHILDREN
         self._tell(self._pages.found)
 
-    def _load(self, address: str) -> Sitemap | None:
-        response = self._fetch(address)
-        return None if response is None else self._parse(response)
-
-    def _fetch(self, address: str, *, is_guess: bool = False) -> Response | None:
+    def _fetch(self, address: str, index: str = "", *, is_guess: bool = False) -> Response | None:
         self._effort.check()
         try:
             target = self._site.start.join(address)
@@ -105,6 +116,9 @@ class SitemapReading:
         if target.url in self._seen:
             return None
         self._seen.add(target.url)
+        if unasked := self._unasked(target, index):
+            self._miss(f"The sitemap {excerpt(target.url)} was not asked for: {unasked}")
+            return None
         try:
             self._pace.wait(self._effort.remaining_s)
             response = fetch_sitemap(
@@ -127,6 +141,15 @@ class SitemapReading:
         elif response.status < 300:
             return response
         return None
+
+    def _unasked(self, target: Target, index: str) -> str:
+        """Return why a file of another site is not asked for; empty if it may be, as the protocol allows."""
+        if is_same_site(target.host, self._site.start.host):
+            return ""
+        if index and self._site.start.join(index).host != target.host:
+            return "an index may name files of its own site only."
+        self._elsewhere += 1
+        return f"at most {MAX_ELSEWHERE} files of other sites are read." if self._elsewhere > MAX_ELSEWHERE else ""
 
     def _parse(self, response: Response, *, is_guess: bool = False) -> Sitemap | None:
         found = parse_sitemap(

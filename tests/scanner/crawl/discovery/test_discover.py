@@ -10,9 +10,10 @@ from scanner.crawl.discovery.discover import Wish, discover, discovery_limits
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
+from scanner.result import ScanError
 from tests.scanner.crawl.discovery.cast import discovered, paths
 from tests.scanner.net.seams import PUBLIC, Names, Wires
-from tests.targets.many_pages import TEXT, XML, document, shop_site, urlset
+from tests.targets.many_pages import TEXT, XML, document, shop_site, sitemap_index, urlset
 from tests.targets.server import Answer, Request, Site
 
 
@@ -154,14 +155,49 @@ def test_the_host_counts_where_the_start_page_ends() -> None:
     assert not found.notes
 
 
-def test_a_site_that_moved_is_said_to_have_moved() -> None:
-    with Site({"*": Answer.redirect("http://new.com/")}) as old, Site({"/": Answer(document("New"))}) as new:
+def test_pages_of_another_host_of_the_domain_are_said_to_be_there() -> None:
+    with Site({"*": Answer.redirect("http://shop.new.com/")}) as old, Site({"/": Answer(document("New"))}) as new:
+        names, wires = internet({"new.com": old, "shop.new.com": new})
+        with Network(Policy(), resolver=names, dialer=wires) as network:
+            wish = Wish(parse_target("http://new.com/", network.policy), frozenset({"links"}), 10)
+            found = discover(wish, network, lambda _: None, 60)
+    assert found.pages == ("http://shop.new.com/",)
+    assert "new.com redirects to shop.new.com, so the pages there were looked for." in found.notes
+
+
+def test_the_pages_of_another_domain_are_not_looked_for() -> None:
+    """Its owner did not ask for an audit, and visits are counted by the domain that somebody asked for."""
+    with Site({"*": Answer.redirect("http://new.com/")}) as old, Site({"*": Answer(document("New"))}) as new:
         names, wires = internet({"old.com": old, "new.com": new})
         with Network(Policy(), resolver=names, dialer=wires) as network:
-            wish = Wish(parse_target("http://old.com/", network.policy), frozenset({"links"}), 10)
+            wish = Wish(parse_target("http://old.com/", network.policy), frozenset({"links", "sitemap"}), 10)
             found = discover(wish, network, lambda _: None, 60)
-    assert found.pages == ("http://new.com/",)
-    assert "old.com redirects to new.com, so the pages there were looked for." in found.notes
+    assert not found.pages
+    assert found.error == ScanError(
+        "REDIRECTED_ELSEWHERE",
+        "old.com redirects to new.com, which is another domain. To audit its pages, enter http://new.com/.",
+    )
+    assert [each.path for each in new.requests] == ["/"]
+
+
+def test_few_sitemaps_of_other_sites_are_read_as_the_protocol_allows() -> None:
+    """robots.txt may name files elsewhere; an index may not (sitemaps.org, "Sitemaps & Cross Submits")."""
+    own = "".join(f"Sitemap: http://cdn.com/{number}.xml\n" for number in range(20)) + "Sitemap: /index.xml\n"
+    with Site({"/": Answer(document("Shop")), "/a": Answer(document("A"))}) as shop, Site() as cdn:
+        shop.routes["/robots.txt"] = Answer(f"User-agent: *\n{own}", headers=TEXT)
+        shop.routes["/index.xml"] = Answer(
+            sitemap_index("http://shop.com/own.xml", "http://cdn.com/child.xml"), headers=XML
+        )
+        shop.routes["/own.xml"] = Answer(urlset("http://shop.com/a"), headers=XML)
+        cdn.routes["*"] = Answer(urlset("http://shop.com/b"), headers=XML)
+        names, wires = internet({"shop.com": shop, "cdn.com": cdn})
+        with Network(Policy(), resolver=names, dialer=wires, limits=discovery_limits(100)) as network:
+            wish = Wish(parse_target("http://shop.com/", network.policy), frozenset({"sitemap"}), 100)
+            found = discover(wish, network, lambda _: None, 60)
+    assert [each.path for each in cdn.requests] == ["/0.xml", "/1.xml", "/2.xml"]
+    assert found.pages == ("http://shop.com/", "http://shop.com/b", "http://shop.com/a")
+    assert any("at most 3 files of other sites are read." in each for each in found.notes)
+    assert not found.is_complete
 
 
 def test_a_page_that_needs_scripts_for_its_links_says_so() -> None:

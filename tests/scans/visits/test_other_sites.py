@@ -1,0 +1,175 @@
+"""Requests to sites that nobody asked to scan are counted where they arrive, over all scans of a person."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from ipaddress import ip_network
+from typing import Any
+
+import pytest
+import redis
+from django.conf import settings as django_settings
+
+from accounts.models import Membership, Organization, Tier
+from accounts.usage import Account, account_of
+from infrastructure.telemetry.counters import counters
+from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scans.visits import other_sites
+from scans.visits.other_sites import OtherSites
+from tests.scanner.net.seams import PUBLIC, Names, Wires
+from tests.targets.server import Answer, Site
+from tests.world import Member, person_of
+
+pytestmark = pytest.mark.usefixtures("db")  # which empties Redis
+
+SHOP = parse_target("https://www.shop.com/", Policy())
+FREE = Account("person-1", 2)
+MINUTE_US = 60_000_000
+
+
+@pytest.fixture(autouse=True)
+def _clock_stands_still(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a busy machine a test takes so long that the budget grows meanwhile."""
+    still = other_sites.TAKE.replace("redis.call('TIME')", f"{{{int(time.time())}, 0}}")
+    assert still != other_sites.TAKE
+    monkeypatch.setattr(other_sites, "_take", other_sites._redis.register_script(still))
+
+
+def sent(budget: OtherSites, host: str, times: int, addresses: Collection[str] = (PUBLIC,), port: int = 443) -> int:
+    """Return how many of `times` requests are let through."""
+    for number in range(times):
+        try:
+            budget.request(host, port, addresses)
+        except BudgetExceeded:
+            return number
+    return times
+
+
+def pass_minutes(minutes: int) -> None:
+    for key in other_sites._redis.scan_iter("other-sites:*"):
+        other_sites._redis.incrby(key, -minutes * MINUTE_US)
+
+
+def test_an_account_sends_a_site_sixty_a_minute_in_ten_minutes() -> None:
+    """300 at once, then 30 a minute."""
+    total = sent(OtherSites(SHOP, FREE), "victim.com", 1000)
+    assert total == 300
+    for _ in range(10):
+        pass_minutes(1)
+        more = sent(OtherSites(SHOP, FREE), "victim.com", 1000)
+        assert more == 30
+        total += more
+    assert total == 600
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        (("cdn.victim.com", PUBLIC), ("www.victim.com", "93.184.215.15")),
+        (("one.com", PUBLIC), ("two.com", PUBLIC)),
+        (("victim.co.uk", PUBLIC), ("static.victim.co.uk", "93.184.215.16")),
+    ],
+    ids=["names of a domain", "names of an address", "domains below a public suffix"],
+)
+def test_requests_count_where_they_arrive(first: tuple[str, str], second: tuple[str, str]) -> None:
+    budget = OtherSites(SHOP, FREE)
+    assert sent(budget, first[0], 300, [first[1]]) == 300
+    assert sent(budget, second[0], 1, [second[1]]) == 0
+
+
+def test_every_address_that_a_name_leads_to_counts() -> None:
+    budget = OtherSites(SHOP, FREE)
+    assert sent(budget, "one.com", 300, ["192.0.2.1", PUBLIC]) == 300
+    assert sent(budget, "two.com", 1, [PUBLIC]) == 0
+
+
+def test_neighbours_and_other_accounts_are_not_concerned() -> None:
+    budget = OtherSites(SHOP, FREE)
+    assert sent(budget, "one.github.io", 300, ["192.0.2.1"]) == 300
+    assert sent(budget, "two.github.io", 300, ["192.0.2.2"]) == 300
+    assert sent(OtherSites(SHOP, Account("person-2", 2)), "one.github.io", 300, ["192.0.2.1"]) == 300
+
+
+def test_the_asked_site_is_not_counted() -> None:
+    budget = OtherSites(SHOP, FREE)
+    assert sent(budget, "static.shop.com", 1000, [PUBLIC], port=80) == 1000
+    assert not other_sites._redis.keys("other-sites:*")
+
+
+def test_visits_at_the_same_time_share_the_budget() -> None:
+    with ThreadPoolExecutor(4) as pool:
+        counts = pool.map(lambda _: sent(OtherSites(SHOP, FREE), "victim.com", 200), range(4))
+    assert sum(counts) == 300
+
+
+def test_all_accounts_together_have_a_limit(settings: Any) -> None:
+    settings.SCAN_REQUESTS_TO_OTHER_SITES = 1000
+    counts = [sent(OtherSites(SHOP, Account(f"person-{n}", 2)), "victim.com", 300) for n in range(3)]
+    assert counts == [300, 200, 0]
+    with pytest.raises(BudgetExceeded, match=r"this installation sends it at most 500 requests at once, then 50 a min"):
+        OtherSites(SHOP, Account("person-4", 2)).request("victim.com", 443, [PUBLIC])
+
+
+def test_a_larger_plan_may_send_more() -> None:
+    assert sent(OtherSites(SHOP, Account("person-1", 10)), "cdn.com", 2000) == 1500
+
+
+def test_the_refusal_names_the_site_and_the_limit_and_is_counted() -> None:
+    before = counters.totals()
+    with OtherSites(SHOP, FREE) as budget:
+        sent(budget, "victim.com", 300)
+        with pytest.raises(BudgetExceeded) as refused:
+            budget.request("www.victim.com", 443, [PUBLIC])
+    assert str(refused.value) == (
+        "Nobody asked for a scan of victim.com, and one account sends it at most 300 requests at once, "
+        "then 30 a minute."
+    )
+    after = counters.totals()
+    sent_series = ("website_scan_requests_to_other_sites",)
+    refused_series = ("website_scan_requests_to_other_sites_refused", "account")
+    assert after[sent_series] - before.get(sent_series, 0) == 300
+    assert after[refused_series] - before.get(refused_series, 0) == 1
+
+
+def test_private_hosts_count_by_their_port(settings: Any) -> None:
+    settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"),)
+    asked = parse_target("http://127.0.0.1:8001/", Policy(allowed_networks=(ip_network("127.0.0.0/8"),)))
+    budget = OtherSites(asked, FREE)
+    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8001) == 500
+    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8002) == 300
+    assert sent(budget, "127.0.0.1", 500, ["127.0.0.1"], port=8003) == 300
+
+
+def test_without_redis_a_visit_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        away = redis.Redis(port=unused.getsockname()[1], **django_settings.REDIS_TIMEOUTS)
+        monkeypatch.setattr(other_sites, "_take", away.register_script(other_sites.TAKE))
+        assert sent(OtherSites(SHOP, FREE), "victim.com", 400) == 400
+
+
+def test_a_persons_organizations_are_one_account(home: Member) -> None:
+    other = Organization.objects.create(name="Second", slug="second", tier=Tier.objects.get(name="free"))
+    person = person_of(home, Membership.Role.OWNER, "ada@example.com")
+    Membership.objects.create(organization=other, user=person, role=Membership.Role.OWNER)
+    assert account_of(other.id) == account_of(home.organization.id) == Account(f"person-{person.id}", 2)
+
+
+def test_what_a_page_redirects_to_is_counted() -> None:
+    with Site({"*": Answer.redirect("http://victim.com/")}) as page, Site({"*": Answer("<p>Victim")}) as victim:
+        names = Names({"attacker.com": ("93.184.215.15",), "victim.com": (PUBLIC,)})
+        wires = Wires({"93.184.215.15": page, PUBLIC: victim})
+        target = parse_target("http://attacker.com/", Policy())
+        budget = OtherSites(target, Account("person-1", 1))
+        with Network(Policy(), resolver=names, dialer=wires, shared=budget) as network:
+            followed = [network.follow(target)[-1].url for _ in range(150)]
+            with pytest.raises(BudgetExceeded, match=r"Nobody asked for a scan of victim\.com"):
+                network.follow(target)
+    assert set(followed) == {"http://victim.com/"}
+    assert len(victim.requests) == 150
