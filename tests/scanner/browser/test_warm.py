@@ -7,7 +7,7 @@ import os
 import tempfile
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from ipaddress import ip_network
 from pathlib import Path
 
@@ -22,9 +22,10 @@ from scanner.browser.warm import FOLDER, MEMORY_MIB, WarmBrowser
 from scanner.net.browser import BROWSER_UID, find_browser, sandbox_problem
 from scanner.net.budget import MIB, Limits
 from scanner.net.client import Network
+from scanner.net.errors import BudgetExceeded
 from scanner.net.policy import Policy
 from scanner.net.proxy import BrowserProxy
-from tests.targets.server import Answer, Request, Site
+from tests.targets.server import Answer, Certificate, Request, Site
 
 LOOPBACK = ip_network("127.0.0.1/32")
 POLICY = Policy(allowed_networks=(LOOPBACK,))
@@ -452,6 +453,36 @@ def test_a_page_that_asks_for_more_than_a_scan_may_is_left_and_told_of(
         with pytest.raises(BrowserFailed, match="more than 30 requests"):
             visit(browser, f"{asking.url}/")
         assert len(asking.paths()) < 1000
+
+
+class FewElsewhere:
+    """Budget shared with other scans that lets 40 requests to one port through."""
+
+    def __init__(self, port: int) -> None:
+        self._port = port
+        self.counted = 0
+
+    def request(self, host: str, port: int, addresses: Collection[str]) -> None:
+        if port == self._port:
+            self.counted += 1
+            if self.counted > 40:
+                raise BudgetExceeded("Nobody asked for a scan of that site.")
+
+
+def test_requests_in_a_tunnel_to_another_site_count_in_the_budget_of_all_scans(browser: WarmBrowser) -> None:
+    with Site({"*": Answer("x")}, certificate=Certificate.SELF_SIGNED) as other:
+        ask = f"for (let count = 0; count < 500; count += 1) fetch('{other.url}/?' + count, {{mode: 'no-cors'}})"
+        page = PAGE.format(head="", body=f"<script>{ask}</script>")
+        budget = FewElsewhere(other.port)
+        with (
+            Site({"/": Answer(page, headers={"Content-Type": "text/html"})}) as asking,
+            Network(POLICY, time_limit_s=PATIENCE_S, shared=budget) as network,
+            BrowserProxy(network) as proxy,
+            pytest.raises(BrowserFailed, match=r"stopped loading the page\. Nobody asked for a scan of that site\."),
+        ):
+            browser.load(Visit(f"{asking.url}/", proxy, POLICY.user_agent, PATIENCE_S, trusts_anybody=True))
+    assert budget.counted > 40
+    assert len(other.paths()) < 250
 
 
 def test_further_loads_end_where_the_requests_do_and_the_first_still_counts(
