@@ -32,11 +32,11 @@ SHOWN = 3
 
 
 class _Named(NamedTuple):
-    """A file that is still to be read: how deep indexes are nested above it, and the URL of the one that names it."""
+    """A file that is still to be read: how deep indexes are nested above it, and the URL of the one it is named by."""
 
     address: str
     depth: int
-    index: str = ""
+    named_by: str = ""
 
 
 class SitemapReading:
@@ -86,7 +86,7 @@ class SitemapReading:
                 self._stopped = "Sitemaps did not come, one after the other, so no more of them were asked for."
                 break
             named_file = pending.popleft()
-            response = self._fetch(named_file.address, named_file.index)
+            response = self._fetch(named_file.address, named_file.named_by)
             found = None if response is None else self._parse(response)
             if response is not None and found is not None:
                 self._go_on(found, response, named_file.depth, pending)
