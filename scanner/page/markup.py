@@ -54,13 +54,19 @@ def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
 def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
     """Return the content of each `<meta http-equiv>` for that response header, in order.
 
-    Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3).
+    Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3). They ignore the
+    case of the name, but ignore the whole element if white space surrounds the name.
     """
     return [
         attribute(node, "content") or ""
         for node in live(document, "meta[http-equiv]" if anywhere else "head > meta[http-equiv]")
-        if (attribute(node, "http-equiv") or "").strip().lower() == header.lower()
+        if (attribute(node, "http-equiv") or "").lower() == header.lower()
     ]
+
+
+def metas_named(document: Document, name: str) -> Iterator[LexborNode]:
+    """Yield the `<meta>` elements with a name that browsers obey. They compare it as they compare `http-equiv`."""
+    return (node for node in live(document, "meta[name]") if (attribute(node, "name") or "").lower() == name)
 
 
 def attribute(node: LexborNode, name: str) -> str | None:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from scanner.page.evidence import Document, Page
-from scanner.page.markup import attribute, http_address, http_equivs, live, resolve
+from scanner.page.markup import attribute, http_address, http_equivs, metas_named, resolve
 
 # Seconds, then the URL, with or without `url=` and quotes (HTML, "shared declarative refresh steps").
 REFRESH = re.compile(
@@ -50,9 +50,9 @@ def refresh(page: Page, document: Document) -> Refresh | None:
 def viewport(document: Document) -> Viewport | None:
     """Return the last viewport element that sets any property: browsers use that one. None without one."""
     found = None
-    for node in live(document, "meta[name][content]"):
+    for node in metas_named(document, "viewport"):
         content = attribute(node, "content") or ""
-        if (attribute(node, "name") or "").strip().lower() == "viewport" and (properties := _properties(content)):
+        if properties := _properties(content):
             found = Viewport(content, properties)
     return found
 

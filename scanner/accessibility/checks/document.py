@@ -32,7 +32,7 @@ from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass
 from scanner.messages import excerpt
 from scanner.page.evidence import Document, Page
-from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, select, texts
+from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, metas_named, select, texts
 from scanner.page.meta import refresh, scale
 
 CATEGORY = Category("Language and document", weight=5, html=True)
@@ -314,8 +314,7 @@ def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
     """Return the viewport elements with their properties, lower case. As in axe-core, white space does not separate."""
     return [
         (node, _viewport_properties((attribute(node, "content") or "").lower()))
-        for node in live(document, "meta[name]")
-        if (attribute(node, "name") or "").strip().lower() == "viewport"
+        for node in metas_named(document, "viewport")
     ]
 
 

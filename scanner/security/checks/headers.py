@@ -12,7 +12,7 @@ from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt, some
 from scanner.page.evidence import Document, Page
-from scanner.page.markup import attribute, http_equivs, live
+from scanner.page.markup import attribute, http_equivs, metas_named
 from scanner.security.csp import HEADER as CSP
 from scanner.security.csp import Policies, is_broad_source, parse_policy
 from scanner.security.evidence import Cors, CorsAnswer
@@ -275,11 +275,10 @@ def _frames_in_meta(document: Document) -> bool:
 def _meta_referrer(document: Document) -> str | None:
     """Return the last policy that a `<meta name="referrer">` sets. It overrides the header's."""
     found = None
-    for node in live(document, "meta[name][content]"):
-        if (attribute(node, "name") or "").strip().lower() == "referrer":
-            value = (attribute(node, "content") or "").strip().lower()
-            value = LEGACY_REFERRER_POLICIES.get(value, value)
-            found = value if value in REFERRER_POLICIES else found
+    for node in metas_named(document, "referrer"):
+        value = (attribute(node, "content") or "").strip().lower()
+        value = LEGACY_REFERRER_POLICIES.get(value, value)
+        found = value if value in REFERRER_POLICIES else found
     return found
 
 

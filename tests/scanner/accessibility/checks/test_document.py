@@ -166,6 +166,11 @@ def test_meta_refresh(content: str, expected: str) -> None:
     assert refreshing(html) == expected
 
 
+def test_a_refresh_with_white_space_around_its_name_is_none() -> None:
+    assert refreshing(head("<meta http-equiv=' refresh' content=30>")) == "n/a"
+    assert refreshing(head("<meta http-equiv='REFRESH' content=30>")) == "fail"
+
+
 def test_a_refresh_in_the_body_is_one_too() -> None:
     assert refreshing(head("", "<meta http-equiv=refresh content=30>")) == "fail"
     assert refreshing(head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"

@@ -54,6 +54,10 @@ def with_policies(lines: str) -> Policies:
         ([], "<meta http-equiv=Content-Security-Policy content=\"frame-ancestors 'none'; report-uri /x\">", "fail"),
         ([], "<meta http-equiv=Content-Security-Policy-Report-Only content=\"default-src 'self'\">", "fail"),
         ([], "<!-- <meta http-equiv=Content-Security-Policy content=\"default-src 'self'\"> -->", "fail"),
+        # Browsers ignore the element if white space surrounds its name.
+        ([], "<meta http-equiv=' Content-Security-Policy ' content=\"default-src 'self'\">", "fail"),
+        ([], "<meta http-equiv='Content-Security-Policy\n' content=\"default-src 'self'\">", "fail"),
+        ([], "<meta http-equiv=CONTENT-security-POLICY content=\"default-src 'self'\">", "pass"),
     ],
 )
 def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -> None:

@@ -32,6 +32,7 @@ def meta(content: str) -> str:
         (meta("="), "fail", "n/a"),
         ("<!-- <meta name=viewport content=width=device-width> -->", "fail", "n/a"),
         ("<noscript><meta name=viewport content=width=device-width></noscript>", "fail", "n/a"),
+        ("<meta name=' viewport ' content=width=device-width>", "fail", "n/a"),  # browsers ignore it
         ("", "fail", "n/a"),
     ],
 )
