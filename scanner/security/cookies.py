@@ -6,19 +6,27 @@ import re
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from email.utils import parsedate_to_datetime
 
 import ada_url
 
 from scanner.net.http.response import Response
 from scanner.page.registrable_domain import is_same_site, site_of
+from scanner.security.load_balancers import is_load_balancer_cookie
 
 MAX_PAIR = 4096
 MAX_ATTRIBUTE = 1024
 MAX_COOKIES = 300
 
 _CONTROL = re.compile(r"[\x00-\x08\x0a-\x1f\x7f]")
-_MAX_AGE = re.compile(r"-?[0-9]{1,15}")
+_MAX_AGE = re.compile(r"-?[0-9]+")
+# The grammar of dates (section 5.1.1). A part may be followed by anything that does not begin with a digit.
+_DATE_DELIMITER = re.compile(r"[\t\x20-\x2f\x3b-\x40\x5b-\x60\x7b-\x7e]+")
+_TIME = re.compile(r"([0-9]{1,2}):([0-9]{1,2}):([0-9]{1,2})(?![0-9])")
+_DAY = re.compile(r"([0-9]{1,2})(?![0-9])")
+_MONTH = re.compile("(jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)", re.IGNORECASE | re.ASCII)
+_YEAR = re.compile(r"([0-9]{2,4})(?![0-9])")
+_MONTHS = ("jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec")
+_FIRST_YEAR = 1601
 # Splits camelCase and ALLCAPSWord, so that a word is matched with its boundaries on both sides.
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 _SESSION_WORDS = frozenset(
@@ -38,7 +46,7 @@ _SESSION_NAMES = re.compile(
     r"|oscsid|(?:fe|be)_typo_user|remember_web_[0-9a-f]{40}",
     re.IGNORECASE,
 )
-# Cookies of load balancers and analytics: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
+# Cookies of analytics: Application Insights, Hotjar, Google, Adobe, Stripe, Mautic, ….
 _TRACKERS = re.compile(
     r"_?(?:ai|ga|gd|rl|mtc|utm|amplitude|intercom|crisp|optimizely|nrba)[_.-]|_hj|__stripe_|s_sess\Z",
     re.IGNORECASE,
@@ -83,11 +91,16 @@ class Cookie:
         """True if the cookie probably authenticates the user, by its name and the length of its value."""
         words = _words(self.name)
         is_other = self.is_csrf_token or _TRACKERS.match(self.name) or not _OTHER_WORDS.isdisjoint(words)
-        if is_other or self.value_length == 0:
+        if is_other or self.is_of_load_balancer or self.value_length == 0:
             return False
         if _SESSION_NAMES.fullmatch(self.name):
             return True
         return self.value_length >= _MIN_VALUE and not _SESSION_WORDS.isdisjoint(words)
+
+    @property
+    def is_of_load_balancer(self) -> bool:
+        """True if the cookie only names the server that answers. The site often cannot change its attributes."""
+        return is_load_balancer_cookie(self.name)
 
     @property
     def broken_prefix(self) -> str | None:
@@ -173,8 +186,16 @@ def _attributes(parts: list[str]) -> Iterator[tuple[str, str]]:
     for part in parts:
         name, _, value = part.partition("=")
         value = value.strip(" \t")
-        if len(value) <= MAX_ATTRIBUTE:
-            yield name.strip(" \t").lower(), value
+        name = name.strip(" \t").lower()
+        if len(value) <= MAX_ATTRIBUTE and _is_readable(name, value):
+            yield name, value
+
+
+def _is_readable(name: str, value: str) -> bool:
+    """Return True unless browsers ignore the attribute, so that an earlier one of the same name counts."""
+    if name == "max-age":
+        return _MAX_AGE.fullmatch(value) is not None
+    return name != "expires" or parse_date(value) is not None
 
 
 def _covers(domain: str, host: str) -> bool:
@@ -185,15 +206,33 @@ def _covers(domain: str, host: str) -> bool:
 
 
 def _expiry(attributes: dict[str, str], now: datetime) -> datetime | None:
-    max_age = attributes.get("max-age", "")
-    if _MAX_AGE.fullmatch(max_age):
-        seconds = int(max_age)
+    if "max-age" in attributes:
+        seconds = int(attributes["max-age"])
         return now if seconds <= 0 else now + timedelta(seconds=min(seconds, 10**9))
-    try:
-        expires = parsedate_to_datetime(attributes.get("expires", ""))
-    except (ValueError, TypeError, IndexError, OverflowError):
+    return parse_date(attributes["expires"]) if "expires" in attributes else None
+
+
+def parse_date(text: str) -> datetime | None:
+    """Parse a cookie date as browsers do (section 5.1.1): zone and weekday do not count. None if it is not a date."""
+    found: dict[re.Pattern[str], re.Match[str]] = {}
+    for token in _DATE_DELIMITER.split(text):
+        # A token is the first of these parts that is still missing and that it matches.
+        for part in (_TIME, _DAY, _MONTH, _YEAR):
+            if part not in found and (match := part.match(token)) is not None:
+                found[part] = match
+                break
+    if len(found) < 4:
         return None
-    return expires if expires.tzinfo is not None else expires.replace(tzinfo=UTC)
+    year = int(found[_YEAR][1])
+    if year < 100:
+        year += 1900 if year >= 70 else 2000
+    month = _MONTHS.index(found[_MONTH][1].lower()) + 1
+    hour, minute, second = map(int, found[_TIME].groups())
+    try:
+        date = datetime(year, month, int(found[_DAY][1]), hour, minute, second, tzinfo=UTC)
+    except ValueError:
+        return None
+    return date if year >= _FIRST_YEAR else None
 
 
 def _words(name: str) -> set[str]:

@@ -51,6 +51,14 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
     if not insecure:
         return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
+    if all(each.is_of_load_balancer for each in insecure):
+        return Warn(
+            f"Secure is missing on {_names(insecure)}. Load balancers set such cookies, which only name a server.",
+            LOW,
+            _evidence(insecure),
+            "Switch on Secure in the settings of the load balancer, if it has such a setting.",
+        )
+    insecure = [each for each in insecure if not each.is_of_load_balancer]
     sessions = [each for each in insecure if each.is_session_like]
     if sessions:
         return Fail(
@@ -112,7 +120,9 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     absent = [each for each in cookies.kept if each.same_site is None]
     if absent:
         return Warn(
-            f"SameSite is missing on {_names(absent)}; browsers differ in their default.", evidence=_evidence(absent)
+            f"SameSite is missing on {_names(absent)}; browsers differ in their default.",
+            LOW if all(each.is_of_load_balancer for each in absent) else None,
+            _evidence(absent),
         )
     return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with SameSite.", _evidence(cookies.kept))
 

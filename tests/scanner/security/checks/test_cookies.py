@@ -4,10 +4,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.findings import Fail, Finding, Severity
+from scanner.findings import Fail, Finding, Severity, Warn
 from scanner.page.evidence import Clock, Page
 from scanner.security.checks import cookies as checks
-from scanner.security.cookies import Cookie, Cookies, cookies_of, parse_cookie
+from scanner.security.cookies import Cookie, Cookies, cookies_of, parse_cookie, parse_date
+from scanner.security.load_balancers import is_load_balancer_cookie
 from scanner.security.probes import headers as probe
 from tests.scanner.cast import target
 from tests.scanner.security.cast import NOW, page, response, verdict
@@ -51,7 +52,17 @@ def cookies(seen: Page) -> Cookies:
         (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is not a host
         (["sessionid=1; Domain=..www.example.com"], "n/a", None),
         (["sessionid=1; Expires=nonsense"], "fail", None),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a", None),  # a deletion without a zone
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a", None),
+        (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a", None),
+        ([f"sessionid=x; Max-Age={'9' * 1000}"], "fail", None),
         (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix reports it
+        (["heroku-session-affinity=ACyDaANoA24IAcnd"], "warn", Severity.LOW),
+        (["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"], "warn", Severity.LOW),
+        (["AWSALB=0YtqEBGWiz; Secure", "lang=en; Secure"], "pass", None),
+        (["AWSALB=0YtqEBGWiz", "lang=en"], "fail", Severity.MEDIUM),
+        (["AWSALB=0YtqEBGWiz", "sessionid=1"], "fail", None),
+        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "fail", None),  # the application's own
         ([""], "n/a", None),
         (["=; Path=/"], "n/a", None),
         (["a\x00b=1"], "n/a", None),
@@ -62,8 +73,14 @@ def cookies(seen: Page) -> Cookies:
 def test_cookie_secure(lines: list[str], expected: str, severity: Severity | None) -> None:
     finding = judge_secure(setting(*lines))
     assert verdict(finding) == expected
-    if isinstance(finding, Fail):
+    if isinstance(finding, Fail | Warn):
         assert finding.severity == severity
+
+
+def test_a_load_balancer_s_cookie_is_not_listed_beside_the_application_s() -> None:
+    finding = judge_secure(setting("AWSALB=0YtqEBGWiz", "lang=en"))
+    assert isinstance(finding, Fail)
+    assert [each["cookie"] for each in finding.evidence] == ["lang"]
 
 
 def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
@@ -123,6 +140,100 @@ def test_cookie_samesite(lines: list[str], expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("lines", "severity"), [(["AWSALB=1"], Severity.LOW), (["AWSALB=1", "a=1"], None), (["a=1"], None)]
+)
+def test_samesite_matters_little_for_load_balancers(lines: list[str], severity: Severity | None) -> None:
+    finding = checks.cookie_samesite(cookies(setting(*lines)))
+    assert isinstance(finding, Warn)
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The formats in use: RFC 9110 (IMF-fixdate, RFC 850, asctime), Netscape, and without a zone.
+        ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37"),
+        ("Sun, 06-Nov-1994 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Thu, 01-Jan-1970 00:00:00", "1970-01-01T00:00:00"),
+        # The weekday and the zone do not count, not even a zone that is far away.
+        ("Mon, 06 Nov 1994 08:49:37 +1400", "1994-11-06T08:49:37"),
+        ("06 Nov 1994 08:49:37 PST", "1994-11-06T08:49:37"),
+        # Any order, except that the first number of one or two digits is the day.
+        ("08:49:37 1994 06 Nov", "1994-11-06T08:49:37"),
+        ("1994 Nov 06 08:49:37", "1994-11-06T08:49:37"),
+        ("Nov 1994 6 8:49:37", "1994-11-06T08:49:37"),
+        ("94 06 Nov 08:49:37", None),  # 94 is the day, then 06 the year
+        ("6 94 Nov 08:49:37", "1994-11-06T08:49:37"),
+        # Two digits of a year: 69 is 2069, 70 is 1970. Three digits are a year of the antiquity, before 1601.
+        ("1 Jan 69 0:0:0", "2069-01-01T00:00:00"),
+        ("1 Jan 70 0:0:0", "1970-01-01T00:00:00"),
+        ("1 Jan 99 0:0:0", "1999-01-01T00:00:00"),
+        ("1 Jan 00 0:0:0", "2000-01-01T00:00:00"),
+        ("1 Jan 100 0:0:0", None),
+        ("1 Jan 1600 0:0:0", None),
+        ("1 Jan 1601 0:0:0", "1601-01-01T00:00:00"),
+        ("1 Jan 9999 23:59:59", "9999-01-01T23:59:59"),
+        ("1 Jan 10000 0:0:0", None),
+        ("1 Jan 7 0:0:0", None),  # one digit is no year
+        # A month needs its first three letters, in any case. What follows them does not count.
+        ("1 JANUARY 1999 0:0:0", "1999-01-01T00:00:00"),
+        ("1 janvier 1999 0:0:0", "1999-01-01T00:00:00"),
+        ("1 Ja 1999 0:0:0", None),
+        ("1 13 1999 0:0:0", None),
+        ("1 \u017fep 1999 0:0:0", None),  # a long s is no s
+        # The first of each part counts, so the second month, time or year does not.
+        ("1 Jan Feb 1999 1:2:3 4:5:6 2001", "1999-01-01T01:02:03"),
+        # After a part, anything but a digit may follow in the same token.
+        ("1st Jan 1999A.D. 01:02:03Z", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 01:02:03.500", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 01:02:034", None),
+        ("1 Jan 19991 01:02:03", None),
+        ("001 Jan 1999 01:02:03", None),  # three digits are a year, so that 1999 is too much and the day is missing
+        ("1 Jan 1999 1:2", None),
+        ("1 Jan 1999 1:2:3:4", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 :01:02:03", None),  # a colon is no delimiter
+        # All printable marks except the colon are delimiters, and the tab.
+        ("1\tJan\t1999\t1:2:3", "1999-01-01T01:02:03"),
+        ("!1\"Jan#1999$1:2:3%&'()*+,-./;<=>?@[\\]^_`{|}~", "1999-01-01T01:02:03"),
+        ("1\x7fJan 1999 1:2:3", None),
+        ("1\xa0Jan 1999 1:2:3", None),
+        # Digits are ASCII.
+        ("\u0661 Jan 1999 1:2:3", None),
+        # Numbers out of range, and days that no month or year has.
+        ("0 Jan 1999 0:0:0", None),
+        ("32 Jan 1999 0:0:0", None),
+        ("31 Apr 1999 0:0:0", None),
+        ("29 Feb 1999 0:0:0", None),
+        ("29 Feb 2000 0:0:0", "2000-02-29T00:00:00"),
+        ("29 Feb 1900 0:0:0", None),
+        ("1 Jan 1999 24:0:0", None),
+        ("1 Jan 1999 0:60:0", None),
+        ("1 Jan 1999 0:0:60", None),
+        # A missing part.
+        ("", None),
+        ("Jan 1999 0:0:0", None),
+        ("1 1999 0:0:0", None),
+        ("1 Jan 0:0:0", None),
+        ("1 Jan 1999", None),
+        ("1999-11-06T08:49:37Z", None),  # ISO 8601 is no cookie date
+        ("0", None),
+        ("-1", None),
+    ],
+)
+def test_cookie_dates(text: str, expected: str | None) -> None:
+    found = parse_date(text)
+    assert (found and found.replace(tzinfo=None).isoformat()) == expected
+
+
+@given(st.text())
+def test_any_text_is_a_date_or_none(text: str) -> None:
+    found = parse_date(text)
+    assert found is None or found.tzinfo is not None
+
+
+@pytest.mark.parametrize(
     ("lines", "expected"),
     [
         (["__Host-sid=1; Secure; Path=/"], "pass"),
@@ -142,6 +253,22 @@ def test_cookie_prefix(lines: list[str], expected: str) -> None:
 
 def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
     assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSALBAPP-0", "AWSELB", "AWSELBCORS"), True),
+        (("ARRAffinity", "ARRAffinitySameSite", "ApplicationGatewayAffinityCORS", "ASLBSA", "ASLBSACORS"), True),
+        (("BIGipServerpool_http", "BIGipServer~Common~web", "NSC_xxx.tipq.dpn-443", "BNI_persistence_1"), True),
+        (("GCLB", "GCILB", "DO-LB", "SERVERID", "ROUTEID", "INGRESSCOOKIE", "X-Contour-Session-Affinity"), True),
+        (("__cflb", "akaalb_shop", "nlbi_1234567", "nlbi_1234567_2147483392", "X-Oracle-BMC-LBS-Route"), True),
+        (("awsalb", "AWSALBUM", "SERVERIDENTITY", "my-DO-LB", "route", "affinity", "NSC_", "BIGipServer", ""), False),
+    ],
+)
+def test_names_of_load_balancers(names: tuple[str, ...], expected: bool) -> None:
+    assert {is_load_balancer_cookie(name) for name in names} == {expected}
+    assert not expected or not any(with_value(name).is_session_like for name in names)
 
 
 def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
