@@ -18,7 +18,11 @@ DATA = Path(__file__).with_name("schema_org.json")
 MAX_BLOCKS = 50
 MAX_NODES = 2_000
 MAX_DEPTH = 40
+MAX_REWRITTEN = 200_000  # items and properties, in all blocks
+MAX_ALIASES = 50
 MAX_TYPES = 20  # per node
+# Aliases of keywords that schema.org's own context defines.
+_SCHEMA_ALIASES = {"type": "@type", "id": "@id"}
 _SCHEMA = re.compile(r"\A(?:https?://(?:www\.)?schema\.org/?#?|schema:)", re.IGNORECASE)
 
 Node = Mapping[str, Any]
@@ -36,13 +40,15 @@ class Block:
 class Graph:
     """The page's schema.org nodes. `tops` are the top-level ones, `nodes` are all, nested ones, too.
 
-    `terms` are names that the page's own contexts define.
+    `terms` are names that the page's own contexts define. Aliases of keywords have been replaced by the keywords.
+    `is_open`: a context of another site, which is not read, may define further names.
     """
 
     tops: list[Node] = field(default_factory=list)
     nodes: list[Node] = field(default_factory=list)
     by_id: dict[str, dict[str, Any]] = field(default_factory=dict)
     terms: set[str] = field(default_factory=set)
+    is_open: bool = False
 
     def resolved(self, value: Any) -> Any:
         """Return the node for a bare reference (`{"@id": …}`), and any other value unchanged."""
@@ -100,15 +106,16 @@ def _refuse_constant(name: str) -> NoReturn:
 
 def _graph(blocks: tuple[Block, ...]) -> Graph:
     found = Graph()
+    contexts = _Contexts(found)
     for block in blocks:
         for each in block.value if isinstance(block.value, list) else [block.value]:
             if isinstance(each, Mapping) and _is_of_schema_org(each.get("@context")):
-                found.terms.update(_terms(each["@context"]))
-                inside = each.get("@graph")
+                node = contexts.applied(each, {})
+                inside = node.get("@graph")
                 if isinstance(inside, list | Mapping):
                     tops = inside if isinstance(inside, list) else [inside]
                 else:
-                    tops = [each]
+                    tops = [node]
                 for top in tops:
                     if isinstance(top, Mapping):
                         found.tops.append(top)
@@ -122,11 +129,49 @@ def _is_of_schema_org(context: Any) -> bool:
     return any(isinstance(name, str) and _SCHEMA.fullmatch(name.strip()) for name in names)
 
 
-def _terms(context: Any) -> Iterator[str]:
-    """Yield the names that a context defines in addition to the vocabulary."""
-    for part in context if isinstance(context, list) else [context]:
-        if isinstance(part, Mapping):
-            yield from part
+class _Contexts:
+    """Contexts of the page: what they define is noted in `found`, and keywords replace their aliases.
+
+    A context applies to its node and the nodes within (JSON-LD 1.1, sections 3.1 and 4.1.7).
+    """
+
+    def __init__(self, found: Graph) -> None:
+        self._found = found
+        self._left = MAX_REWRITTEN
+
+    def applied(self, value: Any, aliases: Mapping[str, str], depth: int = 0) -> Any:
+        """Return a copy of a value in which keywords replace their aliases. A keyword wins over an alias beside it."""
+        if not isinstance(value, list | dict) or depth > 2 * MAX_DEPTH or len(value) > self._left:
+            return value
+        self._left -= len(value)
+        if isinstance(value, list):
+            return [self.applied(each, aliases, depth + 1) for each in value]
+        context = value.get("@context")
+        if context is not None:
+            aliases = self._aliases(context, aliases)
+        node = {}
+        for name, inner in value.items():
+            keyword = aliases.get(name, name)
+            if keyword == name or keyword not in value:
+                node[keyword] = inner if inner is context else self.applied(inner, aliases, depth + 1)
+        return node
+
+    def _aliases(self, context: Any, inherited: Mapping[str, str]) -> Mapping[str, str]:
+        """Return the aliases of keywords in effect within a context. A term that is none leads to itself."""
+        aliases = dict(inherited)
+        for part in context if isinstance(context, list) else [context]:
+            if isinstance(part, str) and _SCHEMA.fullmatch(part.strip()):
+                aliases |= _SCHEMA_ALIASES
+            elif isinstance(part, str):
+                self._found.is_open = True
+            elif isinstance(part, Mapping):
+                self._found.terms.update(part)
+                for term, definition in part.items():
+                    meaning = definition.get("@id") if isinstance(definition, Mapping) else definition
+                    meaning = aliases.get(meaning, meaning) if isinstance(meaning, str) else ""
+                    if term in aliases or (meaning.startswith("@") and len(aliases) < MAX_ALIASES):
+                        aliases[term] = meaning if meaning.startswith("@") else term
+        return aliases
 
 
 def _collect(node: Node, found: Graph, depth: int) -> None:
@@ -150,7 +195,9 @@ def types(node: Node) -> tuple[str, ...]:
 
 
 def unknown_types(found: Graph) -> Iterator[str]:
-    """Yield types that neither schema.org nor the page's own contexts define."""
+    """Yield types that neither schema.org nor the page's own contexts define. None if a context was not read."""
+    if found.is_open:
+        return
     known, _ = _vocabulary()
     for node in found.nodes:
         yield from (name for name in types(node) if name not in known and name not in found.terms)
@@ -159,8 +206,10 @@ def unknown_types(found: Graph) -> Iterator[str]:
 def unknown_properties(found: Graph) -> Iterator[str]:
     """Yield properties that schema.org does not define, as `Product.prize`.
 
-    Terms of other vocabularies (`gs1:…`) and of the page's own contexts are not judged.
+    Terms of other vocabularies (`gs1:…`) and of the page's own contexts are not judged. None if a context was not read.
     """
+    if found.is_open:
+        return
     for node in found.nodes:
         kind = "/".join(types(node)[:3]) or "a node"
         yield from (f"{kind}.{name}" for name in _unknown(node) if name not in found.terms)

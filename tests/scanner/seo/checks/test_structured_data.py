@@ -84,6 +84,17 @@ def test_the_body_and_other_spellings_of_the_type_count() -> None:
         ({"@type": "SearchAction", "query-input": "required name=q", "target": "x"}, "pass"),
         ({"@graph": [{"@type": "WebPage", "name": "x"}, "odd", 7]}, "pass"),
         ({"@context": [SCHEMA, {"sku2": "gs1:sku"}], "@type": "Product", "sku2": "1"}, "pass"),  # its own term
+        # schema.org's context defines type and id as aliases of the keywords. Contexts of the page may define others.
+        ({"type": "Product", "id": "#a", "name": "Shoe", "offers": {"type": "Offer", "id": "#b"}}, "pass"),
+        ({"type": "Produkt"}, "warn"),
+        ({"type": "Product", "Type": "x"}, "warn"),
+        ({"@context": [SCHEMA, {"kind": "@type"}], "kind": "Produkt", "name": "Shoe"}, "warn"),
+        ({"@context": [SCHEMA, {"kind": {"@id": "@type"}}], "kind": "Product", "name": "Shoe"}, "pass"),
+        ({"@context": [SCHEMA, {"kind": "type"}], "kind": "Produkt"}, "warn"),  # an alias of an alias
+        ({"@context": [SCHEMA, {"type": "gs1:type"}], "type": "Produkt"}, "pass"),  # no longer an alias
+        ({"@type": "Product", "brand": {"@context": {"kind": "@type"}, "kind": "Brnd"}}, "warn"),
+        ({"@type": "Product", "brand": {"@context": {"tag": "gs1:tag"}, "tag": "x"}}, "pass"),
+        ({"@context": [SCHEMA, "https://w3id.org/security/v1"], "@type": "Kee", "owner": "x"}, "pass"),  # not read
         ({"@type": "Produkt"}, "warn"),
         ({"@type": "product"}, "warn"),
         ({"@type": "Product", "Name": "Shoe"}, "warn"),
@@ -117,6 +128,26 @@ def test_other_vocabularies_are_not_judged(context: object) -> None:
 def test_every_spelling_of_the_context_counts(context: object) -> None:
     block = json.dumps({"@context": context, "@type": "Whatever"})
     assert verdict(checks.jsonld_vocabulary(with_blocks(block))) == "warn"
+
+
+def test_type_and_id_are_no_aliases_where_schema_org_is_the_vocabulary_only() -> None:
+    block = json.dumps({"@context": {"@vocab": f"{SCHEMA}/"}, "type": "Product"})
+    assert "the property a node.type" in message(checks.jsonld_vocabulary(with_blocks(block)))
+
+
+def test_aliases_give_nodes_their_types_references_and_graph() -> None:
+    context = [SCHEMA, {"nodes": "@graph"}]
+    nodes = [
+        {"type": "Product", "name": "Shoe", "offers": {"id": "#offer"}},
+        {"id": "#offer", "type": "Offer", "price": "9.90"},
+    ]
+    block = json.dumps({"@context": context, "nodes": nodes})
+    assert "Product lacks offers.priceCurrency" in message(checks.rich_result_required(with_blocks(block)))
+
+
+def test_a_keyword_wins_over_its_alias() -> None:
+    found = saying({"@type": "Product", "type": "Produkt", "name": "Shoe"})
+    assert verdict(checks.jsonld_vocabulary(found)) == "pass"
 
 
 OFFER = {"@type": "Offer", "price": "9.90", "priceCurrency": "EUR"}
