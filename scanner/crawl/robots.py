@@ -8,7 +8,7 @@ from __future__ import annotations
 import difflib
 import re
 import string
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import quote
 
 from scanner.messages import KIB, excerpt
@@ -47,6 +47,7 @@ KEY = re.compile(r"[a-z][a-z0-9_ -]*", re.IGNORECASE)
 ABSOLUTE = re.compile(rb"https?://[^/\s]", re.IGNORECASE)
 PRODUCT_TOKEN = re.compile(r"[a-z_-]+", re.IGNORECASE)
 CRAWL_DELAY = re.compile(rb"\d{1,6}(?:\.\d{1,6})?")
+INDEX_PAGE = re.compile(r"(.*/)index\.htm[^/]*", re.DOTALL)
 PLAIN_PATH = re.compile(r"[A-Za-z0-9._~/?=&-]*")  # unchanged by normalization
 ESCAPED = re.compile(r"%([0-9A-Fa-f]{2})")
 UNRESERVED = frozenset(string.ascii_letters + string.digits + "-._~")
@@ -180,10 +181,11 @@ def decide(robots: Robots, agent: str, path: str) -> Decision:
     of an allow and a disallow of the same length, the allow (section 2.2.2).
     """
     name, groups = _groups_for(robots, agent)
+    rules = _rules_for(groups, agent)
     address = normalised_path(path)
     if address.partition("?")[0] == ROBOTS_PATH:
         return Decision(True, None, name)
-    matching = [rule for group in groups for rule in group.rules if matches(rule.pattern, address)]
+    matching = [rule for rule in rules if matches(rule.pattern, address)]
     rule = max(matching, key=lambda each: (len(each.pattern), each.allows), default=None)
     return Decision(rule is None or rule.allows, rule, name)
 
@@ -196,7 +198,7 @@ class CrawlerRules:
 
     def __init__(self, robots: Robots, agent: str) -> None:
         _, groups = _groups_for(robots, agent)
-        rules = [rule for group in groups for rule in group.rules]
+        rules = _rules_for(groups, agent)
         # The first matching rule decides.
         self._rules = sorted(rules, key=lambda each: (len(each.pattern), each.allows), reverse=True)
         self._beginnings = tuple({_beginning(rule.pattern) for rule in rules if not rule.allows})
@@ -241,6 +243,15 @@ def _groups_for(robots: Robots, agent: str) -> tuple[str, list[Group]]:
     if not any(name in group.agents for group in robots.groups):
         name = "*"
     return name, [group for group in robots.groups if name in group.agents]
+
+
+def _rules_for(groups: list[Group], agent: str) -> list[RobotsRule]:
+    """Return the rules of the groups. To Google, an allowed index.html of a directory is the directory, too."""
+    rules = [rule for group in groups for rule in group.rules]
+    if agent.lower() != GOOGLEBOT:
+        return rules
+    found = ((rule, INDEX_PAGE.fullmatch(rule.pattern)) for rule in rules if rule.allows)
+    return rules + [replace(rule, pattern=f"{index[1]}$") for rule, index in found if index is not None]
 
 
 def _beginning(pattern: str) -> str:

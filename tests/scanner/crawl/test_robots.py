@@ -114,6 +114,32 @@ def test_groups(text: str, agent: str, expected: bool) -> None:
     assert allowed(text, "/page", agent) is expected
 
 
+@pytest.mark.parametrize(
+    ("allow", "path", "googlebot", "others"),
+    [
+        ("/index.html", "/", True, False),
+        ("/index.htm", "/", True, False),
+        ("/shop/index.html", "/shop/", True, False),
+        ("/*/index.html", "/shop/", True, False),
+        ("/index.html", "/index.html", True, True),
+        ("/index.html", "/?page=2", False, False),  # only the directory itself
+        ("/index.html", "/shop/", False, False),
+        ("/index.html/a", "/", False, False),
+        ("/my-index.html", "/", False, False),
+        ("/index.php", "/", False, False),
+        ("/INDEX.HTML", "/", False, False),
+    ],
+)
+def test_to_google_an_allowed_index_page_is_its_directory(allow: str, path: str, googlebot: bool, others: bool) -> None:
+    text = f"User-agent: *\nDisallow: /\nAllow: {allow}"
+    assert allowed(text, path, "googlebot") is googlebot
+    assert allowed(text, path, "bingbot") is others
+
+
+def test_a_disallowed_index_page_is_not_its_directory() -> None:
+    assert allowed("User-agent: *\nDisallow: /index.html", "/")
+
+
 def test_robots_txt_itself_is_always_allowed() -> None:
     assert allowed("User-agent: *\nDisallow: /", "/robots.txt")
 
