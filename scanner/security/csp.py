@@ -57,7 +57,7 @@ FALLBACKS: Mapping[str, tuple[str, ...]] = {
 KEYWORDS = frozenset(
     {
         *("self", "none", "unsafe-inline", "unsafe-eval", "unsafe-hashes", "strict-dynamic", "report-sample"),
-        *("wasm-unsafe-eval", "inline-speculation-rules", "trusted-types-eval", "unsafe-allow-redirects"),
+        *("wasm-unsafe-eval", "inline-speculation-rules", "trusted-types-eval"),
         *("unsafe-webtransport-hashes", "report-sha256", "report-sha384", "report-sha512"),
     }
 )
@@ -67,8 +67,9 @@ NONCE = re.compile(r"'nonce-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 HASH = re.compile(r"'sha(?:256|384|512)-[A-Za-z0-9+/_-]+={0,2}'", re.IGNORECASE)
 SCHEME_PART = re.compile(r"\A[a-z][a-z0-9+.-]*+://")
 SCHEME_SOURCE = re.compile(r"[a-z][a-z0-9+.-]*:")
-# Schemes under which an attacker can have content. Only the page's own scripts create blob: and filesystem: URLs.
-OPEN_SCHEMES = frozenset({"http", "https", "ws", "wss", "ftp", "data"})
+# Schemes under which an attacker can have content. Only the page's own scripts create blob: and filesystem: URLs, and
+# browsers no longer load anything over ftp.
+OPEN_SCHEMES = frozenset({"http", "https", "ws", "wss", "data"})
 HOST_SOURCE = re.compile(r"(?:https?://)?(?P<host>[*a-z0-9.-]{1,255})(?::(?:\d{1,5}|\*))?(?P<path>/.*)?", re.IGNORECASE)
 
 Sources = tuple[str, ...]

@@ -302,6 +302,7 @@ def test_csp_style_inline(lines: str, expected: str) -> None:
         ("require-trusted-types-for 'script'; trusted-types none default 'allow-duplicates'", None),
         ("default-src 'self' self.example.com none.example.com;;", None),
         ("script-src 'report-sample' 'wasm-unsafe-eval' 'inline-speculation-rules'", None),
+        ("script-src 'self' 'unsafe-allow-redirects'", "'unsafe-allow-redirects' is not a keyword"),  # of a draft only
         ("defaultsrc 'self'", "defaultsrc is not a directive"),
         ("default-src: 'self'", "default-src: is not a directive"),
         ("default-src self", "self has no quotes"),
