@@ -62,9 +62,13 @@ class LinkAnswer:
 
 @dataclass(frozen=True, slots=True)
 class LinkAnswers:
-    """Results of the links that were checked, and how many links there were. `stopped` says why some were left out."""
+    """Results of the links that were checked, and how many links there were. `stopped` says why some were left out.
+
+    `knows_outside_names` is False if the scanner's name servers knew no name of another site.
+    """
 
     answers: tuple[LinkAnswer, ...] = ()
     internal: int = 0
     external: int = 0
     stopped: str = ""
+    knows_outside_names: bool = True

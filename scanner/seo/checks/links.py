@@ -30,6 +30,10 @@ from scanner.seo.link_texts import is_generic
 # Crawlers do not follow an error page's links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
 
+NO_OUTSIDE_NAMES = (
+    "external links could not be checked, because the scanner's name servers know no name of another site"
+)
+
 # Attributes in place of href by which a script makes a link.
 INSTEAD_OF_HREF = ("onclick", "routerlink", "data-href", "ng-href", "ng-click")
 # Scripts that lead to no page a crawler could miss: printing, going back, bookmarklets.
@@ -121,6 +125,8 @@ def broken_links(links: LinkAnswers) -> Finding:
     checked = f"{len(answers)} of {counted(links.internal + links.external, 'link')} checked"
     if links.stopped:
         checked += f", until: {excerpt(links.stopped).rstrip('.')}"
+    if not links.knows_outside_names:
+        checked += f"; {NO_OUTSIDE_NAMES}"
     evidence = [_answer_evidence(each) for each in broken]
     internal = [each for each in broken if each.is_internal]
     external = [each for each in broken if not each.is_internal]
@@ -138,8 +144,9 @@ def broken_links(links: LinkAnswers) -> Finding:
             evidence=evidence,
         )
     if not judged:
+        why = "" if links.knows_outside_names else f" In addition, {NO_OUTSIDE_NAMES}."
         return NotApplicable(
-            "No response shows whether a link is broken." if answers else "The page has no link to check."
+            f"No response shows whether a link is broken.{why}" if answers else "The page has no link to check."
         )
     unclear = len(answers) - len(judged)
     more = f"; {unclear} without a clear answer, such as a refusal or a timeout" if unclear else ""

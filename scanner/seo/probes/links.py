@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import concurrent.futures
 import time
+from dataclasses import replace
 
 from scanner.catalogue import probe
 from scanner.crawl.links import PageLinks, sampled
@@ -13,9 +14,11 @@ from scanner.net.client import Network
 from scanner.net.errors import BudgetExceeded, NetError, NotReachable, Refused
 from scanner.net.http.answers import Reuse
 from scanner.net.http.response import Response
+from scanner.net.resolver import is_loopback_name
 from scanner.net.targets import InvalidUrl, Target
 from scanner.page.evidence import Page
 from scanner.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
+from scanner.page.registrable_domain import is_same_site
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
 
 MAX_INTERNAL = 25
@@ -34,8 +37,9 @@ def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, networ
     """Request at most 25 links to the own site and five to others, evenly spaced over the page. Follow redirects.
 
     Links that may change something, rel=nofollow, and links that robots.txt disallows are left out, because crawlers
-    do not follow them. If the site refuses further requests, or the budget is used up, the rest is not requested.
-    Raises `SiteProtected` or `BudgetExceeded` then if no broken link was found before.
+    do not follow them. In a closed network, whose name servers know no other site, names without an address prove
+    nothing. If the site refuses further requests, or the budget is used up, the rest is not requested. Raises
+    `SiteProtected` or `BudgetExceeded` then if no broken link was found before.
     """
     if page.response.status >= 400:
         return LinkAnswers()
@@ -51,9 +55,12 @@ def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, networ
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "link") as pool:
         found = list(pool.map(lambda each: asker.answer(*each), wanted))
     answers = tuple(each for each in found if each is not None)
+    knows_outside_names = not asker.nameless or asker.knows_outside_names()
+    if not knows_outside_names:
+        answers = tuple(replace(each, is_broken=None) if each.url in asker.nameless else each for each in answers)
     if asker.ended is not None and not any(each.is_broken for each in answers):
         raise asker.ended
-    return LinkAnswers(answers, len(internal), len(external), str(asker.ended or ""))
+    return LinkAnswers(answers, len(internal), len(external), str(asker.ended or ""), knows_outside_names)
 
 
 def _is_allowed(url: str, page: Page, robots: RobotsFile | None) -> bool:
@@ -65,13 +72,18 @@ def _is_allowed(url: str, page: Page, robots: RobotsFile | None) -> bool:
 
 
 class _Asker:
-    """Requests links of one page until the site refuses; `ended` is then the error."""
+    """Requests links of one page until the site refuses; `ended` is then the error.
+
+    `nameless` has the links to other sites whose names have no address.
+    """
 
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
         self._network = network
         self._ends = time.monotonic() + TIME_LIMIT_S
         self.ended: SiteProtected | BudgetExceeded | None = None
+        self.nameless: set[str] = set()
+        self._has_found_outside_name = False
 
     def answer(self, url: str, is_internal: bool) -> LinkAnswer | None:
         """Request the link. None if it was not requested."""
@@ -84,9 +96,13 @@ class _Asker:
             self.ended = error
             return None
         except NotReachable as error:
-            return LinkAnswer(url, is_internal, None, self._is_proved(target, error) or None, str(error))
+            is_proved = self._is_proved(target, error)
+            if not is_internal and is_proved and not isinstance(error, Refused):
+                self.nameless.add(url)
+            return LinkAnswer(url, is_internal, None, is_proved or None, str(error))
         except (NetError, InvalidUrl) as error:
             return LinkAnswer(url, is_internal, None, None, str(error))
+        self._note_name(target.host)
         if response.status == 429 and is_internal:
             self.ended = RateLimitedBySite()
         is_broken = _is_broken(response, is_internal)
@@ -123,6 +139,7 @@ class _Asker:
         if target.origin == self._page.target.origin:
             return False  # it has just answered
         if isinstance(error, Refused):
+            self._note_name(target.host)
             return True
         try:
             self._network.addresses(target.host, target.port)
@@ -135,7 +152,23 @@ class _Asker:
     def _has_no_address(self, host: str) -> bool:
         """Return True if the name servers say so. A second query tells this from name servers that do not answer."""
         try:
-            return not any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
+            has_address = any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
+        except NetError:
+            return False
+        if has_address:
+            self._note_name(host)
+        return not has_address
+
+    def _note_name(self, host: str) -> None:
+        """Remember that a name has an address, if it is another site's and name servers had to tell it."""
+        is_looked_up = not (is_loopback_name(host) or ":" in host or host.rpartition(".")[2].isdigit())
+        if is_looked_up and not is_same_site(host, self._page.target.host):
+            self._has_found_outside_name = True
+
+    def knows_outside_names(self) -> bool:
+        """Return True if a link's name has an address, or else if the name servers know the domain “com”."""
+        try:
+            return self._has_found_outside_name or bool(self._network.records("com", "NS").records)
         except NetError:
             return False
 

@@ -220,13 +220,16 @@ def test_at_most_a_few_links_are_asked_for_at_once() -> None:
 class Records:
     """Name servers that know the addresses of some names, and do not answer for one."""
 
-    def __init__(self, known: dict[str, str], silent: str = "") -> None:
+    def __init__(self, known: dict[str, str], silent: str = "", top_level: str = "") -> None:
         self._known = known
         self._silent = silent
+        self._top_level = top_level
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         if name == self._silent:
             raise NotReachable("The name servers could not tell.")
+        if record_type == "NS" and name == self._top_level:
+            return DnsAnswer(("a.gtld-servers.net.",))
         return DnsAnswer((self._known[name],) if name in self._known and record_type == "A" else ())
 
 
@@ -256,6 +259,45 @@ def test_names_and_ports_where_nobody_is() -> None:
         "http://www.shop.com:9/",
     }
     assert all(each.error for each in found.answers)
+
+
+@pytest.mark.parametrize(
+    ("known", "top_level", "expected"),
+    [
+        ({}, "", None),  # a closed network, in which no outside name has an address
+        ({}, "com", True),
+        ({"unsure.org": "93.184.215.7"}, "", True),
+    ],
+)
+def test_names_without_an_address_prove_nothing_if_no_outside_name_has_one(
+    known: dict[str, str], top_level: str, expected: bool | None
+) -> None:
+    with Site({"/": html("http://gone.org/", "http://unsure.org/", "http://gone.shop.com/", "/404", "/200")}) as site:
+        site.routes |= {"/404": Answer(status=404), "/200": Answer("x")}
+        net = Network(
+            Policy(),
+            resolver=Names({"www.shop.com": (PUBLIC,)}),
+            lookup=Records(known, top_level=top_level),
+            dialer=Wires({PUBLIC: site}),
+        )
+        found = probed(site, net, "http://www.shop.com/")
+    broken = {each.url.removeprefix("http://"): each.is_broken for each in found.answers}
+    assert broken == {
+        "gone.org/": expected,
+        "unsure.org/": None if known else expected,
+        "gone.shop.com/": True,  # a name of the site itself, which the name servers know
+        "www.shop.com/404": True,
+        "www.shop.com/200": False,
+    }
+    assert found.knows_outside_names is (expected is not None)
+
+
+def test_an_outside_address_or_this_machine_is_no_name_that_the_name_servers_know() -> None:
+    with Site({"*": Answer("x")}) as other, Site() as site:
+        site.routes["/"] = html(other.url_as("localhost") + "/a", "http://gone.org/")
+        names = Names({"localhost": ("127.0.0.1",), "127.0.0.1": ("127.0.0.1",)})
+        net = Network(POLICY, resolver=names, lookup=Records({}))
+        assert outcomes(probed(site, net)) == {"a": False, "": None}
 
 
 def test_the_page_s_own_server_is_not_called_dead_when_it_hangs_up() -> None:
