@@ -2,20 +2,34 @@
 
 from __future__ import annotations
 
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 
 from scanner.findings import EvidenceItem, Fix, Server
-from scanner.messages import excerpt
+from scanner.messages import duration, excerpt
 from scanner.net.tls.certificates import Certificate
-from scanner.net.tls.handshake import Distrust, Handshake
+from scanner.net.tls.handshake import Distrust, Handshake, Trust
 
 RENEWAL = timedelta(days=14)
+# Days for which browsers accept a certificate of a public authority, by its first day (CA/Browser Forum, Baseline
+# Requirements, section 6.3.2). None from before 2020-09-01 can still be valid.
+LONGEST_VALIDITY = (
+    (datetime(2029, 3, 15, tzinfo=UTC), 47),
+    (datetime(2027, 3, 15, tzinfo=UTC), 100),
+    (datetime(2026, 3, 15, tzinfo=UTC), 200),
+    (datetime(2020, 9, 1, tzinfo=UTC), 398),
+)
+# Weak, but only Apple's browsers refuse RSA keys from this size on; tls-cert-strength reports them.
+TOLERATED_RSA_BITS = 1024
 FULL_CHAIN = {
     Server.NGINX: "ssl_certificate fullchain.pem;",
     Server.APACHE: "SSLCertificateFile fullchain.pem",
     Server.IIS: "import the intermediates into “Intermediate Certification Authorities” of the computer",
 }
 SEND_INTERMEDIATES = Fix("Send the intermediate certificates too ({example}).", FULL_CHAIN)
+STRONG_CERTIFICATE = (
+    "Get a new certificate from a public authority, with an ECDSA P-256 or RSA 2048-bit key, and let an ACME client "
+    "renew it."
+)
 # Server settings that allow TLS 1.2 and 1.3 only.
 TODAYS_TLS = {
     Server.NGINX: "ssl_protocols TLSv1.2 TLSv1.3;",
@@ -46,7 +60,7 @@ def distrust(handshake: Handshake) -> str | None:
     trust, issuer = handshake.trust, excerpt(handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
-            return None
+            return _refusal(handshake)
         case Distrust.SELF_SIGNED:
             return f"Self-signed certificate of “{excerpt(handshake.leaf.subject)}”."
         case Distrust.INCOMPLETE_CHAIN if trust.proven:
@@ -63,6 +77,32 @@ def distrust(handshake: Handshake) -> str | None:
             return f"Unknown issuer: the chain ends at untrusted “{issuer}”."
         case Distrust.OTHER:
             return f"The chain is not valid: {trust.text} (error {trust.code})."
+
+
+def fix_of_distrust(trust: Trust) -> str | None:
+    """Return the fix for a chain that browsers do not trust. None if it is that of the check."""
+    if trust.distrust is None:
+        return STRONG_CERTIFICATE
+    return SEND_INTERMEDIATES if trust.distrust is Distrust.INCOMPLETE_CHAIN and trust.proven else None
+
+
+def _refusal(handshake: Handshake) -> str | None:
+    """Return why browsers refuse a chain that leads to a trusted root, as a sentence. None if they accept it."""
+    for each in handshake.signed:
+        is_tolerated = each.key_type == "RSA" and each.key_bits >= TOLERATED_RSA_BITS and not each.has_broken_signature
+        if each.weak_point and not is_tolerated:
+            weak = f"“{excerpt(each.subject)}” has {each.weak_point}"
+            return f"Browsers refuse the chain, though its root is trusted: {weak}."
+    leaf = handshake.leaf
+    limits = ((since, days) for since, days in LONGEST_VALIDITY if leaf.not_before >= since)
+    since, days = next(limits, (leaf.not_before, None))
+    lifetime = leaf.not_after - leaf.not_before
+    if days is None or not handshake.trust.is_public or lifetime <= timedelta(days=days):
+        return None
+    return (
+        f"Browsers refuse the certificate: it is valid for {duration(lifetime)}, and they accept at most {days} from "
+        f"public authorities for certificates issued since {since:%F}."
+    )
 
 
 def is_due_for_renewal(certificate: Certificate, now: datetime) -> bool:

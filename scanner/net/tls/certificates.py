@@ -59,12 +59,17 @@ class Certificate:
         return self.subject == self.issuer
 
     @property
+    def has_broken_signature(self) -> bool:
+        """Return True if the hash of the signature is broken. A root's signature does not count."""
+        return self.signature_hash in BROKEN_HASHES.values() and not self.self_issued
+
+    @property
     def weak_point(self) -> str | None:
-        """Return why the key or signature is too weak; None if neither is. A root's signature does not count."""
+        """Return why the key or signature is too weak; None if neither is."""
         least = LEAST_KEY_BITS.get(self.key_type, 0)
         if self.key_bits < least:
             return f"a key of {self.key_bits} bits ({self.key_type}, {least} needed)"
-        if self.signature_hash in BROKEN_HASHES.values() and not self.self_issued:
+        if self.has_broken_signature:
             return f"a signature with {self.signature_hash.upper()}"
         return None
 

@@ -74,7 +74,7 @@ class Trust:
     """The verdict on a chain. `distrust` is None if it leads to a trusted root.
 
     The leaf's own dates and names are not judged. `code` and `text` are OpenSSL's; `proven` says that the chain was
-    completed with certificates from the issuers' addresses.
+    completed with certificates from the issuers' addresses, `is_public` that the root is one of Mozilla's.
     """
 
     distrust: Distrust | None = None
@@ -82,6 +82,7 @@ class Trust:
     text: str = ""
     depth: int = 0
     proven: bool = False
+    is_public: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,6 +100,11 @@ class Handshake:
     def leaf(self) -> Certificate:
         """Return the server's own certificate."""
         return self.chain[0]
+
+    @property
+    def signed(self) -> tuple[Certificate, ...]:
+        """Return the path without roots: a root is trusted because it is in the store, whatever its signature."""
+        return (self.path[0], *(each for each in self.path[1:] if not each.self_issued))
 
 
 def server_name(host: str) -> str | None:
@@ -167,13 +173,15 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
     trust = _judge(errors)
     if trust.code in ISSUER_MISSING:
         trust = _look_for_issuer(network, context, presented, chain, trust)
-    verified = (tls.get_verified_chain() or ()) if trust.distrust is None else ()
+    verified = [_der(each) for each in tls.get_verified_chain() or ()] if trust.distrust is None else []
+    if verified:
+        trust = replace(trust, is_public=verified[-1] in _public_roots())
     return Handshake(
         version=TlsVersion(tls.get_protocol_version()),
         cipher=tls.get_cipher_name() or "",
         alpn=tls.get_alpn_proto_negotiated().decode("ascii", "replace"),
         chain=chain,
-        path=_readable([_der(each) for each in verified]) if verified else chain,
+        path=_readable(verified) if verified else chain,
         trust=trust,
     )
 
@@ -192,6 +200,13 @@ def _context(ca_bundle: str | None) -> SSL.Context:
     if system.capath and Path(system.capath).is_dir():
         context.load_verify_locations(None, system.capath)
     return context
+
+
+@cache
+def _public_roots() -> frozenset[bytes]:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.load_verify_locations(certifi.where())
+    return frozenset(context.get_ca_certs(binary_form=True))
 
 
 def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:

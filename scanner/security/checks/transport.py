@@ -22,17 +22,16 @@ from scanner.findings import (
 )
 from scanner.messages import counted, duration, excerpt, some
 from scanner.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
-from scanner.net.tls.handshake import Distrust
 from scanner.page.evidence import Clock, Document, Page
 from scanner.page.markup import http_equivs
 from scanner.security.certificates import (
     FULL_CHAIN,
     LEGACY_OFF,
     MODERN_ON,
-    SEND_INTERMEDIATES,
     STRONG_SUITES,
     distrust,
     facts,
+    fix_of_distrust,
     is_due_for_renewal,
 )
 from scanner.security.csp import Policies
@@ -110,6 +109,8 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     name="Certificate is trusted",
     found="Certificate is not trusted",
     why="Browsers show a full-page warning instead of the site, and API clients refuse to connect.",
+    judged="Also fails if browsers refuse a chain with a trusted root: MD5, SHA-1 or an RSA key below 1024 bits under "
+    "it, or a certificate that is valid for too long.",
     severity=CRITICAL,
     fix=Fix(
         "Install a certificate from a public authority with its full chain, leaf first, then each intermediate "
@@ -126,8 +127,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     fault = distrust(peer.handshake)
     if fault is None:
         return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
-    is_incomplete = trust.distrust is Distrust.INCOMPLETE_CHAIN and trust.proven
-    return Fail(fault, evidence=chain, fix=SEND_INTERMEDIATES if is_incomplete else None)
+    return Fail(fault, evidence=chain, fix=fix_of_distrust(trust))
 
 
 @check(
@@ -194,9 +194,8 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
 def tls_cert_strength(peer: TlsPeer) -> Finding:
     if peer.handshake is None:
         return NO_TLS
-    leaf, *issuers = peer.handshake.path
-    # A root is trusted because it is in the store, so neither its signature nor its age matters.
-    judged = [leaf, *(each for each in issuers if not each.self_issued)]
+    judged = peer.handshake.signed
+    leaf = judged[0]
     weak = [f"“{excerpt(each.subject)}” has {fault}" for each in judged if (fault := each.weak_point)]
     evidence = [facts(each) for each in judged]
     if weak:
@@ -299,7 +298,10 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
             elsewhere = "; over plain HTTP it is sent, but ignored there"
         elif http_equivs(document, HSTS_HEADER):
             elsewhere = "; in <meta> it is ignored"
-        return Fail(f"No {HSTS_HEADER} header on the HTTPS response{elsewhere}.")
+        return Fail(
+            f"No {HSTS_HEADER} header on the HTTPS response{elsewhere}. Only browsers that have the host on their "
+            "preload list, which is not checked, use HTTPS all the same."
+        )
     tls = answer.response.tls
     if tls is not None and tls.trust_error is not None:
         return Fail(

@@ -16,7 +16,7 @@ from typing import Self
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec, rsa
+from cryptography.hazmat.primitives.asymmetric import ec, padding, rsa
 from cryptography.x509.oid import AuthorityInformationAccessOID, ExtendedKeyUsageOID, NameOID
 
 from scanner.net.tls.ciphers import TlsVersion
@@ -33,8 +33,8 @@ class Identity:
     key: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey
 
     @classmethod
-    def root(cls, name: str = "A Test Root") -> Self:
-        return cls(*_certificate(name, None, authority=True))
+    def root(cls, name: str = "A Test Root", *, rsa_bits: int = 0) -> Self:
+        return cls(*_certificate(name, None, authority=True, rsa_bits=rsa_bits))
 
     def issue_authority(self, name: str = "A Test Intermediate") -> Identity:
         return Identity(*_certificate(name, self, authority=True))
@@ -62,6 +62,16 @@ class Identity:
                 client_only=client_only,
             )
         )
+
+    def issue_with_sha1(self, name: str) -> Identity:
+        """Issue a leaf signed with SHA-1, which the library refuses to do. Only for an authority with an RSA key."""
+        assert isinstance(self.key, rsa.RSAPrivateKey)
+        leaf = self.issue(name)
+        with_sha256, with_sha1 = (bytes.fromhex(f"06092a864886f70d0101{last}") for last in ("0b", "05"))
+        signed = leaf.certificate.tbs_certificate_bytes.replace(with_sha256, with_sha1)
+        signature = self.key.sign(signed, padding.PKCS1v15(), hashes.SHA1())
+        der = leaf.der.replace(with_sha256, with_sha1)[: -len(signature)] + signature
+        return Identity(x509.load_der_x509_certificate(der), leaf.key)
 
     @property
     def pem(self) -> bytes:

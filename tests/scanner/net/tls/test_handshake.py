@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import certifi
 import pytest
 from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
 from hypothesis import given
@@ -13,6 +14,7 @@ from hypothesis import strategies as st
 
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut, TlsFailed
+from scanner.net.tls import handshake as module
 from scanner.net.tls.certificates import BadCertificate, read_certificate, read_issuers
 from scanner.net.tls.ciphers import (
     FORWARD_SECRET,
@@ -83,6 +85,34 @@ def test_a_trusted_chain_is_shown_as_presented_and_as_verified(
     assert [each.common_name for each in seen.path] == [HOST, "A Test Intermediate", "A Test Root"]
     assert seen.leaf.dns_names == (HOST,)
     assert seen.leaf.matches(HOST)
+
+
+def test_a_weak_signature_below_a_trusted_root_is_seen(tmp_path: Path) -> None:
+    root = Identity.root(rsa_bits=2048)
+    bundle = tmp_path / "root.pem"
+    bundle.write_bytes(root.pem)
+    leaf = root.issue_with_sha1(HOST)
+    with (
+        tls_server(tmp_path, leaf, ciphers="DEFAULT:@SECLEVEL=0") as port,
+        loopback_network(bundle) as network,
+    ):
+        seen = handshake(network, HOST, port)
+    assert seen.trust.distrust is None
+    assert [each.weak_point for each in seen.signed] == ["a signature with SHA1"]
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_a_root_is_public_if_it_is_one_of_mozilla_s(
+    network: Network, root: Identity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_public: bool
+) -> None:
+    bundle = tmp_path / "public.pem"
+    bundle.write_bytes((root if is_public else Identity.root()).pem)
+    with tls_server(tmp_path, root.issue(HOST)) as port, monkeypatch.context() as patched:
+        patched.setattr(certifi, "where", lambda: str(bundle))
+        module._public_roots.cache_clear()
+        seen = handshake(network, HOST, port)
+    module._public_roots.cache_clear()
+    assert seen.trust.is_public is is_public
 
 
 def test_a_certificate_for_an_address_matches_it(network: Network, root: Identity, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import timedelta
+from datetime import datetime, timedelta
 
 import pytest
 
@@ -120,6 +120,57 @@ def test_each_reason_for_distrust_has_its_own_words(trust: Trust, words: str) ->
 
 def test_a_trusted_chain_passes() -> None:
     assert verdict(checks.tls_cert_trusted(peer())) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"),
+    [
+        ((replace(LEAF, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, signature_hash="md5"), INTERMEDIATE, ROOT), "MD5"),
+        ((LEAF, replace(INTERMEDIATE, signature_hash="sha1"), ROOT), "An Intermediate"),
+        ((replace(LEAF, key_type="RSA", key_bits=1023), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, key_type="RSA", key_bits=1024, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, key_type="EC", key_bits=192), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((LEAF, replace(INTERMEDIATE, key_bits=768), ROOT), "768 bits"),
+        # Of the browsers, only Apple's refuse these keys; tls-cert-strength fails.
+        ((replace(LEAF, key_type="RSA", key_bits=1024), INTERMEDIATE, ROOT), None),
+        # What a root is signed with, and its key, does not matter: it is in the store.
+        ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1", key_bits=1024)), None),
+        ((replace(LEAF, key_type="Ed25519", key_bits=0, signature_hash=""), INTERMEDIATE, ROOT), None),
+    ],
+)
+def test_browsers_refuse_weak_certificates_below_a_trusted_root(chain: tuple[Certificate, ...], said: str) -> None:
+    finding = checks.tls_cert_trusted(peer(*chain))
+    assert verdict(finding) == ("pass" if said is None else "fail")
+    assert (said or "") in finding.message
+
+
+def test_a_certificate_that_no_root_vouches_for_is_called_that_first() -> None:
+    seen = peer(replace(LEAF, signature_hash="sha1"), trust=Trust(Distrust.SELF_SIGNED, 18))
+    assert "Self-signed" in checks.tls_cert_trusted(seen).message
+
+
+@pytest.mark.parametrize(
+    ("not_before", "days", "is_public", "expected"),
+    [
+        ("2026-03-01", 398, True, "pass"),
+        ("2026-03-01", 399, True, "fail"),
+        ("2026-03-15", 200, True, "pass"),
+        ("2026-03-15", 201, True, "fail"),
+        ("2027-03-15", 101, True, "fail"),
+        ("2029-03-15", 48, True, "fail"),
+        ("2026-03-15", 3650, False, "pass"),  # an operator's own authority may set its own limits
+        ("2020-08-31", 825, True, "pass"),  # expired by now; another check says so
+    ],
+)
+def test_browsers_refuse_public_certificates_that_are_valid_for_too_long(
+    not_before: str, days: int, is_public: bool, expected: str
+) -> None:
+    begin = datetime.fromisoformat(f"{not_before}T00:00:00+00:00")
+    leaf = replace(LEAF, not_before=begin, not_after=begin + timedelta(days=days))
+    finding = checks.tls_cert_trusted(peer(leaf, trust=Trust(is_public=is_public)))
+    assert verdict(finding) == expected
+    assert expected == "pass" or f"for {days} days" in finding.message
 
 
 @pytest.mark.parametrize(
@@ -287,6 +338,12 @@ def test_hsts(values: list[str], expected: str) -> None:
 def test_a_domain_that_browsers_have_preloaded_needs_no_hsts_header(host: str, expected: str) -> None:
     seen = page(url=f"https://{host}/")
     assert verdict(checks.hsts(seen, document(seen), https_answer())) == expected
+
+
+def test_a_host_without_hsts_may_be_on_the_preload_list_all_the_same() -> None:
+    finding = checks.hsts(page(), document(page()), https_answer())
+    assert verdict(finding) == "fail"
+    assert "Only browsers that have the host on their preload list" in finding.message
 
 
 def test_hsts_sent_only_over_http_fails_and_the_message_says_so() -> None:
