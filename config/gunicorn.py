@@ -1,9 +1,9 @@
-"""gunicorn worker that hands a request to a thread only when it is complete.
+"""gunicorn worker whose threads never wait for a client: its main loop reads requests and sends what clients take late.
 
 Threads are a worker's scarcest resource. So the main loop, which waits for thousands of connections at once, reads
-heads and bodies, with deadlines. A client that sends nothing, or a byte a second, occupies an entry in a list and no
-thread. The loop also answers `/healthz`, because a process whose threads all wait for the database is alive. Errors are
-JSON here, too.
+heads and bodies, with deadlines. A thread gets a parsed request and its body in memory. A client that sends nothing, or
+a byte a second, occupies an entry in a list and no thread. The loop also answers `/healthz`, because a process whose
+threads all wait for the database is alive. Errors are JSON here, too.
 
 After SIGTERM, a worker goes on for `DRAIN_S` seconds and answers `/readyz` with "draining", so that a load balancer
 removes it before it refuses connections.
@@ -13,16 +13,25 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import json
 import re
 import selectors
 import socket
 import time
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gunicorn.http.errors import LimitRequestHeaders, ParseException
-from gunicorn.util import write_nonblock
+from gunicorn.http.body import CHUNK_EXT_RE, ChunkedReader
+from gunicorn.http.errors import (
+    ChunkMissingTerminator,
+    InvalidChunkSize,
+    LimitRequestHeaders,
+    ParseException,
+)
+from gunicorn.http.message import Request
+from gunicorn.http.unreader import IterUnreader
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.draining import DRAIN_S
@@ -31,22 +40,20 @@ from scanner.ids import random_base62
 HEAD_S = 10.0  # from the connection, or the first byte on a kept-alive one, to the end of the request's head
 BODY_S = 20.0  # from there to the end of the body
 CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does not reset our last response
-# A response is written as a whole. The connection of a client that has not read all of it in this time is closed.
+# The connection of a client that takes this long for what is left of a response is closed.
 WRITE_S = 30.0
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
 READ_BYTES = 64 * 1024
+MAX_UNSENT_BYTES = 1024 * 1024  # of one response; a thread that has more to send waits
+MAX_ALL_UNSENT_BYTES = 64 * 1024 * 1024
 
-PROBE = re.compile(rb"(GET|HEAD) /healthz(?:\?[!-~]*)? HTTP/1\.[01]\r\n")
 ALIVE = b'{"status": "ok"}'
-READINESS = re.compile(rb"(GET|HEAD) /readyz(?:\?[!-~]*)? HTTP/1\.[01]\r\n")
 DRAINING = b'{"status": "draining", "problems": {"draining": "This process is stopping."}}'
-CONTENT_LENGTH = re.compile(rb"\r\ncontent-length[ \t]*:[ \t]*(\d{1,18})[ \t]*(?=\r\n)", re.IGNORECASE)
-CHUNKED = re.compile(rb"\r\ntransfer-encoding[ \t]*:[^\r\n]*\bchunked[ \t]*(?=\r\n)", re.IGNORECASE)
-EXPECT = re.compile(rb"\r\nexpect[ \t]*:[ \t]*100-continue[ \t]*(?=\r\n)", re.IGNORECASE)
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-CHUNK_SIZE = re.compile(rb"([0-9a-fA-F]{1,8})[ \t]*(?:;[^\r\n]{0,1024})?\r\n")
-MAX_CHUNK_LINE = 1100
+CHUNK_LINE = re.compile(rb"([0-9a-fA-F]+)(?:" + CHUNK_EXT_RE.pattern + rb")\r\n")
+MAX_CHUNK_LINE_BYTES = 1024
+MAX_TRAILERS_BYTES = 8 * 1024
 
 
 class TooLarge(Exception):
@@ -54,86 +61,149 @@ class TooLarge(Exception):
 
 
 class Incoming:
-    """Buffer of an incoming request. It only finds the request's end; gunicorn's parser validates it."""
+    """Request that is being received, in pieces of any size.
 
-    def __init__(self, deadline: float) -> None:
+    gunicorn's parser judges its head and says how the body is framed. Nobody looks for the request's end again: when it
+    is complete, `request` has the whole body in memory, and `rest` is what came after it.
+    """
+
+    def __init__(self, cfg: Any, client: Any, deadline: float) -> None:
         self.deadline = deadline
-        self.data = bytearray()
+        self.request: Any = None  # from the end of the head on
         self.expects_continue = False
-        self._body = 0  # start of the body; 0 until the head is complete
-        self._end: int | None = None  # end of the body; None for a chunked body
-        self._chunk = 0  # position of the next chunk's size
-
-    def feed(self, data: bytes) -> bool:
-        """Add bytes. Returns True when the request is complete. Raises LimitRequestHeaders or TooLarge."""
-        searched = max(0, len(self.data) - 3)
-        self.data += data
-        if not self._body:
-            head_end = self.data.find(b"\r\n\r\n", searched)
-            if head_end < 0:
-                if len(self.data) > MAX_HEAD_BYTES:
-                    raise LimitRequestHeaders("the head is too long")
-                return False
-            self._read_head(head_end + 4)
-        if self._end is None:
-            return self._ends_with_a_chunk()
-        return len(self.data) >= self._end
+        self.rest = b""
+        self._cfg = cfg
+        self._client = client
+        self._data = bytearray()  # of the head, then of the body
+        self._needed = 0  # bytes of the body without which it cannot be complete
+        self._chunk = 0  # position of the next chunk
+        self._body = bytearray()  # what the chunks before it hold
 
     @property
     def has_begun(self) -> bool:
-        return bool(self.data)
+        return self.request is not None or bool(self._data)
+
+    def feed(self, data: bytes) -> bool:
+        """Add bytes. Returns True when the request is complete. Raises ParseException or TooLarge."""
+        searched = max(0, len(self._data) - 3)
+        self._data += data
+        if self.request is None:
+            end = self._data.find(b"\r\n\r\n", searched, MAX_HEAD_BYTES)
+            if end < 0:
+                if len(self._data) < MAX_HEAD_BYTES:
+                    return False
+                raise LimitRequestHeaders("the head is too long")
+            self._read_head(end + 4)
+        if len(self._data) < self._needed:
+            return False
+        reader = self.request.body.reader
+        return self._read_chunks() if isinstance(reader, ChunkedReader) else self._read_bytes(reader.length)
 
     def _read_head(self, end: int) -> None:
-        head = bytes(self.data[:end])
-        self._body = self._chunk = end
+        self.request = Request(self._cfg, IterUnreader([bytes(self._data[:end])]), self._client)
+        del self._data[:end]
         self.deadline = time.monotonic() + BODY_S
-        lengths = CONTENT_LENGTH.findall(head)
-        if CHUNKED.search(head):
-            self._end = None
-        else:
-            length = int(lengths[0]) if lengths else 0
-            if length > MAX_BODY_BYTES:
-                raise TooLarge
-            self._end = end + length
-        if EXPECT.search(head):
-            self.expects_continue = True
-            without = EXPECT.sub(b"", head)
-            self.data[:end] = without
-            self._body = self._chunk = len(without)
-            if self._end is not None:
-                self._end -= end - len(without)
+        # The loop asks for the body. A thread would have to ask, too, if gunicorn still saw this.
+        self.expects_continue = self.request._expected_100_continue
+        self.request._expected_100_continue = False
 
-    def _ends_with_a_chunk(self) -> bool:
-        if len(self.data) - self._body > MAX_BODY_BYTES:
+    def _read_bytes(self, length: int) -> bool:
+        if length > MAX_BODY_BYTES:
             raise TooLarge
+        if len(self._data) < length:
+            self._needed = length
+            return False
+        self._complete(self._data[:length], length)
+        return True
+
+    def _read_chunks(self) -> bool:
+        """Decode the chunks that are there (RFC 9112, section 7.1). Their framing counts as body, too.
+
+        Reads each byte once, however the body is cut: a reader that copies the rest for each chunk is quadratic.
+        """
         while True:
-            size = CHUNK_SIZE.match(self.data, self._chunk)
-            if size is None:
-                # An invalid line counts as complete: the parser will refuse it.
-                return len(self.data) - self._chunk > MAX_CHUNK_LINE or b"\n" in self.data[self._chunk :]
-            length = int(size[1], 16)
-            if length > MAX_BODY_BYTES:
-                raise TooLarge
-            if length == 0:
-                # Trailers that are too long count as complete: the parser will refuse them.
-                rest = self.data[size.end() - 2 : size.end() + MAX_CHUNK_LINE]
-                return b"\r\n\r\n" in rest or len(rest) > MAX_CHUNK_LINE
-            if len(self.data) < (after := size.end() + length + 2):
+            newline = self._data.find(b"\n", self._chunk, self._chunk + MAX_CHUNK_LINE_BYTES)
+            if newline < 0 and len(self._data) - self._chunk < MAX_CHUNK_LINE_BYTES:
                 return False
-            self._chunk = after
+            line = CHUNK_LINE.match(self._data, self._chunk, newline + 1)
+            if line is None:
+                raise InvalidChunkSize(bytes(self._data[self._chunk : self._chunk + 20]))
+            if (size := int(line[1], 16)) == 0:
+                return self._read_trailers(newline - 1)
+            begin, end = newline + 1, newline + 1 + size
+            if end > MAX_BODY_BYTES:
+                raise TooLarge
+            if len(self._data) < end + 2:
+                self._needed = end + 2
+                return False
+            if self._data[end : end + 2] != b"\r\n":
+                raise ChunkMissingTerminator(bytes(self._data[end : end + 2]))
+            self._body += self._data[begin:end]
+            self._chunk = end + 2
+
+    def _read_trailers(self, start: int) -> bool:
+        end = self._data.find(b"\r\n\r\n", start, start + MAX_TRAILERS_BYTES)
+        if end < 0:
+            if len(self._data) - start < MAX_TRAILERS_BYTES:
+                return False
+            raise LimitRequestHeaders("the trailers are too long")
+        if end > start:
+            self.request.parse_headers(bytes(self._data[start + 2 : end]), from_trailer=True)
+        headers = [each for each in self.request.headers if each[0] != "TRANSFER-ENCODING"]
+        self.request.headers = [*headers, ("CONTENT-LENGTH", str(len(self._body)))]
+        self._complete(self._body, end + 4)
+        return True
+
+    def _complete(self, body: bytearray, end: int) -> None:
+        self.request.body = io.BytesIO(body)
+        self.rest = bytes(self._data[end:])
 
 
-class _Socket(socket.socket):
-    """Socket with a timeout for writing, so that no thread waits for a client that has stopped reading."""
+class Received:
+    """Parser, as gunicorn's threads know it, of a request that has been parsed."""
+
+    def __init__(self, request: Any, rest: bytes) -> None:
+        self._request = request
+        self.rest = rest  # the beginning of the next request
+
+    def __next__(self) -> Any:
+        return self._request
+
+    def finish_body(self, **_: object) -> bool:
+        return True
+
+
+class ClientSocket(socket.socket):
+    """Socket that never waits to receive, and keeps what the client has not taken yet: the main loop sends it."""
+
+    def __init__(self, fileno: int) -> None:
+        super().__init__(fileno=fileno)
+        self.unsent = bytearray()
+        self.is_dropped = False
 
     def setblocking(self, flag: bool) -> None:
-        self.settimeout(WRITE_S if flag else 0.0)
+        self.settimeout(0.0)
 
-    def sendall(self, *arguments: Any) -> None:
+    def sendall(self, data: Any, flags: int = 0) -> None:
+        """Send all bytes later, unless they are too many: then wait until the client has taken them."""
+        self.unsent += data
+        self.send_rest()
+        if len(self.unsent) <= MAX_UNSENT_BYTES:
+            return
+        self.settimeout(WRITE_S)
         try:
-            super().sendall(*arguments)
+            super().sendall(self.unsent)
         except TimeoutError:
             raise ConnectionResetError(errno.ECONNRESET, "the client takes no answer") from None
+        finally:
+            self.settimeout(0.0)
+            self.unsent.clear()
+
+    def send_rest(self) -> None:
+        """Send what the client takes at once."""
+        with contextlib.suppress(BlockingIOError):
+            while self.unsent:
+                del self.unsent[: self.send(self.unsent)]
 
 
 class Worker(ThreadWorker):
@@ -141,8 +211,11 @@ class Worker(ThreadWorker):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
-        # Connections with an incomplete request, the longest waiting first; those that wait for the client to close.
+        self.cfg.set("sendfile", False)  # it would wait for the client
+        # Connections with an incomplete request, the longest waiting first; those with an incomplete response; those
+        # that wait for the client to close.
         self._incoming: dict[TConn, Incoming] = {}
+        self._outgoing: dict[TConn, float] = {}
         self._closing: dict[TConn, float] = {}
         self._drained_at: float | None = None
 
@@ -168,25 +241,17 @@ class Worker(ThreadWorker):
                 raise
             return
         self.nr_conns += 1
-        connection = TConn(self.cfg, _Socket(fileno=accepted.detach()), address, listener.getsockname())
+        connection = TConn(self.cfg, ClientSocket(accepted.detach()), address, listener.getsockname())
         self._await_request(connection, HEAD_S)
-        waiting = len(self._incoming) + len(self._closing)
+        waiting = len(self._incoming) + len(self._outgoing) + len(self._closing)
         if waiting > self.worker_connections - self.cfg.threads - 1:
-            self._drop(next(iter(self._closing or self._incoming)))
+            self._drop(next(iter(self._closing or self._incoming or self._outgoing)))
 
     def finish_request(self, conn: TConn, fs: Any) -> None:
-        """Wait for the next request, which may be there already, or for the client to close. Called after a request."""
+        """Send the rest of the response, then wait for the next request or for the client to close."""
         keeps = not fs.cancelled() and fs.exception() is None and bool(fs.result())
-        if keeps:
-            self._await_request(conn, self.cfg.keepalive, conn.parser.unreader.take_buffered())
-            return
-        with contextlib.suppress(OSError):
-            conn.sock.shutdown(socket.SHUT_WR)
-            conn.sock.setblocking(False)
-            self.poller.register(conn.sock, selectors.EVENT_READ, partial(self._drain, conn))
-            self._closing[conn] = time.monotonic() + CLOSE_S
-            return
-        self._drop(conn)
+        rest = conn.parser.rest
+        self._send(conn, partial(self._await_request, conn, self.cfg.keepalive, rest) if keeps else None)
 
     def murder_pending(self) -> None:
         """Drop connections past their deadlines and, when the worker stops, idle ones. Called every second."""
@@ -198,12 +263,12 @@ class Worker(ThreadWorker):
             for each, incoming in self._incoming.items()
             if incoming.deadline < now or not (self.alive or incoming.has_begun)
         ]
-        for connection in [*late, *(each for each, deadline in self._closing.items() if deadline < now)]:
+        leaving = [*self._outgoing.items(), *self._closing.items()]
+        for connection in [*late, *(each for each, deadline in leaving if deadline < now)]:
             self._drop(connection)
 
     def _await_request(self, connection: TConn, patience_s: float, data: bytes = b"") -> None:
-        connection.sock.setblocking(False)
-        self._incoming[connection] = Incoming(time.monotonic() + patience_s)
+        self._incoming[connection] = Incoming(self.cfg, connection.client, time.monotonic() + patience_s)
         self.poller.register(connection.sock, selectors.EVENT_READ, partial(self._read, connection))
         if data:
             self._take(connection, data)
@@ -226,37 +291,60 @@ class Worker(ThreadWorker):
             incoming.deadline = time.monotonic() + HEAD_S
         try:
             is_complete = incoming.feed(data)
-        except (LimitRequestHeaders, TooLarge) as error:
-            self._hand_over(connection, partial(self._refuse, connection, error))
+        except Exception as error:  # noqa: BLE001 -- ends this connection, whatever a parser trips over
+            self.handle_error(None, connection.sock, connection.client, error)
+            self._send(connection)
             return
         if is_complete:
-            if PROBE.match(incoming.data):
-                self._say(connection, "200 OK", ALIVE, is_head=incoming.data.startswith(b"HEAD"))
-                return
-            if self._drained_at is not None and READINESS.match(incoming.data):
-                self._say(connection, "503 Service Unavailable", DRAINING, is_head=incoming.data.startswith(b"HEAD"))
-                return
-            received = bytes(incoming.data)
-            connection.init()
-            connection.parser.unreader.unread(received)
-            connection.data_ready = True
-            self._hand_over(connection, partial(self.handle, connection))
+            self._answer(connection, incoming.request, incoming.rest)
         elif incoming.expects_continue:
             incoming.expects_continue = False
             with contextlib.suppress(OSError):
                 connection.sock.send(CONTINUE)
 
-    def _hand_over(self, connection: TConn, work: partial[Any]) -> None:
-        self._forget(connection)
-        done = self.tpool.submit(work)
-        done.add_done_callback(lambda future: self.method_queue.defer(self.finish_request, connection, future))
+    def _answer(self, connection: TConn, request: Any, rest: bytes) -> None:
+        is_probe = request.method in ("GET", "HEAD")
+        if is_probe and request.path == "/healthz":
+            self._say(connection, "200 OK", ALIVE, is_head=request.method == "HEAD")
+        elif is_probe and request.path == "/readyz" and self._drained_at is not None:
+            self._say(connection, "503 Service Unavailable", DRAINING, is_head=request.method == "HEAD")
+        else:
+            self._forget(connection)
+            connection.parser = Received(request, rest)
+            connection.data_ready = True
+            self.enqueue_req(connection)
 
-    def _say(self, connection: TConn, status: str, body: bytes, *, is_head: bool) -> None:
+    def _say(self, connection: TConn, status: str, body: bytes, *, is_head: bool = False) -> None:
         head = _head(status, body, random_base62())
-        self._forget(connection)
-        with contextlib.suppress(OSError):
-            connection.sock.send(head if is_head else head + body)
-        self._drop(connection)
+        with contextlib.suppress(OSError):  # the client may have gone
+            connection.sock.sendall(head if is_head else head + body)
+        self._send(connection)
+
+    def _send(self, connection: TConn, then: Callable[[], None] | None = None) -> None:
+        """Send what the client has not taken yet, then go on with `then`; or close, if that is None."""
+        try:
+            connection.sock.send_rest()
+        except OSError:
+            self._drop(connection)
+            return
+        if not connection.sock.unsent:
+            self._forget(connection)
+            (then or partial(self._close, connection))()
+        elif connection not in self._outgoing:
+            self._forget(connection)
+            self._outgoing[connection] = time.monotonic() + WRITE_S
+            self.poller.register(connection.sock, selectors.EVENT_WRITE, lambda _: self._send(connection, then))
+            while sum(len(each.sock.unsent) for each in self._outgoing) > MAX_ALL_UNSENT_BYTES:
+                self._drop(next(iter(self._outgoing)))
+
+    def _close(self, connection: TConn) -> None:
+        try:
+            connection.sock.shutdown(socket.SHUT_WR)
+            self.poller.register(connection.sock, selectors.EVENT_READ, partial(self._drain, connection))
+        except (OSError, ValueError):
+            self._drop(connection)
+        else:
+            self._closing[connection] = time.monotonic() + CLOSE_S
 
     def _drain(self, connection: TConn, _: object) -> None:
         try:
@@ -270,19 +358,18 @@ class Worker(ThreadWorker):
 
     def _forget(self, connection: TConn) -> None:
         self._incoming.pop(connection, None)
+        self._outgoing.pop(connection, None)
         self._closing.pop(connection, None)
         with contextlib.suppress(KeyError, ValueError):
             self.poller.unregister(connection.sock)
 
     def _drop(self, connection: TConn) -> None:
+        if connection.sock.is_dropped:
+            return  # by another event of the same turn of the loop
+        connection.sock.is_dropped = True
         self._forget(connection)
         self.nr_conns -= 1
         connection.close()
-
-    def _refuse(self, connection: TConn, error: Exception) -> bool:
-        connection.sock.setblocking(True)
-        self.handle_error(None, connection.sock, connection.client, error)
-        return False
 
     def handle_error(self, req: Any, client: socket.socket, addr: Any, exc: BaseException) -> None:
         """Send an error response for a request that could not be parsed, or that failed outside of Django."""
@@ -299,7 +386,7 @@ class Worker(ThreadWorker):
             message = "Something went wrong on our side. Quote the X-Request-ID when you report it."
         body = json.dumps({"code": code, "error": message}).encode()
         with contextlib.suppress(OSError):  # the client may have gone
-            write_nonblock(client, _head(status, body, request_id) + body)
+            client.sendall(_head(status, body, request_id) + body)
 
 
 def _head(status: str, body: bytes, request_id: str) -> bytes:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 import os
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -15,7 +14,6 @@ from django.conf import settings
 
 from config.loading import uncollected
 from infrastructure import environment
-from infrastructure.api.parsing import MAX_LONG_BODY_BYTES
 
 # Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")
@@ -27,18 +25,11 @@ environment.refuse_problems()
 
 
 def application(environ: dict[str, Any], start_response: Callable[..., Any]) -> Iterable[bytes]:
-    """Call Django's application. Supports chunked request bodies, and drops the response body for HEAD.
-
-    Django reads as many bytes as Content-Length says, so a chunked body would look empty. It is read here, up to one
-    byte more than the API accepts, so that the parser refuses larger ones.
-    """
+    """Call Django's application. Refuses requests without a host, and drops the response body for HEAD."""
     if environ.get("SERVER_PROTOCOL") == "HTTP/1.1" and "HTTP_HOST" not in environ:
         # Required by RFC 9112, section 3.2. Django would take the address of the server's socket.
         start_response("400 Bad Request", [("Content-Type", "application/json"), ("Connection", "close")])
         return (NO_HOST,)
-    if environ.get("HTTP_TRANSFER_ENCODING", "").lower() == "chunked" and environ.get("wsgi.input_terminated"):
-        body = environ["wsgi.input"].read(MAX_LONG_BODY_BYTES + 1)
-        environ |= {"wsgi.input": io.BytesIO(body), "CONTENT_LENGTH": str(len(body))}
     response = django_application(environ, start_response)
     if environ["REQUEST_METHOD"] != "HEAD":
         return response
