@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import secrets
+import threading
 from base64 import b64encode
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
@@ -35,7 +36,11 @@ PAGE = """<!doctype html><html lang="en"><head><title>Behind a door</title>
 <body><h1>Behind a door</h1><p>Some words that are to be seen.
 <img src="/own.png" alt=""><img src="/away" alt=""><img src="{other}/image" alt=""><img src="{port}/image" alt="">
 <iframe src="/own-frame" title="own"></iframe><iframe src="{other}/frame" title="other"></iframe>
+<iframe srcdoc="<img src='/own-srcdoc.png' alt=''>" title="markup"></iframe><iframe id="blank" title="blank"></iframe>
+<iframe src="/own-sandboxed" sandbox="allow-scripts" title="sandboxed"></iframe>
+<img src="/until-the-worker-asked" alt="">
 <script>
+document.getElementById('blank').contentDocument.body.innerHTML = '<img src="/own-blank.png" alt="">';
 const quiet = (what) => what.catch(() => null);
 quiet(fetch('/own-fetch'));
 quiet(fetch('/away', {{mode: 'no-cors'}}));
@@ -48,10 +53,29 @@ new WebSocket('{socket}/socket');
 </script></body></html>"""
 WORDS = "<!doctype html><html lang=en><title>End</title><h1>End</h1><p>Some words that are to be seen."
 # The other origin's frame reads what it can of the page's origin and sends it to its own site.
-FRAME = """<!doctype html><title>Other</title><script>
+FRAME = """<!doctype html><title>Other</title><body><script>
 for (const mode of ['include', 'omit'])
   fetch('{site}/open', {{credentials: mode}}).then((got) => got.text()).then((text) => fetch('/taken?' + text));
+// It opens the page's origin in frames, and then puts documents of its own into them, which read on.
+const reading = (path) => `<script>fetch('{site}${{path}}').then((got) => got.text())
+  .then((text) => fetch('{other}/taken?' + text, {{mode: 'no-cors'}}))</${{'script'}}>`;
+const take = (name, replace) => {{
+  const frame = document.createElement('iframe');
+  frame.src = '{site}/opened-by-other?' + name;
+  frame.onload = () => {{ frame.onload = null; replace(frame); }};
+  document.body.append(frame);
+}};
+take('data', (frame) => {{ frame.src = 'data:text/html,' + encodeURIComponent(reading('/open?data')); }});
+take('srcdoc', (frame) => {{ frame.sandbox = 'allow-scripts'; frame.srcdoc = reading('/open?srcdoc'); }});
+take('blank', (frame) => {{
+  frame.onload = () => {{
+    frame.onload = null;
+    frame.contentDocument.write(`<img src="{site}/open?image" alt="">` + reading('/open?blank'));
+  }};
+  frame.src = 'about:blank';
+}});
 </script>"""
+SANDBOXED = "<!doctype html><title>Sandboxed</title><script>fetch('/open?sandboxed')</script>"
 
 
 @dataclass
@@ -72,7 +96,8 @@ def guarded(body: str) -> Callable[[Request], Answer]:
     def route(request: Request) -> Answer:
         if request.header("X-Key") != HEADER or f"sid={COOKIE}" not in (request.header("Cookie") or ""):
             return Answer("<!doctype html><title>No</title>Who are you?", status=401)
-        return Answer(body)
+        # Chromium asks for this before any script can run on the page.
+        return Answer(body, headers={"Content-Type": "text/html", "Link": "</linked.css>; rel=preload; as=style"})
 
     return route
 
@@ -86,8 +111,24 @@ def echo(request: Request) -> Answer:
     return Answer(f"key={request.header('X-Key')}&cookie={request.header('Cookie')}", headers=headers)
 
 
+class Meeting:
+    """Two routes, of which one answers only after the other has been requested."""
+
+    def __init__(self) -> None:
+        self._asked = threading.Event()
+
+    def ask(self, request: Request) -> Answer:
+        self._asked.set()
+        return Answer("asked")
+
+    def wait(self, request: Request) -> Answer:
+        self._asked.wait(TIME_LIMIT_S / 4)
+        return Answer(b"", status=204)
+
+
 @pytest.fixture(scope="module", params=["http", "https"])
 def seen(request: pytest.FixtureRequest) -> Iterator[Seen]:
+    worker = Meeting()
     certificate = Certificate.VALID if request.param == "https" else None
     names = ("localhost", "127.0.0.1", OTHER)
     with (
@@ -105,7 +146,10 @@ def seen(request: pytest.FixtureRequest) -> Iterator[Seen]:
             "/": guarded(PAGE.format(**addresses)),
             "/away": Answer.redirect(f"{other.url}/redirected"),
             "/open": echo,
+            "/own-sandboxed": Answer(SANDBOXED),
             "/own-worker.js": Answer("fetch('/own-worker-fetch')", headers={"Content-Type": "text/javascript"}),
+            "/own-worker-fetch": worker.ask,
+            "/until-the-worker-asked": worker.wait,
             "*": Answer("own"),
         }
         other.routes["/frame"] = Answer(FRAME.format(**addresses))
@@ -129,13 +173,15 @@ def text_of(asked: Iterable[Request]) -> str:
 
 
 def test_the_page_behind_the_door_is_what_was_judged(seen: Seen) -> None:
-    assert seen.result.status == "completed"
+    assert seen.result.status == "completed", seen.result.skipped_checks
     assert seen.result.facts["status"] == 200
     assert seen.result.browser
 
 
 def test_all_that_the_pages_origin_is_asked_for_by_its_own_frames_carries_them(seen: Seen) -> None:
-    for path in ("/?page=1", "/own.css", "/own.js", "/own.png", "/own-fetch", "/own-frame", "/own-worker.js", "/away"):
+    own = ("frame", "sandboxed", "srcdoc.png", "blank.png", "worker.js", "worker-fetch")
+    page = ("/?page=1", "/linked.css", "/own.css", "/own.js", "/own.png", "/own-fetch", "/away")
+    for path in (*page, *(f"/own-{each}" for each in own)):
         (asked, *_) = seen.asked(path)
         assert asked.header("X-Key") == HEADER, path
         assert asked.header("Authorization") == f"Basic {BASIC}", path
@@ -171,6 +217,18 @@ def test_a_frame_of_another_origin_has_nothing_added_to_what_it_asks_for(seen: S
     asked = seen.asked("/open")
     assert len(asked) == 2
     assert [each for each in SECRETS if each in text_of(asked)] == []
+
+
+@pytest.mark.parametrize("name", ["data", "srcdoc", "blank", "image", "sandboxed"])
+def test_a_document_of_no_origin_or_another_s_has_nothing_added_wherever_it_stands(seen: Seen, name: str) -> None:
+    (asked,) = seen.asked(f"/open?{name}")
+    assert [each for each in SECRETS if each in text_of([asked])] == []
+
+
+@pytest.mark.parametrize("name", ["data", "srcdoc", "blank"])
+def test_a_frame_that_another_origin_opens_is_loaded_without_them(seen: Seen, name: str) -> None:
+    (asked,) = seen.asked(f"/opened-by-other?{name}")
+    assert [each for each in SECRETS if each in text_of([asked])] == []
 
 
 def test_other_ports_of_the_host_are_not_served_because_browsers_would_send_them_the_cookies(seen: Seen) -> None:
