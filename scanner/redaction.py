@@ -7,12 +7,12 @@ import itertools
 import json
 import re
 import string
+import sys
 from base64 import b64encode, urlsafe_b64encode
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import itemgetter
 from typing import Any
-from urllib.parse import quote, quote_plus
 
 from scanner.document import Facts
 from scanner.findings import EvidenceItem
@@ -28,6 +28,14 @@ LONG = 8
 IN_PIECES = 12
 LOWER = str.maketrans(string.ascii_uppercase, string.ascii_lowercase)
 REFUSED = (401, 403)
+# Escapes of addresses, of markup, and of JSON and scripts. A text inside another one is escaped twice.
+ESCAPED = re.compile(
+    r"(?:%[0-9a-f]{2})+"
+    r"|&(?:#[0-9]{1,7};?|#x[0-9a-f]{1,6};?|[a-z][a-z0-9]{1,31};)"
+    r"|\\(?:u[0-9a-f]{4}|u\{[0-9a-f]{1,6}\}|x[0-9a-f]{2}|[\"'/\\])",
+    re.IGNORECASE,
+)
+UNESCAPED = 2
 
 
 def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
@@ -103,19 +111,68 @@ def _cleaner(credentials: Credentials, url: str) -> Callable[[str], str]:
             found = {lower[at : at + size] for at in range(len(lower) - size + 1)}
             pieces.setdefault(size, set()).update(each for each in found if each not in shown)
 
-    def clean(text: str) -> str:
+    def secrets(text: str) -> Iterator[tuple[int, int]]:
         lower = text.translate(LOWER)
-        hidden = bytearray(len(text))
         for size, known in pieces.items():
-            for at in range(len(text) - size + 1):
-                if lower[at : at + size] in known:
-                    hidden[at : at + size] = b"\1" * size
-        if 1 in hidden:
-            runs = itertools.groupby(zip(text, hidden, strict=True), key=itemgetter(1))
-            text = "".join(MASK if is_hidden else "".join(char for char, _ in run) for is_hidden, run in runs)
-        return word.sub(MASK, text) if word else text
+            yield from ((at, at + size) for at in range(len(text) - size + 1) if lower[at : at + size] in known)
+        if word:
+            yield from (found.span() for found in word.finditer(text))
+
+    def clean(text: str) -> str:
+        hidden = bytearray(len(text))
+        for layer, places in _layers(text):
+            for begin, end in secrets(layer):
+                hidden[places[begin] : places[end]] = b"\1" * (places[end] - places[begin])
+        if 1 not in hidden:
+            return text
+        runs = itertools.groupby(zip(text, hidden, strict=True), key=itemgetter(1))
+        return "".join(MASK if is_hidden else "".join(char for char, _ in run) for is_hidden, run in runs)
 
     return clean
+
+
+def _layers(text: str) -> Iterator[tuple[str, Sequence[int]]]:
+    """Yield the text, then what it says unescaped once and twice, each with the place of every character and the end.
+
+    A site may escape any of the characters, so not all forms of a value can be listed.
+    """
+    places: Sequence[int] = range(len(text) + 1)
+    yield text, places
+    for _ in range(UNESCAPED):
+        if not ESCAPED.search(text):
+            return
+        text, places = _unescaped(text, places)
+        yield text, places
+
+
+def _unescaped(text: str, places: Sequence[int]) -> tuple[str, Sequence[int]]:
+    parts: list[str] = []
+    kept: list[int] = []
+    at = 0
+    for found in ESCAPED.finditer(text):
+        parts.append(text[at : found.start()])
+        kept += places[at : found.start()]
+        for char, offset in _meant(found[0]):
+            parts.append(char)
+            kept.append(places[found.start() + offset])
+        at = found.end()
+    return "".join([*parts, text[at:]]), [*kept, *places[at:]]
+
+
+def _meant(escaped: str) -> Iterator[tuple[str, int]]:
+    """Yield each character that the escape stands for, and where in the escape it begins."""
+    if escaped[0] == "%":
+        at = 0
+        for char in bytes.fromhex(escaped.replace("%", "")).decode(errors="surrogateescape"):
+            yield char, at
+            at += 3 * len(char.encode(errors="surrogateescape"))
+    elif escaped[0] == "&":
+        meant = html.unescape(escaped)
+        yield from ((char, at if meant == escaped else 0) for at, char in enumerate(meant))
+    elif escaped[1] in "uUxX":
+        yield chr(min(int(escaped[2:].strip("{}"), 16), sys.maxunicode)), 0
+    else:
+        yield escaped[1], 0
 
 
 def _values(credentials: Credentials) -> Iterator[str]:
@@ -135,15 +192,15 @@ def _values(credentials: Credentials) -> Iterator[str]:
 
 
 def _forms(value: str) -> Iterator[str]:
-    """Return the value plain and as encoded in addresses, markup, JSON and Base64; nothing if it is too short."""
+    """Yield the value as it is, in forms, JSON, hexadecimal and Base64; nothing if it is too short."""
+    if len(value) < LEAST:
+        return
     data = value.encode()
-    encoded: Iterable[str] = (
-        value,
-        quote(value),
-        quote(value, safe=""),
-        quote_plus(value),
-        html.escape(value),
-        json.dumps(value)[1:-1],
-        *(each.decode().rstrip("=") for each in (b64encode(data), urlsafe_b64encode(data))),
-    )
-    return (each for each in encoded if len(value) >= LEAST)
+    yield from (value, value.replace(" ", "+"), json.dumps(value)[1:-1], data.hex())
+    for encode in (b64encode, urlsafe_b64encode):
+        yield encode(data).decode().rstrip("=")
+        # Inside a longer text, the value begins at any bit of a character. Its first and last one hold other bits, too.
+        for before in (1, 2):
+            form = encode(bytes(before) + data).decode()[before + 1 : (before + len(data)) * 8 // 6]
+            if len(form) >= LONG:
+                yield form

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime
 from urllib.parse import quote
@@ -76,6 +78,54 @@ def test_it_is_found_in_the_forms_in_which_sites_repeat_it(repeated: str) -> Non
     found = clean(f"The header says “{repeated}”.", header(KEY))
     assert MASK in found
     assert not any(KEY[at : at + 8].lower() in found.lower() for at in range(len(KEY) - 7))
+
+
+def escaped(form: str, text: str = KEY) -> str:
+    return "".join(form.format(ord(char)) for char in text)
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        *(escaped("%{:02x}"), escaped("%{:02X}"), escaped("%25{:02X}"), escaped("&#{};"), escaped("&#x{:04X};")),
+        *(escaped("&#{}"), escaped("\\u{:04x}"), escaped("\\u{{{:x}}}"), escaped("\\x{:02x}"), escaped("\\\\u{:04x}")),
+        *(escaped("{:02x}"), KEY[:5] + escaped("%{:02x}", KEY[5:9]) + escaped("&#{};", KEY[9:])),
+        escaped("&amp;#{};"),
+    ],
+)
+def test_it_is_found_with_any_of_its_characters_escaped_also_twice(repeated: str) -> None:
+    assert clean(f"The header says “{repeated}”.", header(KEY)) == f"The header says “{MASK}”."
+
+
+def test_a_password_in_another_script_is_found_escaped() -> None:
+    given = Credentials(basic_auth=("admin", "пароль-für-mich"))
+    for repeated in (quote("пароль-für-mich"), escaped("\\u{:04x}", "пароль-für-mich")):
+        assert clean(f"x {repeated} y", given) == f"x {MASK} y"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+def test_it_is_found_inside_longer_base64_wherever_it_begins(before: str, encode: Callable[[bytes], bytes]) -> None:
+    whole = encode(f"{before}{KEY}, and more".encode()).decode()
+    start, mask, rest = clean(whole, header(KEY)).partition(MASK)
+    # What is left holds no more than the bits around the value.
+    assert mask
+    assert len(start) <= len(before) * 8 // 6 + 1
+    assert len(rest) <= len(whole) - len(before + KEY) * 8 // 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://shop.example.com/caf%C3%A9?q=%5A%72%34&amp;b=%FF%00",
+        "&notanentity; &#9999999; &#x110000; \\u{ffffff} \\ud800 %zz & 100% \\",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        "#5a72342d is a colour, and 5a72 too",
+    ],
+)
+def test_other_escapes_stay_as_they_are(text: str) -> None:
+    assert clean(text, header("Zr5-tok")) == text
+    assert clean(text, header("another-Value-0815")) == text
 
 
 def test_a_users_password_is_found_with_and_without_the_user() -> None:
