@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 
 from scanner.browser.evidence import Box, BrowserLoad
 from scanner.findings import ScanType
-from scanner.messages import MAX_LENGTH, excerpt, plain
+from scanner.messages import MAX_LENGTH, excerpt
 from scanner.result import CheckResult, Pictures
 
 # Crops for one finding: as many as its page shows before "all".
@@ -47,7 +47,7 @@ def _crops(boxes: Mapping[str, Box], results: Iterable[CheckResult]) -> dict[str
     """
     known: dict[str, Box | None] = {}
     for selector, box in boxes.items():
-        for written in {plain(excerpt(selector, length)) for length in LENGTHS}:
+        for written in {excerpt(selector, length) for length in LENGTHS}:
             # Two selectors that begin alike are the same once they are cut, so neither gets a box.
             known[written] = None if written in known else box
     found = {}

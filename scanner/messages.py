@@ -90,7 +90,7 @@ def masked(text: str) -> str:
 
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """Return the masked, printable beginning of a text that a site sent, at most `limit` characters long."""
-    text = CONTROL.sub(" ", masked(text[:MAX_READ])).strip()
+    text = plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip()
     return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
 
 

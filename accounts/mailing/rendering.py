@@ -12,13 +12,12 @@ from django.template.loader import render_to_string
 
 from accounts.mailing import topics
 from accounts.models import Organization, User
+from scanner.messages import UNWRITABLE, plain
 
 FORMS = ("txt", "html")
 SUBJECT_CHARACTERS = 200
 # Line ends and other control characters, and bidirectional controls, which reverse the text after them.
 CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029\u202a-\u202e\u2066-\u2069]")
-# NUL, which PostgreSQL's text cannot hold, and surrogates, which UTF-8 cannot encode.
-UNSTORABLE = re.compile(r"[\x00\ud800-\udfff]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +50,13 @@ def render(
         "unsubscribe_url": "" if topic in topics.ALWAYS else topics.address(person, topic),
         **context,
     }
-    text, html = (UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", _rendered(template, form, seen)) for form in FORMS)
+    text, html = (plain(_rendered(template, form, seen)) for form in FORMS)
     return Rendered(text, html)
 
 
 def one_line(subject: str) -> str:
     """Return the subject as one line of at most 200 characters, without control characters that names may contain."""
-    line = " ".join(CONTROL.sub(" ", UNSTORABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
+    line = " ".join(CONTROL.sub(" ", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
     return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 1].rstrip()}…"
 
 

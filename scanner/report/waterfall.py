@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from scanner.document import StoredRequest, StoredWaterfall
-from scanner.messages import size
+from scanner.messages import plain, size
 
 WIDTH = 1000
 MAX_TICKS = 6
@@ -137,4 +137,4 @@ def _name(url: str) -> str:
         path = urlsplit(url).path
     except ValueError:
         return url
-    return unquote(path.rstrip("/").rpartition("/")[2]) or "/"
+    return plain(unquote(path.rstrip("/").rpartition("/")[2])) or "/"

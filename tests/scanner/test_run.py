@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import itertools
 import logging
+import re
 import threading
 import time
 import types
@@ -21,13 +22,15 @@ from scanner.kept_evidence import Kept
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut
 from scanner.net.http.response import Headers, Response
-from scanner.net.targets import Target
+from scanner.net.targets import Target, parse_target
 from scanner.page.evidence import Clock, Page
 from scanner.plan import OUT_OF_TIME, TOO_SLOW
 from scanner.result import Budget, Progress, ScanFailed, ScanResult
 from scanner.run import scan
 from scanner.scoring import Cap
 from tests.scanner.cast import target
+from tests.scanner.net.loopback import loopback_network
+from tests.targets.server import Answer, Site
 
 TARGET = target("https://site.example.com/")
 PATIENCE_S = 10.0
@@ -151,6 +154,30 @@ def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plan
     (found,) = run().checks
     assert found.message == "It says [U+202E]txt.exe[U+2069]."
     assert found.evidence == ({"name": "[U+200F]x", "count": 1},)
+
+
+TURNED = "\u202etxt.exe\u2066\u200f"
+TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</title>
+<meta name="description" content="About {TURNED}"><meta property="og:title" content="{TURNED}">
+<meta property="og:site_name" content="{TURNED}"><meta property="og:image" content="/{TURNED}.png">
+<meta http-equiv="Content-Security-Policy" content="script-src {TURNED}"><meta name="robots" content="{TURNED}">
+<link rel="canonical" href="/{TURNED}"><link rel="alternate" hreflang="{TURNED}" href="/{TURNED}">
+<script type="application/ld+json">{{"@type": "{TURNED}", "name": "{TURNED}"}}</script>
+<script src="/{TURNED}.js?v={TURNED}"></script><link rel="stylesheet" href="/{TURNED}.css"></head>
+<body><h1>{TURNED}</h1><h4 id="{TURNED}">{TURNED}</h4><img src="/{TURNED}.png"><a href="/{TURNED}">here</a>
+<a href="{TURNED}:x">{TURNED}</a><input name="{TURNED}" role="{TURNED}"><p lang="{TURNED}" aria-{TURNED}="x">Words</p>
+</body></html>"""
+
+
+def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -> None:
+    bytes_of = TURNED.encode().decode("latin-1")  # as they stand in a header
+    sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
+    robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
+    with Site({"/": Answer(TURNING_PAGE, headers=sent), "/robots.txt": robots}) as site, loopback_network() as network:
+        results = scan(parse_target(site.url + "/", network.policy), list(ScanType), network, Budget())
+    assert "[U+202E]" in repr(results)
+    # repr() escapes these characters.
+    assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
 
 
 def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(plant: Plant) -> None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from urllib.parse import unquote, urlsplit
 
 from scanner.document import ExportedCheck, StoredSearchResult, StoredSharedLink
+from scanner.messages import plain
 
 BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -35,7 +36,7 @@ class SharedLink:
 
 def search_result(stored: StoredSearchResult, checks: Mapping[str, ExportedCheck]) -> SearchResult:
     host, path = _host_and_path(stored["url"])
-    folders = [unquote(each) for each in path.split("/") if each]
+    folders = [plain(unquote(each)) for each in path.split("/") if each]
     indexable = checks.get("is-indexable")
     return SearchResult(
         site=stored["site"] or host,

@@ -98,7 +98,7 @@ def test_a_subject_is_one_line_whatever_names_hold(ann: User, post: Post, subjec
 def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post: Post) -> None:
     home.organization.name = '<a href="http://evil.example/">x</a> www.evil.example'
     home.organization.save()
-    url = "https://example.com/<script>alert(1)</script>\x00\ud800"
+    url = "https://example.com/<script>alert(1)</script>\x00\ud800\u202e"
     webhook = {"id": "wh_1", "url": url, "disabled_at": NOW}
     post(ann, context={**CONTEXT, "webhook": webhook})
     mail = Mail.objects.get()
@@ -107,6 +107,7 @@ def test_what_strangers_wrote_is_text_and_no_link(home: Member, ann: User, post:
     for text in (mail.html, mail.text):
         assert "evil.example" not in text, "a mail program would make a link of it"
         assert "\x00" not in text
+        assert "\u202e" not in text
 
 
 def test_what_has_not_been_sent_can_be_withdrawn(home: Member, ann: User, post: Post) -> None:

@@ -231,6 +231,13 @@ def test_a_load_that_was_stored_without_its_third_parties_is_drawn() -> None:
     assert drawn.third_parties == 0
 
 
+def test_a_file_s_name_that_changes_the_direction_of_text_is_shown_as_it_is() -> None:
+    row = replace(WATERFALL.rows[0], url="https://example.com/a/%E2%80%AEgnp.exe")
+    drawn = waterfall(asdict(replace(WATERFALL, rows=(row,))))
+    assert drawn is not None
+    assert drawn.bars[0].name == "[U+202E]gnp.exe"
+
+
 @given(st.integers(min_value=1, max_value=10**8))
 def test_the_time_axis_has_a_few_ticks_at_round_times(total_ms: int) -> None:
     drawn = waterfall(asdict(replace(WATERFALL, total_ms=total_ms)))

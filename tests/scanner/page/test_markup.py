@@ -171,6 +171,11 @@ def test_an_excerpt_is_short_and_printable() -> None:
     assert len(shown) <= 160
 
 
+def test_an_excerpt_names_what_changes_the_direction_of_text() -> None:
+    assert excerpt("a \u202egpj.exe\u2069 \ud800") == "a [U+202E]gpj.exe[U+2069] \N{REPLACEMENT CHARACTER}"
+    assert len(excerpt("\u202e" * 500)) <= 160
+
+
 # Searches whose discarded objects have finalizers, which let other threads run.
 MANY_SEARCHES = """
 import sys, threading, time

@@ -139,13 +139,14 @@ def test_redirects_and_certificates_are_tables() -> None:
 
 def test_the_previews_load_nothing_from_the_site() -> None:
     stored = {
-        "search_result": {"title": "T", "description": "", "url": "https://a.test/shop/new%20shoes", "site": ""},
+        "search_result": {"title": "T", "description": "", "url": "https://a.test/%E2%80%AEshop/new%20shoes",
+                          "site": ""},
         "shared_link": {"title": "", "description": "D", "url": "https://a.test/", "image": "https://a.test/i.png",
                         "site": "", "card": "summary_large_image"},
     }  # fmt: skip
     found = markup(shown(exported(a_check("is-indexable"), type="seo"), stored))
     text = " ".join(found.text_content().split())
-    assert re.search("a.test . shop . new shoes", text)
+    assert re.search(r"a.test . \[U\+202E\]shop . new shoes", text)
     assert "No description: search engines show an extract" in text
     assert "The page asks search engines not to show it." in text
     assert "The image is not loaded here: https://a.test/i.png" in text
