@@ -11,7 +11,6 @@ from django.db.models import Case, Value, When
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
-from django.utils.cache import add_never_cache_headers
 from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
@@ -38,15 +37,13 @@ def requires(role: str) -> Callable[[View], View]:
 
     Anonymous users are redirected to the login page, people who are not members get a 404 as if the organization did
     not exist, and members whose role is lower than `role` get a 403. Raises `Unmet` for members who have not logged in
-    in the way that the organization requires. No browser caches the response.
+    in the way that the organization requires.
     """
 
     def decorate(view: View) -> View:
         @functools.wraps(view)
         def wrapped(request: HttpRequest, *args: Any, organization: str, **kwargs: Any) -> HttpResponseBase:
-            response = _refusal(request, organization, role) or view(request, *args, **kwargs)
-            add_never_cache_headers(response)
-            return response
+            return _refusal(request, organization, role) or view(request, *args, **kwargs)
 
         return wrapped
 
@@ -58,9 +55,7 @@ def login_needed(view: View) -> View:
 
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        response = view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
-        add_never_cache_headers(response)
-        return response
+        return view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
 
     return wrapped
 

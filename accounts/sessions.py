@@ -14,7 +14,9 @@ from django.contrib.auth import get_user, middleware
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django.http.response import HttpResponseBase
 from django.utils import timezone
+from django.utils.cache import add_never_cache_headers
 from django.utils.functional import SimpleLazyObject
 
 from accounts.models import LoginSession, User
@@ -38,11 +40,21 @@ SYSTEMS = (
 
 
 class AuthenticationMiddleware(middleware.AuthenticationMiddleware):
-    """Django's middleware, except that a user without a LoginSession row is anonymous. Queries lazily."""
+    """Django's middleware, except that a user without a LoginSession row is anonymous. Queries lazily.
+
+    No cache may keep a response that was made for a person, unless its view says more: the next user of the browser
+    could see it.
+    """
 
     def process_request(self, request: HttpRequest) -> None:
         super().process_request(request)
         request.user = SimpleLazyObject(lambda: _person(request))  # type: ignore[assignment]  # as Django does
+
+    def process_response(self, request: HttpRequest, response: HttpResponseBase) -> HttpResponseBase:
+        """Send `no-store` if anything has looked at the request's user, and there is one."""
+        if getattr(request, "has_person", False) and not response.has_header("Cache-Control"):
+            add_never_cache_headers(response)
+        return response
 
 
 def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None:
@@ -102,6 +114,7 @@ def _person(request: HttpRequest) -> User | AnonymousUser:
     if last_seen_at is None:
         request.session.flush()
         return AnonymousUser()
+    request.has_person = True  # type: ignore[attr-defined]
     records = get_authentication_records(request, user)
     user.session_providers = frozenset(each["provider"] for each in records if each["method"] == "socialaccount")
     if last_seen_at < now - LAST_SEEN_STEP:

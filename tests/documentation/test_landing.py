@@ -55,6 +55,17 @@ def assert_is_strict(response: HttpResponse) -> None:
         assert directive in header
 
 
+@pytest.mark.parametrize(
+    "path",
+    ["/", "/docs/", "/docs/checks/", "/docs/errors", "/about-our-scans", "/report/sample/seo"],
+)
+def test_no_cache_keeps_a_public_page_that_names_the_person(home: Member, path: str) -> None:
+    known, unknown = browser(home).get(path), Client(raise_request_exception=False).get(path)
+    assert "staff@people.test" in known.content.decode()
+    assert "no-store" in known["Cache-Control"]
+    assert "no-store" not in unknown.get("Cache-Control", "")
+
+
 def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
     settings.BASE_URL = "https://scan.acme.test"
     text = Client().get("/").content.decode()
