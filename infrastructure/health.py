@@ -8,6 +8,7 @@ from django.core.cache import cache
 from django.db import DatabaseError, connection
 from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
+from psycopg.errors import DiskFull
 from redis.exceptions import RedisError
 
 from infrastructure.cache import outage
@@ -26,6 +27,15 @@ def redis_answers() -> bool:
     return True
 
 
+def _write_to_postgresql() -> None:
+    """Let PostgreSQL write. A read is not enough: with a full disk it still answers reads. Raises DatabaseError.
+
+    An exported snapshot is a small file in the data directory that lasts as long as its transaction, so no table grows.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_export_snapshot()")
+
+
 def healthz(request: HttpRequest) -> JsonResponse:
     """Return 200 while the process lives. Uses neither PostgreSQL nor Redis."""
     return JsonResponse({"status": "ok"})
@@ -38,9 +48,11 @@ def readyz(request: HttpRequest) -> JsonResponse:
         executor = MigrationExecutor(connection)
         if executor.migration_plan(executor.loader.graph.leaf_nodes()):
             problems["migrations"] = "Not all migrations are applied."
+        _write_to_postgresql()
     except DatabaseError as error:
         log_failure(error)
-        problems["postgresql"] = "PostgreSQL does not answer."
+        is_full = getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
+        problems["postgresql"] = "PostgreSQL's disk is full." if is_full else "PostgreSQL does not answer."
     if not redis_answers():
         problems["redis"] = "Redis does not answer."
     if maintenance_message():

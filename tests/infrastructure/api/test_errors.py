@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
+from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError
+from django.db import OperationalError, connection
+from psycopg.errors import DiskFull
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import Tier
@@ -110,3 +113,15 @@ def test_a_foreign_host_is_refused_in_json(db: None) -> None:
 def test_health(db: None) -> None:
     assert Api().get("/healthz").json() == {"status": "ok"}
     assert Api().get("/readyz").json() == {"status": "ready"}
+
+
+def test_with_a_full_disk_the_service_is_not_ready_although_reading_goes_on(db: None) -> None:
+    def full(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
+        if "django_migrations" in sql:
+            return execute(sql, *rest)
+        raise OperationalError from DiskFull("could not write: No space left on device")
+
+    with connection.execute_wrapper(full):
+        response = Api().get("/readyz")
+    assert response.status_code == 503
+    assert response.json()["problems"] == {"postgresql": "PostgreSQL's disk is full."}
