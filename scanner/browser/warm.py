@@ -17,6 +17,7 @@ import time
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -184,9 +185,8 @@ class _Running:
         thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
         thread.start()
         before = {each.pid for each in psutil.Process().children()}
-        future = asyncio.run_coroutine_threadsafe(
-            _launch(folder, launch_options(program, folder, sandbox=sandbox, memory_bytes=memory_bytes)), loop
-        )
+        options = partial(launch_options, program, folder, sandbox=sandbox, memory_bytes=memory_bytes)
+        future = asyncio.run_coroutine_threadsafe(_launch(folder, options), loop)
         try:
             playwright, browser = future.result(START_S)
         except Exception as error:  # noqa: BLE001  whatever it is that Playwright raises: a bare Exception, too
@@ -232,14 +232,15 @@ def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
     logger.debug("Playwright: %s", context.get("exception") or context["message"])
 
 
-async def _launch(folder: Path, options: Mapping[str, Any]) -> tuple[Playwright, Browser]:
+async def _launch(folder: Path, options: Callable[[], Mapping[str, Any]]) -> tuple[Playwright, Browser]:
+    given = options()
     # Playwright's driver takes the path of Node, and the variables it passes on, from the environment of this process.
     node = os.environ.get(NODE) or str(Path(playwright.__file__).with_name("driver") / "node")
     handed = {"BROWSER_NODE": node, "BROWSER_NODE_OPTIONS": DRIVER_MEMORY, "BROWSER_FOLDER": str(folder)}
     with _environment(handed | {NODE: str(START_DRIVER)}):
         driver = await async_playwright().start()
     try:
-        return driver, await driver.chromium.launch(**options)
+        return driver, await driver.chromium.launch(**given)
     except BaseException:
         await driver.stop()
         raise

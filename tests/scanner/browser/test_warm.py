@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import os
 import tempfile
 import threading
@@ -354,6 +355,24 @@ def test_a_program_that_is_no_browser_is_told_of() -> None:
     ):
         browser.load(Visit("http://127.0.0.1/", proxy, POLICY.user_agent, 5.0))
     assert folders() == before
+
+
+def test_a_root_that_is_alone_is_told_of_like_a_missing_sandbox_and_leaves_nothing(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """In a rootless container no other user exists that could own the browser's folder."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(errno.EINVAL, "Invalid argument")
+
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    monkeypatch.setattr("os.chown", refuse)
+    monkeypatch.setattr("scanner.browser.warm.sandbox_problem", lambda program: "this root cannot become another user")
+    before = folders(), threading.active_count()
+    with WarmBrowser(Path("/bin/true")) as browser, pytest.raises(BrowserFailed, match="could not be started"):
+        visit(browser, "http://127.0.0.1/")
+    assert "Chromium gets no sandbox: this root cannot become another user" in caplog.text
+    assert (folders(), threading.active_count()) == before
 
 
 def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:
