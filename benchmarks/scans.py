@@ -109,7 +109,7 @@ def measure(table: Table, share: float) -> None:
     with templated(PAGES, Certificate.VALID) as site:
         _visits(table, "a visit without a browser", Visits(site, None, rounds), STATIC_MIB)
         if program := find_browser("auto"):
-            with WarmBrowser(program) as browser:
+            with WarmBrowser(program, ca_bundle=site.ca_file) as browser:
                 _visits(table, "a visit with a browser", Visits(site, browser, rounds), BROWSER_MIB)
         else:
             print("No browser is installed; `make browser` installs one.")

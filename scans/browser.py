@@ -79,6 +79,11 @@ def _warm() -> WarmBrowser | None:
         return None
     from scanner.browser.warm import WarmBrowser  # importable only with the extra `browser`
 
-    found = WarmBrowser(program, memory_mib=settings.SCAN_BROWSER_MEMORY_MIB, sandbox=settings.SCAN_BROWSER_SANDBOX)
+    found = WarmBrowser(
+        program,
+        memory_mib=settings.SCAN_BROWSER_MEMORY_MIB,
+        sandbox=settings.SCAN_BROWSER_SANDBOX,
+        ca_bundle=settings.SCAN_CA_BUNDLE,
+    )
     atexit.register(found.close)
     return found

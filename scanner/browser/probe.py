@@ -40,10 +40,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
     if not page.is_html:
         return NOTHING
     tls = page.response.tls
-    # Chromium does not know the operator's own CA certificates, and the page's certificate may be trusted by one of
-    # them.
     is_trusted = tls is None or tls.trust_error is None
-    trusts_anybody = not is_trusted or network.policy.ca_bundle is not None
     given = network.credentials if is_trusted else None
     has_cookies = given is not None and bool(given.cookies_for(page.target.origin))
     with BrowserProxy(network, only_port_of=page.target if has_cookies else None) as proxy:
@@ -54,7 +51,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
                 user_agent=network.policy.user_agent,
                 time_limit_s=min(TIME_LIMIT_S, network.remaining_s * SHARE),
                 again=FURTHER_LOADS if ScanType.PERFORMANCE in types else 0,
-                trusts_anybody=trusts_anybody,
+                trusts_anybody=not is_trusted,
                 parts=parts_for(types),
                 credentials=given,
             )

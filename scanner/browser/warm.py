@@ -61,13 +61,16 @@ class WarmBrowser:
     """Chromium for one process, one visit after the other. Thread-safe; `close()` it, or use a `with` statement.
 
     `memory_mib` is the limit for all its processes together. With `sandbox`, it does not start if a sandbox is
-    impossible.
+    impossible. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
     """
 
-    def __init__(self, program: Path, *, memory_mib: int = MEMORY_MIB, sandbox: bool = True) -> None:
+    def __init__(
+        self, program: Path, *, memory_mib: int = MEMORY_MIB, sandbox: bool = True, ca_bundle: Path | None = None
+    ) -> None:
         self._program = program
         self._memory_bytes = memory_mib * MIB
         self._sandbox = sandbox
+        self._ca_bundle = ca_bundle
         self._lock = threading.Lock()
         self._running: _Running | None = None
         self._idle_timer: threading.Timer | None = None
@@ -92,7 +95,7 @@ class WarmBrowser:
             self._cancel_idle_timer()
             if self._running is None:
                 self._starts += 1
-                self._running = _Running.start(self._program, self._memory_bytes, self._sandbox)
+                self._running = _Running.start(self._program, self._memory_bytes, self._sandbox, self._ca_bundle)
             running = self._running
             meter = Meter(running.processes)
             began = meter.look()
@@ -176,7 +179,7 @@ class _Running:
     loads: int = 0
 
     @classmethod
-    def start(cls, program: Path, memory_bytes: int, sandbox: bool) -> _Running:
+    def start(cls, program: Path, memory_bytes: int, sandbox: bool, ca_bundle: Path | None) -> _Running:
         """Start Playwright and Chromium. Raises `BrowserFailed` if they do not start."""
         _sweep()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
@@ -185,7 +188,9 @@ class _Running:
         thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
         thread.start()
         before = {each.pid for each in psutil.Process().children()}
-        options = partial(launch_options, program, folder, sandbox=sandbox, memory_bytes=memory_bytes)
+        options = partial(
+            launch_options, program, folder, sandbox=sandbox, memory_bytes=memory_bytes, ca_bundle=ca_bundle
+        )
         future = asyncio.run_coroutine_threadsafe(_launch(folder, options), loop)
         try:
             playwright, browser = future.result(START_S)

@@ -120,6 +120,11 @@ def browser() -> WarmBrowser | None:
         return None
     from scanner.browser.warm import WarmBrowser  # needs the extra
 
-    found = WarmBrowser(program, memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB, sandbox=scanning.SCAN_BROWSER_SANDBOX)
+    found = WarmBrowser(
+        program,
+        memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB,
+        sandbox=scanning.SCAN_BROWSER_SANDBOX,
+        ca_bundle=scanning.SCAN_CA_BUNDLE,
+    )
     atexit.register(found.close)
     return found

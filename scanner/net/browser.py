@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import logging
 import os
 import shutil
 import subprocess
@@ -12,10 +13,13 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from scanner.net.browser_trust import trust
 from scanner.net.budget import MIB
 
 if TYPE_CHECKING:
     from scanner.net.proxy import BrowserProxy
+
+logger = logging.getLogger(__name__)
 
 # The headless shell comes first: without a user interface it needs half the processor time.
 PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
@@ -133,24 +137,32 @@ def sandbox_problem(program: Path) -> str:
     return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
 
 
-def launch_options(program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0) -> Mapping[str, Any]:
+def launch_options(
+    program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0, ca_bundle: Path | None = None
+) -> Mapping[str, Any]:
     """Return options for Playwright's `chromium.launch`: no network access, all files in `folder`.
 
     Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
     secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
-    whole browser; scripts get most of it.
+    whole browser; scripts get most of it. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
+    Raises OSError if root cannot give the browser's user its folder.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
     arguments = list(ARGUMENTS)
     if memory_bytes:
         arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
-    if sandbox and os.geteuid() == 0:
+    changes_user = sandbox and os.geteuid() == 0
+    if changes_user:
         # The browser gets its own folder inside one that only root can change and that the browser may only traverse.
         folder.chmod(0o711)
         folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
-        os.chown(folder, BROWSER_UID, BROWSER_UID)
         environment |= {"BROWSER_PROGRAM": str(program), "BROWSER_USER": str(BROWSER_UID)}
         program = START_AS_USER
+    if ca_bundle and (problem := trust(folder, ca_bundle)):
+        logger.error("Chromium does not trust the certificates of %s: %s", ca_bundle, problem)
+    if changes_user:
+        for each in (folder, *folder.rglob("*")):
+            os.chown(each, BROWSER_UID, BROWSER_UID)
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
     return {
         "executable_path": str(program),

@@ -44,7 +44,7 @@ def test_the_shop_is_scanned(db: None) -> None:
     assert program is not None, "no browser; `make browser` installs one"
     home = member_of("Shop")
     FOLDER.mkdir(exist_ok=True)
-    with shop_site() as site, WarmBrowser(program) as browser:
+    with shop_site() as site, WarmBrowser(program, ca_bundle=site.ca_file) as browser:
         policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
         target = parse_target(site.url_as("localhost") + "/", policy)
         with Network(policy) as network:

@@ -42,10 +42,10 @@ def site() -> Iterator[Site]:
 
 
 @pytest.fixture(scope="module")
-def browser() -> Iterator[WarmBrowser]:
+def browser(site: Site) -> Iterator[WarmBrowser]:
     program = find_browser("auto")
     assert isinstance(program, Path)
-    found = WarmBrowser(program)
+    found = WarmBrowser(program, ca_bundle=site.ca_file)
     yield found
     found.close()
 

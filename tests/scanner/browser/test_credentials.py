@@ -162,7 +162,10 @@ def scanned(site: Site) -> ScanResult:
     assert program is not None, "no browser; `make browser` installs one"
     policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
     given = OriginCredentials(site.url, GIVEN)
-    with Network(policy, time_limit_s=TIME_LIMIT_S, credentials=given) as network, WarmBrowser(program) as browser:
+    with (
+        Network(policy, time_limit_s=TIME_LIMIT_S, credentials=given) as network,
+        WarmBrowser(program, ca_bundle=site.ca_file) as browser,
+    ):
         goal = parse_target(f"{site.url}/?page=1", policy)
         (result,) = scan(goal, [ScanType.ACCESSIBILITY], network, Budget(TIME_LIMIT_S), browser=browser)
         return result

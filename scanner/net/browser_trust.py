@@ -1,0 +1,79 @@
+"""Certificates that Chromium trusts in addition to its own: an NSS database in its home folder (Linux only).
+
+The program below runs in a process of its own, because NSS is set up once for a whole process. NSS is the library that
+Chromium itself loads for this database, so there is nothing to install.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import re
+import ssl
+import subprocess
+import sys
+from pathlib import Path
+
+# Where Chromium looks for the database, relative to its home folder.
+DATABASE = Path(".pki/nssdb")
+# Each certificate is a transaction of its own; the bundle of a whole system has 150.
+LIMIT_S = 10.0
+
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+# Trust for TLS servers: certificates that this one has issued, or only itself (certutil, option -t).
+_AUTHORITY, _PEER = b"C,,", b"P,,"
+
+
+def trust(home: Path, bundle: Path) -> str:
+    """Make the browser with this home folder trust the PEM file's certificates. Returns why it failed; empty if not."""
+    command = [sys.executable, "-I", "-S", __file__, str(home / DATABASE), str(bundle)]
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=LIMIT_S)
+    except subprocess.TimeoutExpired:
+        return f"its certificates took more than {LIMIT_S:g} s"
+    return done.stderr.strip().rpartition("\n")[2] if done.returncode else ""
+
+
+class _Item(ctypes.Structure):
+    """NSS' SECItem."""
+
+    _fields_ = (("type", ctypes.c_int), ("data", ctypes.c_char_p), ("length", ctypes.c_uint))
+
+
+class _Trust(ctypes.Structure):
+    """NSS' CERTCertTrust: flags for TLS, e-mail and code."""
+
+    _fields_ = (("tls", ctypes.c_uint), ("mail", ctypes.c_uint), ("code", ctypes.c_uint))
+
+
+def _write(database: Path, bundle: Path) -> None:
+    """Write the certificates into a new database. Raises OSError, if NSS is missing or refuses something."""
+    nss = ctypes.CDLL("libnss3.so")
+    for name in ("PK11_GetInternalKeySlot", "CERT_GetDefaultCertDB", "CERT_FindCertByDERCert"):
+        getattr(nss, name).restype = ctypes.c_void_p
+    database.mkdir(mode=0o700, parents=True)
+    _expect(nss.NSS_InitReadWrite(f"sql:{database}".encode()) == 0)
+    slot = ctypes.c_void_p(nss.PK11_GetInternalKeySlot())
+    _expect(nss.PK11_InitPin(slot, None, b"") == 0)
+    known = ctypes.c_void_p(nss.CERT_GetDefaultCertDB())
+    for number, block in enumerate(_BLOCK.findall(bundle.read_text(errors="replace"))):
+        der = ssl.PEM_cert_to_DER_cert(block)
+        item = _Item(0, der, len(der))
+        _expect(nss.PK11_ImportDERCert(slot, ctypes.byref(item), ctypes.c_ulong(0), b"%d" % number, 0) == 0)
+        certificate = ctypes.c_void_p(nss.CERT_FindCertByDERCert(known, ctypes.byref(item)))
+        _expect(certificate.value is not None)
+        flags = _Trust()
+        nss.CERT_DecodeTrustString(ctypes.byref(flags), _AUTHORITY if nss.CERT_IsCACert(certificate, None) else _PEER)
+        _expect(nss.CERT_ChangeCertTrust(known, certificate, ctypes.byref(flags)) == 0)
+
+
+def _expect(is_done: bool) -> None:
+    if not is_done:
+        code = ctypes.CDLL("libnspr4.so").PR_GetError()
+        raise OSError(f"NSS refuses it, with error {code}")
+
+
+if __name__ == "__main__":
+    try:
+        _write(Path(sys.argv[1]), Path(sys.argv[2]))
+    except (OSError, ValueError) as error:
+        sys.exit(str(error))
