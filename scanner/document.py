@@ -167,7 +167,7 @@ class ReducedPass(TypedDict):
 
 @final
 class ReducedFinding(TypedDict):
-    """Failed or warned check with the texts of its places by fingerprint. `is_cut`: there may be more places."""
+    """Failed or warned check with the places of each fingerprint in words. `is_cut`: there may be more places."""
 
     id: str
     name: str
@@ -175,7 +175,7 @@ class ReducedFinding(TypedDict):
     status: Literal["warn", "fail"]
     severity: str
     message: str
-    places: dict[str, str]
+    places: dict[str, list[str]]
     is_cut: bool
 
 

@@ -76,6 +76,9 @@ PLACES = (
     ("fault",),
 )
 
+# Evidence names of elements, which are counted.
+ELEMENT = frozenset({"ancestry", "element", "markup", "selector", "snippet", "text"})
+
 # Types of files that builds generate: their names contain versions and digests. People choose the names of others.
 BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
 # The end of the scheme part of blob: and data: addresses, which contain, or stand for, their content.
@@ -114,11 +117,20 @@ def fingerprint(check_id: str, place: str = "") -> str:
 
 
 def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: str) -> dict[str, str]:
-    """Return the fingerprints of a failed or warned check on the page `url`, each with its place from the evidence.
+    """Return the fingerprints of a failed or warned check on the page `url`, each with its first place.
 
     Never empty: a finding that names no place has one fingerprint, with an empty text.
     """
-    found: dict[str, str] = {}
+    return {each: texts[0] for each, texts in occurrences(check_id, evidence, url).items()}
+
+
+def occurrences(check_id: str, evidence: Iterable[Mapping[str, object]], url: str) -> dict[str, list[str]]:
+    """Return the fingerprints as `fingerprints` does, each with all elements of the page that have it.
+
+    So a fourth image of a kind differs from three. Other places occur once: how many files of a kind a page loads, or
+    how many generated cookies it sets, changes by itself.
+    """
+    found: dict[str, list[str]] = {}
     if check_id not in OF_THE_PAGE:
         own = urlsplit(url)
         for item in evidence:
@@ -126,8 +138,10 @@ def fingerprints(check_id: str, evidence: Iterable[Mapping[str, object]], url: s
             if names:
                 place = " ".join(NORMAL_FORM.get(name, _as_it_is)(str(item[name]), own) for name in names)
                 told = item.get("selector") or " ".join(str(item[name]) for name in names)
-                found.setdefault(fingerprint(check_id, place), str(told))
-    return found or {fingerprint(check_id): ""}
+                texts = found.setdefault(fingerprint(check_id, place), [])
+                if not texts or not ELEMENT.isdisjoint(names):
+                    texts.append(str(told))
+    return found or {fingerprint(check_id): [""]}
 
 
 def page_path(url: str) -> str:

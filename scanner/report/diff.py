@@ -1,12 +1,12 @@
 """Diff of two reports: findings that are new, fixed, worse or better. Pure functions on JSON exports.
 
-A finding is a check that failed or warned. Its places are compared by their fingerprints. If one report has no verdict
-on a finding of the other, the finding is neither new nor fixed, but not compared.
+A finding is a check that failed or warned. Its places are compared by their fingerprints and counted. If one report
+has no verdict on a finding of the other, the finding is neither new nor fixed, but not compared.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from enum import StrEnum
@@ -15,7 +15,7 @@ from typing import Generic, NamedTuple, TypeVar
 from scanner.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
 from scanner.fingerprints import fingerprint
 from scanner.report.mute_matching import NO_MUTES, Covered, Mutes
-from scanner.report.places import is_cut, places_of
+from scanner.report.places import is_cut, occurrences_of
 
 SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
 STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
@@ -272,12 +272,13 @@ def _moved(
     """Return the places that only the newer finding has, and those that only the earlier one has.
 
     Both are empty if one of the findings names no place. A cut list proves nothing about the places missing from it.
+    A place that a report names more often than the other is missing from the other.
     """
     was, now = found_before.finding, found_after.finding
     # Most findings did not change, and computing fingerprints is most of the work.
     if before["url"] == after["url"] and "evidence" in was and was["evidence"] == now.get("evidence"):
         return (), ()
-    known, found = places_of(was, before["url"]), places_of(now, after["url"])
+    known, found = occurrences_of(was, before["url"]), occurrences_of(now, after["url"])
     alone = fingerprint(now["id"])
     if alone in known or alone in found:
         return (), ()
@@ -286,13 +287,19 @@ def _moved(
     return new, fixed
 
 
-def _missing(places: Mapping[str, str], known: Iterable[str]) -> tuple[Place, ...]:
-    there = set(known)
-    return tuple(Place(each, text) for each, text in places.items() if each not in there)
+def _missing(places: Mapping[str, Sequence[str]], known: Mapping[str, Sequence[str]]) -> tuple[Place, ...]:
+    """Return the places that `known` lacks: of each fingerprint as many as there are more, unknown texts first."""
+    missing = []
+    for each, texts in places.items():
+        there = known.get(each, ())
+        lacking = [text for text in texts if text not in there] + [text for text in texts if text in there]
+        missing += [Place(each, text) for text in lacking[: max(0, len(texts) - len(there))]]
+    return tuple(missing)
 
 
 def _places(found: _Found, document: ComparableDocument) -> tuple[Place, ...]:
-    return tuple(Place(each, text) for each, text in places_of(found.finding, document["url"]).items() if text)
+    places = occurrences_of(found.finding, document["url"])
+    return tuple(Place(each, text) for each, texts in places.items() for text in texts if text)
 
 
 def _change(

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from scanner.document import ComparableFinding
-from scanner.fingerprints import EVIDENCE_ITEMS, fingerprints
+from scanner.fingerprints import EVIDENCE_ITEMS, occurrences
 
 
 def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
@@ -13,9 +13,14 @@ def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
 
     Never empty: a finding that names no place has one fingerprint, with an empty text.
     """
+    return {each: texts[0] for each, texts in occurrences_of(finding, url).items()}
+
+
+def occurrences_of(finding: ComparableFinding, url: str) -> Mapping[str, Sequence[str]]:
+    """Return the fingerprints as `places_of` does, each with all its occurrences in words."""
     if "places" in finding:
         return finding["places"]
-    return fingerprints(finding["id"], finding["evidence"], url)
+    return occurrences(finding["id"], finding["evidence"], url)
 
 
 def is_cut(finding: ComparableFinding) -> bool:

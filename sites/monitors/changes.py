@@ -209,11 +209,11 @@ class ChangeGroups:
         was, now = checks_of(compared.known), checks_of(compared.document)
         for direction, change in compared.changes:
             shown = now[change.id] if change.after else was[change.id]
-            heard = self._heard(change, page.url, shown["places"] if shown["status"] != "pass" else {})
+            heard = self._heard(change, page.url, shown["places"] if shown["status"] != "pass" else ())
             if heard is not None:
                 self._group(direction, heard, page, fixes.get(change.id, ""))
 
-    def _heard(self, change: Change, url: str, places: Mapping[str, str]) -> Change | None:
+    def _heard(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
         """Return the change without its muted places; None if nothing of it is left."""
         if places and all(self._is_muted(change.id, url, each) for each in places):
             return None
@@ -231,7 +231,7 @@ class ChangeGroups:
 
     def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places
-        fingerprints = sorted(each.fingerprint for each in places)
+        fingerprints = sorted({each.fingerprint for each in places})
         groups = self._groups[direction]
         key = (page.type, change.id, change.severity, *fingerprints)
         group = groups.get(key)

@@ -14,7 +14,7 @@ from scanner.document import (
     ReducedDocument,
     ReducedFinding,
 )
-from scanner.report.places import is_cut, places_of
+from scanner.report.places import is_cut, occurrences_of
 
 # The check whose evidence names the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
@@ -57,7 +57,7 @@ def _check(check: ExportedCheck, url: str) -> ReducedCheck:
         "status": check["status"],
         "severity": check["severity"],
         "message": check["message"],
-        "places": {each: text[:PLACE] for each, text in places_of(check, url).items()},
+        "places": {each: [text[:PLACE] for text in texts] for each, texts in occurrences_of(check, url).items()},
         "is_cut": is_cut(check),
     }
     if "title" in check:
@@ -142,5 +142,9 @@ def _is_same(was: ReducedCheck | None, check: ReducedCheck) -> bool:
         and was["severity"] == check["severity"]
         and was.get("title") == check.get("title")
         and was["is_cut"] == check["is_cut"]
-        and was["places"].keys() == check["places"].keys()
+        and _counts(was) == _counts(check)
     )
+
+
+def _counts(finding: ReducedFinding) -> dict[str, int]:
+    return {each: len(texts) for each, texts in finding["places"].items()}

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 import scanner as engine
 from scanner.catalogue import checks
 from scanner.findings import ScanType
-from scanner.fingerprints import OF_THE_PAGE, PLACES, fingerprint, fingerprints
+from scanner.fingerprints import OF_THE_PAGE, PLACES, fingerprint, fingerprints, occurrences
 from scanner.generated_names import without_generated
 
 ENGINE = Path(engine.__file__).parent
@@ -309,6 +309,31 @@ def test_a_place_is_told_as_the_evidence_names_it() -> None:
     assert list(found.values()) == ["#main > a:nth-of-type(2)"]
     assert list(fingerprints("powered-by", [{"header": "Server", "value": "x"}], PAGE).values()) == ["Server"]
     assert list(fingerprints("region", [axe("h1", "<h1>")], PAGE).values()) == ["h1"]
+
+
+@pytest.mark.parametrize(
+    ("check_id", "items", "counts"),
+    [
+        ("image-alt", [static(f"main > img:nth-of-type({n})", "<img>") for n in range(3)], [3]),
+        (
+            "image-alt",
+            [static("main > img:nth-child(1)"), static("nav > img"), static("main > img:nth-child(9)")],
+            [2, 1],
+        ),
+        ("color-contrast", [axe(f"p:nth-child({n})", "<p>") for n in range(4)], [4]),
+        ("cache-short", [{"url": f"/chunk-{digest}.js"} for digest in ("3f2a1b9c", "8d7e6f5a")], [1]),
+        ("third-party", [{"url": f"https://ads.test/pixel?{n}"} for n in range(5)], [1]),
+        ("cookie-secure", [{"cookie": f"_ga_{name}", "host": "a.test"} for name in ("3K9XZ81LQ2", "7P4MW05TB6")], [1]),
+        ("lcp", [static("main > img")] * 3, [1]),
+        ("hsts", [], [1]),
+    ],
+)
+def test_elements_of_a_kind_are_counted_and_what_comes_and_goes_by_itself_is_not(
+    check_id: str, items: list[Item], counts: list[int]
+) -> None:
+    found = occurrences(check_id, items, PAGE)
+    assert [len(texts) for texts in found.values()] == counts
+    assert {each: texts[0] for each, texts in found.items()} == fingerprints(check_id, items, PAGE)
 
 
 def test_fingerprints_are_kept_outside_of_reports_and_must_not_change() -> None:

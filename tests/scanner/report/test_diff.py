@@ -132,9 +132,41 @@ def test_a_new_place_is_worse_even_where_another_is_mended() -> None:
     assert changes.worse[0].said == "1 new place; 1 fixed place"
 
 
+def images(*numbers: int) -> dict[str, Any]:
+    return placed(*(f"main > img:nth-of-type({each})" for each in numbers))
+
+
+def test_one_more_element_of_a_kind_is_worse_and_one_less_is_better() -> None:
+    changes = diff(images(1, 2, 3), images(1, 2, 3, 4))
+    assert moved(changes) == ("worse", ["main > img:nth-of-type(4)"], [])
+    assert changes.worse[0].said == "1 new place"
+    assert moved(diff(images(1, 2, 3, 4), images(1, 2, 3))) == ("better", [], ["main > img:nth-of-type(4)"])
+    assert moved(diff(images(1), images(1, 2, 3)))[1] == ["main > img:nth-of-type(2)", "main > img:nth-of-type(3)"]
+
+
+def test_as_many_elements_of_a_kind_at_other_positions_are_the_same() -> None:
+    assert moved(diff(images(1, 2, 3), images(4, 5, 9))) == ("same", [], [])
+    assert moved(diff(images(1, 2, 3), images(7, 8, 9, 10)))[0] == "worse"
+
+
+def test_a_list_that_was_cut_is_not_counted() -> None:
+    full, more = images(*range(EVIDENCE_ITEMS)), images(*range(EVIDENCE_ITEMS + 3))
+    for report in (full, more):
+        for category in report["categories"]:
+            for check in category["checks"]:
+                del check["evidence"][EVIDENCE_ITEMS:]
+    assert moved(diff(full, more)) == ("same", [], [])
+    assert moved(diff(full, images(1, 2))) == (
+        "better",
+        [],
+        [f"main > img:nth-of-type({n})" for n in (0, *range(3, 20))],
+    )
+
+
 def test_places_are_quiet_about_what_changes_by_itself() -> None:
     before = placed("ul > li:nth-of-type(1) > a", "ul > li:nth-of-type(2) > a", "p.css-1x2y3z")
-    assert moved(diff(before, placed("p.css-9z8y7x", "ul > li:nth-of-type(9) > a"))) == ("same", [], [])
+    after = placed("p.css-9z8y7x", "ul > li:nth-of-type(9) > a", "ul > li:nth-of-type(1) > a")
+    assert moved(diff(before, after)) == ("same", [], [])
 
 
 def test_a_list_that_was_cut_makes_no_news() -> None:

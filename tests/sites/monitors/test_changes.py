@@ -86,6 +86,19 @@ def test_a_complete_report_is_believed_at_once() -> None:
     assert page.look({"a": "pass"}) == ["fixed a"]
 
 
+def images(count: int) -> dict[str, list[str]]:
+    return {"a": [f"main > img:nth-of-type({each})" for each in range(count)]}
+
+
+def test_one_more_element_of_a_kind_is_worse() -> None:
+    page = Page()
+    page.look({"a": "fail"}, places=images(3))
+    assert page.look({"a": "fail"}, places=images(3)) == []
+    assert page.look({"a": "fail"}, places=images(4)) == ["worse a"]
+    assert page.look({"a": "fail"}, places=images(4)) == []
+    assert page.look({"a": "fail"}, places=images(2)) == ["better a"]
+
+
 def test_a_partial_report_is_believed_when_another_one_says_the_same() -> None:
     page = Page()
     page.look({"a": "pass", "b": "fail"})

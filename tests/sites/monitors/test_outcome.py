@@ -15,7 +15,6 @@ import pytest
 from django.db import OperationalError, close_old_connections, connection
 from django.utils import timezone
 
-from accounts.models import Tier
 from infrastructure import queue
 from reports.models import Mute
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM
@@ -30,29 +29,13 @@ from sites.monitors.runs import start_run
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
-from tests.world import Member, member_of, register_webhook
+from tests.world import Member
 from webhooks.models import Delivery, Event, EventKind
 
 UNREACHABLE = ScanError("URL_NOT_REACHABLE", "Nothing answers on port 443.")
 BAD, GOOD = (finding("thing"),), (finding("thing", status="pass"),)
-HOOK = "https://example.com/hook"
-EVENTS = ["scan.completed", "scan.partial", "scan.failed", "audit.completed", "audit.failed"]
-EVENTS += ["monitor.changed", "monitor.failed", "monitor.recovered"]
 
 pytestmark = pytest.mark.django_db
-
-
-@pytest.fixture
-def owner(monkeypatch: pytest.MonkeyPatch) -> Member:
-    owner = member_of("Owner", "business")
-    Tier.objects.update(scans_per_month=1_000_000, pages_per_audit=1_000)
-    register_webhook(owner, HOOK, EVENTS)
-    return owner
-
-
-@pytest.fixture
-def site() -> Judged:
-    return Judged()
 
 
 def watch(owner: Member, site: Judged, *paths: str, **columns: Any) -> Watch:

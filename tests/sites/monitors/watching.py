@@ -21,6 +21,9 @@ from tests.sites.audits.cast import work_off
 from tests.world import make_result
 from webhooks.models import Event
 
+HOOK = "https://example.com/hook"
+EVENTS = ["scan.completed", "scan.partial", "scan.failed", "audit.completed", "audit.failed"]
+EVENTS += ["monitor.changed", "monitor.failed", "monitor.recovered"]
 # Start of the simulated days; close to the real dates of the scans, so that none counts as expired.
 BEGIN = datetime.now(UTC).replace(microsecond=0)
 

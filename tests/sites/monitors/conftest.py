@@ -1,0 +1,22 @@
+"""Organization whose webhook receives every event, and its site."""
+
+from __future__ import annotations
+
+import pytest
+
+from accounts.models import Tier
+from tests.sites.monitors.watching import EVENTS, HOOK, Judged
+from tests.world import Member, member_of, register_webhook
+
+
+@pytest.fixture
+def owner() -> Member:
+    owner = member_of("Owner", "business")
+    Tier.objects.update(scans_per_month=1_000_000, pages_per_audit=1_000)
+    register_webhook(owner, HOOK, EVENTS)
+    return owner
+
+
+@pytest.fixture
+def site() -> Judged:
+    return Judged()
