@@ -21,6 +21,8 @@ class Doubts(TypedDict, total=False):
     moved: dict[str, list[int]]  # by check: how many runs ago it came or went
     other: int  # runs in a row without the browser that was there before
     down: int  # runs in a row without an answer
+    is_down_told: bool  # whether a message said so
+    muted: dict[str, list[str]]  # by check: the fingerprints that a mute hid
 
 
 class Level(TypedDict):
@@ -51,6 +53,7 @@ class Memory(TypedDict, total=False):
     scores: dict[str, ScoreMemory]  # by type
     pages: dict[str, int]  # by type: number of judged pages
     certificates: dict[str, ToldCertificate]  # by host
+    is_outage_told: bool  # whether a message said that the present outage began
 
 
 class LastScore(TypedDict):

@@ -153,9 +153,10 @@ KINDS = (
         "recovered",
         lambda: Flag(required=False, help_text="That it can be reached again."),
         True,
-        {"reachable_pages": lambda is_on, facts: bool(facts.changes.reachable)},
+        {"reachable_pages": lambda is_on, facts: facts.changes.ends_told_outage},
         "When it is reachable again",
-        "the target is reachable again; the message includes the changes since before the outage",
+        "the target is reachable again after a message that it was unreachable; includes the changes since before the "
+        "outage",
     ),
     AlertKind(
         "fixed",

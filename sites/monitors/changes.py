@@ -63,6 +63,7 @@ def compare(
             return Compared(report, {})
         kept = doubts.copy()
         kept.pop("down", None)
+        kept.pop("is_down_told", None)
         return Compared(known, {**kept, "other": other})
     if is_error(known) and not is_error(report):
         return Compared(report, {})
@@ -197,7 +198,9 @@ class ChangeGroups:
     def __init__(self, is_muted: IsMuted) -> None:
         self.unreachable: list[UnreachablePage] = []
         self.reachable: list[ReachedPage] = []
-        self._is_muted = is_muted
+        # Whether a message has said of any of the pages in `reachable` that it was unreachable.
+        self.ends_told_outage = False
+        self.is_muted = is_muted
         self._groups: dict[Direction, dict[tuple[str | None, ...], _Group]] = {name: {} for name in DIRECTIONS}
         self._dropped = dict.fromkeys(DIRECTIONS, 0)
         self._worst: dict[Direction, int] = {}
@@ -215,7 +218,7 @@ class ChangeGroups:
 
     def _heard(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
         """Return the change without its muted places; None if nothing of it is left."""
-        if places and all(self._is_muted(change.id, url, each) for each in places):
+        if places and all(self.is_muted(change.id, url, each) for each in places):
             return None
         heard = replace(
             change,
@@ -227,7 +230,7 @@ class ChangeGroups:
         return None if is_by_places and not has_places else heard
 
     def _unmuted(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
-        return tuple(each for each in places if not self._is_muted(change.id, url, each.fingerprint))
+        return tuple(each for each in places if not self.is_muted(change.id, url, each.fingerprint))
 
     def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places

@@ -25,6 +25,7 @@ from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
 from sites.models.documents import Doubts
+from sites.monitors import alerts
 from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
 from sites.monitors.states import has_browser, page_key, reduced
 
@@ -71,6 +72,7 @@ class Comparison:
     """
 
     changes: ChangeGroups
+    tells_unreachable: bool  # whether a page that is unreachable is worth a message
     _pending: IO[bytes]  # the pending rows, one after the other, compressed
     types: dict[str, TypeSummary] = field(default_factory=dict)
     judged: int = 0
@@ -119,7 +121,8 @@ def compare_audit(monitor: Monitor, audit: Audit | None, pending: IO[bytes], now
 
     Writes nothing to the database: pending rows wait in the file `pending`.
     """
-    comparison = Comparison(ChangeGroups(_is_muted(monitor.organization_id, now)), pending)
+    changes = ChangeGroups(_is_muted(monitor.organization_id, now))
+    comparison = Comparison(changes, alerts.settings_of(monitor)["unreachable"], pending)
     if audit is None or audit.status in (Audit.Status.CANCELLED, Audit.Status.FAILED):
         return comparison
     for batch in _pages(audit):
@@ -230,8 +233,11 @@ class _Page:
 
     def _back(self) -> None:
         self._comparison.judged += 1
-        if runs_down(each.doubts for each in self._states.values()) >= RUNS_DOWN:
-            self._comparison.changes.reachable.append({"url": cut(self._url, 1_000)})
+        doubts = [each.doubts for each in self._states.values()]
+        if runs_down(doubts) >= RUNS_DOWN:
+            changes = self._comparison.changes
+            changes.reachable.append({"url": cut(self._url, 1_000)})
+            changes.ends_told_outage |= any(each.get("is_down_told", False) for each in doubts)
 
     def _away(self, error: tuple[str, str]) -> None:
         self._comparison.error = self._comparison.error or error
@@ -242,6 +248,8 @@ class _Page:
             state = self._states.get(name)
             known, doubts = (state.known, state.doubts) if state else (None, Doubts())
             doubts = {**doubts, "down": min(runs, RUNS_DOWN + 1)}
+            if runs == RUNS_DOWN:
+                doubts["is_down_told"] = self._comparison.tells_unreachable
             confirmed_by = state.scan_id if state and known is not None else scan_id
             self._comparison.keep(self._url, name, confirmed_by, known, doubts)
 

@@ -150,8 +150,9 @@ def _fail(monitor: Monitor, run: MonitorRun, code: str, message: str, now: datet
     if not is_of_site or monitor.failing_since is not None:
         return
     monitor.failing_since = run.started_at or now
-    monitor.save(update_fields=["failing_since"])
     run.is_told = bool(alerts.settings_of(monitor)["unreachable"])
+    monitor.memory = {**monitor.memory, "is_outage_told": run.is_told}
+    monitor.save(update_fields=["failing_since", "memory"])
     if run.is_told:
         error: ExportedError = {"code": code, "message": run.error_message}
         data: FailedData = {"run": _run(run), "since": timestamp(monitor.failing_since), "error": error}
@@ -167,6 +168,7 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
     facts = alerts.Facts(comparison.changes, scores, certificate)
     reasons = alerts.reasons(alert, facts)
     down_since, monitor.failing_since = monitor.failing_since, None
+    is_outage_told = monitor.memory.pop("is_outage_told", False)
     monitor.save(
         update_fields=["scores", "memory", "failing_since", "certificate_expires_at", "certificate_host"],
     )
@@ -175,7 +177,7 @@ def _end(monitor: Monitor, run: MonitorRun, comparison: Comparison, now: datetim
     }
     run.news = _news(facts, reasons)
     run.error_code = run.error_message = ""
-    if down_since is not None and alert["recovered"]:
+    if down_since is not None and is_outage_told and alert["recovered"]:
         recovered: RecoveredData = {
             "run": _run(run),
             "down_since": timestamp(down_since),

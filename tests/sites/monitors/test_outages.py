@@ -1,0 +1,53 @@
+"""Ends of outages: a message says so only if one said that they began."""
+
+from __future__ import annotations
+
+import pytest
+
+from sites.models import Monitor
+from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, watch
+from tests.sites.monitors.watching import Judged, told
+from tests.world import Member
+
+pytestmark = pytest.mark.django_db
+
+SILENT = {"unreachable": False, "recovered": True}
+
+
+def test_an_outage_that_was_not_told_has_no_end(owner: Member, site: Judged) -> None:
+    home = watch(owner, site, alert=SILENT)
+    site.usual = GOOD
+    home.look()
+    site.of["/"] = UNREACHABLE
+    assert home.look() == []
+    site.of = {}
+    assert home.look() == []
+    assert home.monitor.failing_since is None
+    site.of["/"] = UNREACHABLE
+    home.look()
+    site.of["/"] = BAD
+    assert [told(each)["event"] for each in home.look()] == ["changed"], "what has changed since is told all the same"
+
+
+def test_the_setting_at_the_beginning_decides(owner: Member, site: Judged) -> None:
+    home = watch(owner, site, alert=SILENT)
+    site.of["/"] = UNREACHABLE
+    home.look()
+    Monitor.objects.update(alert={})
+    site.of = {}
+    assert home.look() == []
+    site.of["/"] = UNREACHABLE
+    assert [each["event"] for each in home.look()] == ["monitor.failed"]
+    Monitor.objects.update(alert=SILENT)
+    site.of = {}
+    assert [each["event"] for each in home.look()] == ["monitor.recovered"]
+
+
+def test_a_page_of_several_that_was_silently_away_is_silently_back(owner: Member, site: Judged) -> None:
+    home = watch(owner, site, "/", "/shop", alert=SILENT)
+    home.look()
+    site.of["/shop"] = UNREACHABLE
+    assert [home.look(), home.look(), home.look()] == [[], [], []]
+    site.of = {}
+    assert home.look() == []
+    assert home.run.news["reachable_pages"] == [{"url": "https://example.com/shop"}], "in the timeline"
