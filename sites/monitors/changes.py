@@ -39,12 +39,16 @@ IsMuted = Callable[[str, str, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """New confirmed state of a page and type, the former one, and the confirmed changes with their directions."""
+    """New confirmed state of a page and type, the former one, and the confirmed changes with their directions.
+
+    `unmuted` are the checks with changes because a mute has ended.
+    """
 
     document: ReducedDocument
     doubts: Doubts
     changes: tuple[tuple[Direction, Change], ...] = ()
     known: ReducedDocument | None = None
+    unmuted: frozenset[str] = frozenset()
 
 
 def compare(
@@ -214,7 +218,8 @@ class ChangeGroups:
             shown = now[change.id] if change.after else was[change.id]
             heard = self._heard(change, page.url, shown["places"] if shown["status"] != "pass" else ())
             if heard is not None:
-                self._group(direction, heard, page, fixes.get(change.id, ""))
+                said = [heard.said, "no longer muted" if change.id in compared.unmuted else ""]
+                self._group(direction, heard, page, fixes.get(change.id, ""), "; ".join(filter(None, said)))
 
     def _heard(self, change: Change, url: str, places: Iterable[str]) -> Change | None:
         """Return the change without its muted places; None if nothing of it is left."""
@@ -232,7 +237,7 @@ class ChangeGroups:
     def _unmuted(self, change: Change, places: tuple[Place, ...], url: str) -> tuple[Place, ...]:
         return tuple(each for each in places if not self.is_muted(change.id, url, each.fingerprint))
 
-    def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str) -> None:
+    def _group(self, direction: Direction, change: Change, page: ComparedPage, fix: str, said: str) -> None:
         places = change.fixed_places if direction in ("fixed", "better") else change.new_places
         fingerprints = sorted({each.fingerprint for each in places})
         groups = self._groups[direction]
@@ -241,7 +246,7 @@ class ChangeGroups:
         if group is None:
             if len(groups) >= MOST_GROUPS:
                 self._drop_lighter_half(direction)
-            group = groups[key] = _Group(change, page.type, change.said, fix, fingerprints)
+            group = groups[key] = _Group(change, page.type, said, fix, fingerprints)
         group.pages_affected += 1
         self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
         if len(group.pages) < PAGES:

@@ -27,6 +27,7 @@ from sites.models import Audit, AuditPage, Monitor, MonitorState
 from sites.models.documents import Doubts
 from sites.monitors import alerts
 from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
+from sites.monitors.ended_mutes import with_ended_mutes
 from sites.monitors.states import has_browser, page_key, reduced
 
 # Each page has up to four reports of some 100 KB.
@@ -202,6 +203,7 @@ class _Page:
         known, doubts = (state.known, state.doubts) if state else (None, Doubts())
         is_partial = export["status"] == "partial"
         compared = compare(known, doubts, report, is_partial=is_partial, measured=measured_checks(ScanType(name)))
+        compared = with_ended_mutes(compared, doubts, report, self._url, self._comparison.changes.is_muted)
         of_type.pages += 1
         of_type.bases.add(f"{report['catalogue_version']}{'+' if has_browser(report) else ''}")
         of_type.has_gaps |= is_partial
