@@ -3,22 +3,43 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import urlsplit
 
 from infrastructure.web.colours import Colours, of_grade
+from scanner.page.registrable_domain import is_public_name
 
-# Characters by which mail programs recognize an address in plain text and turn it into a link: "evil.example",
-# "http://evil", "a@evil".
+# Characters by which mail programs recognize an address in plain text.
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")
+WORD = re.compile(r"\S+")
+# Words that mail programs turn into links: "http://evil", "www.evil", "mailto:a@evil", "a@evil".
+LINK = re.compile(r"://|\bwww\.|\b(?:mailto|sms|tel):|\w@[^\W\d_]", re.IGNORECASE)
+# Names that may be hosts. Mail programs turn them into links if they end in a top-level domain.
+NAME = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
 SEVERITY_COLORS = {"critical": "#b91c34", "high": "#b04a06", "medium": "#8f5a00", "low": "#545d72"}
 WORD_JOINER = "\N{WORD JOINER}"
 
 
-def unlinked(text: object) -> str:
-    """Insert word joiners into addresses, so that no mail program turns them into links.
+def unlinked(text: object, own: str = "") -> str:
+    """Insert word joiners into strangers' addresses, so that no mail program turns them into links.
 
-    Names and findings quote text from strangers, and our mails must not contain links of theirs.
+    Names and findings quote text from strangers, and our mails must not contain links of theirs. Everything else stays
+    as it is, so that it can be copied: selectors, file names, and addresses of the host of `own`, a URL or a host.
     """
-    return ADDRESS_MARK.sub(rf"\1{WORD_JOINER}", str(text))
+    host = urlsplit(own).netloc or own
+    return WORD.sub(lambda word: _unlinked(word[0], host), str(text))
+
+
+def _unlinked(word: str, own_host: str) -> str:
+    is_link = LINK.search(word) or any(is_public_name(name) for name in NAME.findall(word))
+    if not is_link or (own_host and _is_of(word, own_host)):
+        return word
+    return ADDRESS_MARK.sub(rf"\1{WORD_JOINER}", word)
+
+
+def _is_of(word: str, host: str) -> bool:
+    """Return True if a word is an address of this host and contains no other, perhaps in quotes or at a full stop."""
+    address = rf"[\"'“(\[]*(?:https?://)?{re.escape(host)}(?:[/?#][\w./~%+=&?#-]*)?[\"'”)\],;:!?.…]*"
+    return re.fullmatch(address, word, re.IGNORECASE) is not None
 
 
 def grade_colours(grade: str) -> Colours:
