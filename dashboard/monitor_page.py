@@ -244,7 +244,7 @@ def _lists(news: News) -> Iterable[ChangeList]:
 
 def _finding(group: FindingNews) -> ChangedFinding:
     pages = tuple(map(_page, group["pages"][:SHOWN_PAGES]))
-    severity = group["severity"] or ""
+    severity = group["severity"]
     return ChangedFinding(
         label=LABELS.get(group["type"], group["type"]),
         title=group["title"],

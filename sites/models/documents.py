@@ -86,7 +86,7 @@ class FindingNews(TypedDict):
     type: str
     check: str
     title: str
-    severity: str | None
+    severity: str
     pages_affected: int
     message: str
     fix: str

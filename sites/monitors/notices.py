@@ -32,8 +32,9 @@ from sites.models.documents import (
     RunScore,
 )
 
-# Maximum number of findings for each kind of change, and of listed pages.
+# Maximum number of findings for each kind of change and of listed pages, and of the pages of a finding.
 MOST_FINDINGS = 10
+MOST_PAGES = 3
 PAGES: Mapping[Literal["unreachable_pages", "reachable_pages"], str] = {
     "unreachable_pages": "Unreachable",
     "reachable_pages": "Reachable again",
@@ -142,7 +143,13 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
         topic=f"monitor:{monitor.id}",
         organization=monitor.organization,
         key=f"{monitor.id}:{key}",
-        context={"name": monitor.name, "target": monitor.url, "monitor_url": monitor.monitor_url, **data},
+        context={
+            "name": monitor.name,
+            "target": monitor.url,
+            "monitor_url": monitor.monitor_url,
+            "topic_words": f"about the monitor {monitor.name} of {monitor.organization}",
+            **data,
+        },
     )
 
 
@@ -170,15 +177,16 @@ def _changes(data: News, monitor: Monitor) -> Iterator[_ChangesOfKind]:
 
 
 def _finding(finding: FindingNews, change: Direction, monitor: Monitor) -> dict[str, Any]:
-    """Add to a finding its first page and, if it is new or worse, the address of the form that mutes it."""
-    page = finding["pages"][0] if finding["pages"] else None
+    """Return a finding with its first pages and, if it is new or worse, the address of the form that mutes it."""
+    pages = finding["pages"][:MOST_PAGES]
     mute_url = ""
-    if page and change in ("new", "worse"):
+    if pages and change in ("new", "worse"):
         path = reverse("mute-new", args=[monitor.organization.slug])
-        scan_id = page["report_url"].rpartition("/")[2]
+        scan_id = pages[0]["report_url"].rpartition("/")[2]
         mute_url = f"{settings.BASE_URL}{path}?scan={scan_id}&check={finding['check']}"
     check_url = page_url(check_pages(), finding["check"])
-    return {**finding, "page": page, "mute_url": mute_url, "check_url": check_url}
+    more_pages = finding["pages_affected"] - len(pages)
+    return {**finding, "pages": pages, "more_pages": more_pages, "mute_url": mute_url, "check_url": check_url}
 
 
 def post_digests(now: datetime) -> int:

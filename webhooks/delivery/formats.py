@@ -12,10 +12,12 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-# Limits of a line, of the headline, and of the findings listed for each kind of change.
+# Limits of a line, of the headline, of the findings listed for each kind of change, and of the pages of a finding.
 LINE_CHARACTERS = 300
 HEADLINE_CHARACTERS = 150
 MOST_FINDINGS = 10
+MOST_PAGES = 3
+PAGE_CHARACTERS = 100
 # Characters of a section's text, escaped, and of a header's (https://docs.slack.dev/reference/block-kit).
 SLACK_TEXT = 3_000
 SLACK_HEADER = 150
@@ -29,11 +31,22 @@ CHANGES = (("new", "New"), ("worse", "Worse"), ("better", "Better"), ("fixed", "
 
 
 @dataclass(frozen=True, slots=True)
+class Part:
+    """Part of a line; with a URL it is a link to one of our own pages."""
+
+    text: str
+    url: str = ""
+
+
+Line = Sequence[Part]
+
+
+@dataclass(frozen=True, slots=True)
 class Note:
     """Content of a message: a headline, paragraphs of lines, and links to our own pages."""
 
     headline: str
-    paragraphs: Sequence[Sequence[str]]
+    paragraphs: Sequence[Sequence[Line]]
     links: Sequence[tuple[str, str]]
 
 
@@ -50,12 +63,12 @@ def note_of(event: Mapping[str, Any]) -> Note:
     test = "Test: " if event.get("test") else ""
     return Note(
         headline=_clean(test + headline, HEADLINE_CHARACTERS),
-        paragraphs=[lines for each in paragraphs if (lines := [line for line in map(_clean, each) if line])],
+        paragraphs=[lines for each in paragraphs if (lines := [line for line in map(_line, each) if line])],
         links=[(label, url) for label, url in links if url],
     )
 
 
-Told = tuple[str, list[list[str]], list[tuple[str, str | None]]]
+Told = tuple[str, Sequence[Sequence[str | Line]], list[tuple[str, str | None]]]
 
 
 def _scan(name: str, data: Mapping[str, Any]) -> Told:
@@ -100,7 +113,7 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
         f"The certificate of {certificate['host']} expires on {_moment(certificate['expires_at'])},"
         f" in {_counted(certificate['days_left'], 'day')}."
     )
-    paragraphs = [[data["target"]], scores, [expiry or ""]]
+    paragraphs: list[Sequence[str | Line]] = [[data["target"]], scores, [expiry or ""]]
     paragraphs += [[f"{title}:", *_findings(data[change], more[change])] for change, title in CHANGES if data[change]]
     for pages, title in PAGES:
         if data[pages]:
@@ -117,7 +130,7 @@ def slack(note: Note) -> dict[str, Any]:
     """Return the body for a Slack incoming webhook: blocks, and a text for notifications."""
     blocks: list[dict[str, Any]] = [
         {"type": "header", "text": _slack_text(_fitting([note.headline], SLACK_HEADER))},
-        *({"type": "section", "text": _slack_text(_fitting(paragraph, SLACK_TEXT))} for paragraph in note.paragraphs),
+        *map(_slack_block, note.paragraphs),
     ]
     if note.links:
         links = " · ".join(f"<{_escaped(url).replace('|', '%7C')}|{label}>" for label, url in note.links)
@@ -134,17 +147,18 @@ def teams(note: Note) -> dict[str, Any]:
     """Return a message with one Adaptive Card 1.4 for Teams' workflows. If it is too long, its end is cut."""
     paragraphs = list(note.paragraphs)
     while len(_encoded(message := _teams_message(note, paragraphs))) > TEAMS_BYTES:
-        paragraphs[-1:] = [[*paragraphs[-1][: len(paragraphs[-1]) // 2], CUT]] if len(paragraphs[-1]) > 2 else []
+        last = paragraphs[-1]
+        paragraphs[-1:] = [[*last[: len(last) // 2], [Part(CUT)]]] if len(last) > 2 else []
     return message
 
 
 FORMATS: Mapping[str, Callable[[Note], dict[str, Any]] | None] = {"standard": None, "slack": slack, "teams": teams}
 
 
-def _teams_message(note: Note, paragraphs: Iterable[Sequence[str]]) -> dict[str, Any]:
-    body = [_run(note.headline, size="Large", weight="Bolder")]
+def _teams_message(note: Note, paragraphs: Iterable[Sequence[Line]]) -> dict[str, Any]:
+    body = [_teams_line([Part(note.headline)], size="Large", weight="Bolder")]
     for lines in paragraphs:
-        body += [_run(line, spacing="Medium" if at == 0 else "None") for at, line in enumerate(lines)]
+        body += [_teams_line(line, spacing="Medium" if at == 0 else "None") for at, line in enumerate(lines)]
     card = {
         "$schema": "http://adaptivecards.io/schemas/adaptive-card.json",
         "type": "AdaptiveCard",
@@ -156,9 +170,36 @@ def _teams_message(note: Note, paragraphs: Iterable[Sequence[str]]) -> dict[str,
     return {"type": "message", "attachments": [attachment]}
 
 
-def _run(text: str, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
-    """Return a line of plain text. A TextBlock would interpret Markdown."""
-    return {"type": "RichTextBlock", "spacing": spacing, "inlines": [{"type": "TextRun", "text": text, **style}]}
+def _teams_line(line: Line, *, spacing: str = "Default", **style: str) -> dict[str, Any]:
+    """Return a line of plain text with links. A TextBlock would interpret Markdown."""
+    inlines = [
+        {"type": "TextRun", "text": part.text, **style}
+        | ({"selectAction": {"type": "Action.OpenUrl", "url": part.url}} if part.url else {})
+        for part in line
+    ]
+    return {"type": "RichTextBlock", "spacing": spacing, "inlines": inlines}
+
+
+def _slack_block(lines: Sequence[Line]) -> dict[str, Any]:
+    """Return a section of plain text, or rich text for lines with links. Slack looks for markup in neither."""
+    if not any(part.url for line in lines for part in line):
+        return {
+            "type": "section",
+            "text": _slack_text(_fitting(["".join(part.text for part in line) for line in lines], SLACK_TEXT)),
+        }
+    elements: list[dict[str, str]] = []
+    size = 0
+    for line in lines:
+        size += sum(len(part.text) + len(part.url) for part in line) + 1
+        if size > SLACK_TEXT - len(CUT):
+            elements.append({"type": "text", "text": CUT})
+            break
+        elements += [_slack_part(part) for part in line] + [{"type": "text", "text": "\n"}]
+    return {"type": "rich_text", "elements": [{"type": "rich_text_section", "elements": elements}]}
+
+
+def _slack_part(part: Part) -> dict[str, str]:
+    return {"type": "link", "url": part.url, "text": part.text} if part.url else {"type": "text", "text": part.text}
 
 
 def _slack_text(escaped: str) -> dict[str, Any]:
@@ -187,14 +228,28 @@ def _beginning(line: str, characters: int) -> str:
     return _escaped(line) + CUT
 
 
-def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str]:
-    """Return lines for the first findings, and for the number of the others; `dropped` ones are not in the event."""
-    lines = []
+def _findings(findings: Sequence[Mapping[str, Any]], dropped: int) -> list[str | Line]:
+    """Return two lines for each of the first findings: its type, and its first pages with links to their reports.
+
+    The last line is the number of the other findings; `dropped` ones are not in the event.
+    """
+    lines: list[str | Line] = []
     for each in findings[:MOST_FINDINGS]:
-        severity = f"{str(each['severity']).capitalize()}: " if each["severity"] else ""
-        pages = f" ({each['pages_affected']} pages)" if each["pages_affected"] > 1 else ""
-        lines.append(f"{severity}{each['title']}{pages}")
+        said = f": {each['said']}" if each["said"] else ""
+        severity = str(each["severity"]).capitalize()
+        lines += [f"{severity}: {each['title']} ({_type_name(each['type'])}){said}", _pages(each)]
     return [*lines, *_rest(len(findings) + dropped)]
+
+
+def _pages(finding: Mapping[str, Any]) -> Line:
+    """Return a line of links to the reports of a finding's first pages, with the number of the others."""
+    parts: list[Part] = []
+    for page in finding["pages"][:MOST_PAGES]:
+        # The address itself would be a link that leads elsewhere than it says.
+        url = _clean(page["url"], PAGE_CHARACTERS)
+        parts += [Part(f"{', ' if parts else 'on '}{url} ("), Part("report", page["report_url"]), Part(")")]
+    more = finding["pages_affected"] - MOST_PAGES
+    return [*parts, Part(f" and {more} more")] if more > 0 else parts
 
 
 def _rest(count: int) -> list[str]:
@@ -220,6 +275,14 @@ def _counted(count: int, noun: str) -> str:
 def _moment(timestamp: str) -> str:
     """Format a timestamp such as `2026-11-21T07:15:00Z` for people."""
     return f"{timestamp[:16].replace('T', ' ')} UTC"
+
+
+def _line(line: str | Line) -> Line:
+    """Return a line as its parts; of a text without them, as one clean part. Empty if there is no text."""
+    if not isinstance(line, str):
+        return line
+    text = _clean(line)
+    return [Part(text)] if text else []
 
 
 def _clean(text: str, characters: int = LINE_CHARACTERS) -> str:

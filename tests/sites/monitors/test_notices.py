@@ -73,15 +73,25 @@ def data_of(monitor: Monitor, **given: Any) -> dict[str, Any]:
     )
 
 
-def finding(title: str, severity: str, pages_affected: int = 1) -> dict[str, Any]:
-    page = {
-        "url": "https://example.com/",
-        "report_url": f"{BASE}/report/scan_2",
-        "previous_report_url": f"{BASE}/report/scan_1",
-    }
+def finding(title: str, severity: str, pages_affected: int = 1, **given: Any) -> dict[str, Any]:
+    pages = [
+        {
+            "url": f"https://example.com/{n or ''}",
+            "report_url": f"{BASE}/report/scan_2{n or ''}",
+            "previous_report_url": f"{BASE}/report/scan_1{n or ''}",
+        }
+        for n in range(min(pages_affected, 5))
+    ]
     said = {"message": "What was seen, in a sentence that has so many words that it takes more than one line."}
-    known = {"type": "security", "check": "git-directory", "fix": "Refuse requests for it."}
-    return {**known, **said, "title": title, "severity": severity, "pages_affected": pages_affected, "pages": [page]}
+    known = {"type": "security", "check": "git-directory", "fix": "Refuse requests for it.", "said": ""}
+    return {
+        **known,
+        **said,
+        "title": title,
+        "severity": severity,
+        "pages_affected": pages_affected,
+        "pages": pages,
+    } | given
 
 
 CERTIFICATE = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
@@ -100,6 +110,64 @@ def test_what_changed_is_told_once_to_each_with_both_reports(home: Member, monit
             assert said in text
     assert mail.text.count("/mutes/new") == 2, "what is fixed needs no mute"
     assert "92 -> 80 (B)" in mail.text
+
+
+def test_a_finding_has_its_type_and_three_pages_with_both_reports(monitor: Monitor) -> None:
+    title = "Images without alt"
+    worse = finding(title, "high", 17, type="accessibility", said="1 new place", message="4 images have none.")
+    found = [worse, finding(title, "high", type="seo", pages=worse["pages"][4:])]
+    notices.post_changed(run_of(monitor), data_of(monitor, new=[], fixed=[], worse=found))
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert (
+        f"""
+- High: {title} (Accessibility)
+  1 new place: 4 images have none.
+  https://example.com/
+    Report: {BASE}/report/scan_2
+    Before: {BASE}/report/scan_1
+  https://example.com/1
+    Report: {BASE}/report/scan_21
+    Before: {BASE}/report/scan_11
+  https://example.com/2
+    Report: {BASE}/report/scan_22
+    Before: {BASE}/report/scan_12
+  and 14 more pages
+"""
+        in mail.text
+    )
+    assert f"- High: {title} (SEO)\n" in mail.text
+    assert "https://example.com/3" not in mail.text
+    for said in (
+        "Accessibility",
+        "SEO",
+        "https://example.com/2: ",
+        "/report/scan_22",
+        "/report/scan_12",
+        "1 new place: 4",
+    ):
+        assert said in mail.html
+    assert mail.html.count("and 14 more pages") == 1
+
+
+def test_an_unsubscribe_line_names_its_monitor(home: Member, monitor: Monitor) -> None:
+    notices.post_failed(monitor, data_of(monitor))
+    mail = Mail.objects.first()
+    assert mail is not None
+    for text in (mail.text, mail.html):
+        assert "Unsubscribe from e-mails about the monitor Shop of Home" in text
+
+
+def test_what_is_copied_from_a_mail_matches(monitor: Monitor) -> None:
+    said = "ul.rolls > li:nth-child(2) > img:hover, https://example.com/rolls.png?v=1.2, see example.com."
+    notices.post_changed(
+        run_of(monitor), data_of(monitor, new=[finding("jquery@3.6.0 and app.js", "high", message=said)])
+    )
+    mail = Mail.objects.first()
+    assert mail is not None
+    assert "\u2060" not in mail.text
+    assert said in mail.text
+    assert "jquery@3.6.0 and app.js" in mail.text
 
 
 def test_a_long_list_is_cut_and_counted(monitor: Monitor) -> None:

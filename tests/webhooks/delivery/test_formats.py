@@ -38,9 +38,27 @@ def sent(body_format: str, event: dict[str, Any]) -> dict[str, Any]:
 def texts_of(message: dict[str, Any]) -> list[str]:
     """Return the visible lines of a message for Slack or Teams."""
     if "blocks" in message:
-        return [line for block in message["blocks"] for line in block["text"]["text"].split("\n")]
+        return [line for block in message["blocks"] for line in slack_text(block).split("\n") if line]
     (attachment,) = message["attachments"]
-    return [run["text"] for block in attachment["content"]["body"] for run in block["inlines"]]
+    return ["".join(run["text"] for run in block["inlines"]) for block in attachment["content"]["body"]]
+
+
+def slack_text(block: dict[str, Any]) -> str:
+    if block["type"] == "rich_text":
+        return "".join(each["text"] for section in block["elements"] for each in section["elements"])
+    text: str = block["text"]["text"]
+    return text
+
+
+def links_of(message: dict[str, Any]) -> list[tuple[str, str]]:
+    """Return the text and URL of each link within the lines of a message."""
+    if "blocks" in message:
+        rich = [each for each in message["blocks"] if each["type"] == "rich_text"]
+        elements = [each for block in rich for section in block["elements"] for each in section["elements"]]
+        return [(each["text"], each["url"]) for each in elements if each["type"] == "link"]
+    (attachment,) = message["attachments"]
+    runs = [run for block in attachment["content"]["body"] for run in block["inlines"]]
+    return [(run["text"], run["selectAction"]["url"]) for run in runs if "selectAction" in run]
 
 
 def changed(**data: Any) -> dict[str, Any]:
@@ -96,7 +114,8 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
                 "https://example.com/",
                 "Security: 92 → 80 (B)",
                 "New:",
-                "Critical: Git repository is public",
+                "Critical: Git repository is public (Security)",
+                "on https://example.com/ (report)",
             ],
         ),
         (
@@ -111,21 +130,27 @@ def test_every_event_has_its_message_with_a_link_to_us(kind: EventKind, body_for
 )
 def test_what_is_said(kind: EventKind, lines: list[str]) -> None:
     note = note_of(event_of(kind) | {"test": False})
-    assert [note.headline, *(line for paragraph in note.paragraphs for line in paragraph)] == lines
+    said = ["".join(run.text for run in line) for paragraph in note.paragraphs for line in paragraph]
+    assert [note.headline, *said] == lines
 
 
 def test_a_certificate_that_ends_is_told_with_its_day() -> None:
     certificate = {"host": "example.com", "expires_at": "2026-12-01T00:00:00Z", "days_left": 10}
     note = note_of(changed(certificate=certificate, new=[], scores={}))
-    assert "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days." in note.paragraphs[1]
+    ((run,),) = note.paragraphs[1]
+    assert run.text == "The certificate of example.com expires on 2026-12-01 00:00 UTC, in 10 days."
 
 
 def test_words_of_strangers_stay_words_in_slack() -> None:
     message = sent("slack", changed(name=HOSTILE, target=HOSTILE, new=[finding(HOSTILE)]))
     *blocks, links = message["blocks"]
     for block in blocks:
+        if block["type"] == "rich_text":
+            assert {each["type"] for each in block["elements"][0]["elements"]} == {"text", "link"}, "no markup either"
+            continue
         assert block["text"]["type"] == "plain_text", "in which Slack looks for no markup"
         assert not set("<>") & set(block["text"]["text"])
+    assert all(url.startswith("http://localhost:8000/") for _, url in links_of(message))
     assert not set("<>") & set(message["text"])
     assert links["text"]["text"].count("<") == links["text"]["text"].count("<http://localhost:8000/") == 2
     assert (message["unfurl_links"], message["unfurl_media"]) == (False, False)
@@ -139,7 +164,8 @@ def test_words_of_strangers_stay_words_in_teams() -> None:
     card = attachment["content"]
     assert (card["type"], card["version"]) == ("AdaptiveCard", "1.4")
     assert {block["type"] for block in card["body"]} == {"RichTextBlock"}, "in which there is no Markdown"
-    assert all(action["url"].startswith("http://localhost:8000/") for action in card["actions"])
+    linked = [action["url"] for action in card["actions"]] + [url for _, url in links_of(message)]
+    assert all(url.startswith("http://localhost:8000/") for url in linked)
     assert "msteams" not in card, "nobody is mentioned"
 
 
@@ -158,7 +184,7 @@ def test_messages_keep_to_the_limits_whatever_they_tell(title: str, count: int, 
     assert len(slack["blocks"]) <= 50
     for block in slack["blocks"]:
         most = SLACK_HEADER if block["type"] == "header" else SLACK_TEXT
-        assert 1 <= len(block["text"]["text"]) <= most
+        assert 1 <= len(slack_text(block)) <= most
     assert 1 <= len(slack["text"]) <= SLACK_TEXT
     teams = sent_body("teams", body)
     assert len(teams) <= TEAMS_BYTES
@@ -172,9 +198,26 @@ def test_pages_that_cannot_be_reached_are_named() -> None:
 
 def test_more_findings_than_one_reads_are_counted() -> None:
     lines = texts_of(sent("teams", changed(new=[finding(f"Finding {n}") for n in range(14)])))
-    assert "Critical: Finding 9" in lines
-    assert "Critical: Finding 10" not in lines
+    assert "Critical: Finding 9 (Security)" in lines
+    assert "Critical: Finding 10 (Security)" not in lines
     assert "and 4 more" in lines
+
+
+@pytest.mark.parametrize("body_format", CHAT)
+def test_a_finding_has_its_type_and_three_pages_with_links_to_their_reports(body_format: str) -> None:
+    pages = [
+        {"url": f"https://example.com/{n}", "report_url": f"http://localhost:8000/report/scan_{n}"} for n in range(5)
+    ]
+    several = finding("Images without alt", type="accessibility", severity="high", pages_affected=17, pages=pages)
+    same = finding("Images without alt", type="seo", severity="high", pages=pages[4:], said="1 new place")
+    message = sent(body_format, changed(new=[several], worse=[same]))
+    lines = texts_of(message)
+    at = lines.index("High: Images without alt (Accessibility)")
+    addresses = (f"https://example.com/{n} (report)" for n in range(3))
+    assert lines[at + 1] == f"on {', '.join(addresses)} and 14 more"
+    at = lines.index("High: Images without alt (SEO): 1 new place")
+    assert lines[at + 1] == "on https://example.com/4 (report)"
+    assert links_of(message) == [("report", f"http://localhost:8000/report/scan_{n}") for n in (0, 1, 2, 4)]
 
 
 @pytest.mark.parametrize("body_format", CHAT)
