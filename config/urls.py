@@ -57,8 +57,8 @@ from scans.policy import ABOUT_OUR_SCANS
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
 from sites.badges.api import BadgeCollection, BadgeItem
-from sites.badges.views import badge, page_badge
-from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRuns
+from sites.badges.views import badge, badge_link, page_badge
+from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -259,6 +259,7 @@ urlpatterns = [
     path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
+    path("badge/<str:badge_id>", badge_link, name="badge-link"),
     path("admin/login/", admin_login),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),

@@ -212,6 +212,8 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Whoever has the badge's address sees the grades.
     "badge/<str:badge_id>.svg": (ALL, NONE, ""),
+    # Members come to the monitor, everybody else to the start page.
+    "badge/<str:badge_id>": ("302 302 302 302 302 302", NONE, "/o/home/monitors/{monitor_id}|/"),
     "audit/<any:audit_id>": (OURS, NONE, ""),
     # Requests without htmx are redirected to the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),

@@ -192,9 +192,17 @@ class KeyForm(KeyEndForm, KeyNameForm):
     scope = forms.ChoiceField(
         label="Scope",
         choices=[
-            (Scope.READ, HintedLabel("Read", "See scans, audits, reports, webhooks and usage")),
+            (
+                Scope.READ,
+                HintedLabel("Read", "See scans, audits, reports, monitors, mutes, badges, webhooks and usage"),
+            ),
             (Scope.SCAN, HintedLabel("Scan", "Also start scans and audits, and cancel audits")),
-            (Scope.MANAGE, HintedLabel("Manage", "Everything that the API can do, including changing webhooks")),
+            (
+                Scope.MANAGE,
+                HintedLabel(
+                    "Manage", "Everything that the API can do, including changing monitors, mutes, badges and webhooks"
+                ),
+            ),
         ],
         initial=Scope.SCAN,
         widget=forms.RadioSelect,

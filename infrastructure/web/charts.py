@@ -94,10 +94,16 @@ class Trend(Generic[S]):
         return tuple(point.result for point in reversed(self.points))
 
     @property
+    def ends(self) -> tuple[str, str]:
+        """Labels of both ends of the x axis: their dates, or their times if it is one day."""
+        form = "%-d %b %Y" if self.begin.date() != self.end.date() else "%-d %b %Y, %H:%M"
+        return self.begin.strftime(form), self.end.strftime(form)
+
+    @property
     def summary(self) -> str:
         first, last = self.points[0].result, self.points[-1].result
         return (
-            f"Scores of {len(self.points)} scans from {self.begin:%-d %B %Y} to {self.end:%-d %B %Y}:"
+            f"Scores of {len(self.points)} scans from {self.ends[0]} to {self.ends[1]}:"
             f" {first.score} at first, {last.score} most recently."
             f"{' The rules changed in between.' if self.changes_of_rules else ''}"
         )

@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from datetime import date
+from urllib.parse import urlsplit
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect
 from django.template.loader import render_to_string
+from django.urls import reverse
 from django.utils.http import parse_etags, urlencode
 from django.views.decorators.http import require_POST, require_safe
 
+from accounts import access
 from accounts.authentication import member_caller
 from accounts.limits import client
 from accounts.models import Membership
@@ -23,6 +26,7 @@ from scanner.errors import Refusal
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note
 from sites.badges.services import BadgeResult, badge_of_page, create_badge, delete_badge, shown_by
+from sites.models import Badge
 
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
@@ -50,6 +54,22 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     days = [date.fromisoformat(day) for _, each in results if each.get("grade") and (day := each.get("day"))]
     drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), max(days, default=None))
     return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
+
+
+@require_safe
+def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
+    """Redirect members to the badge's monitor or site, and everybody else, who may not see them, to the start page."""
+    if shown_by(badge_id) is None:
+        raise Http404
+    badges = access.rows_of_member(Badge, request.user).select_related("organization", "monitor")
+    found = badges.filter(id=badge_id).first()
+    if found is None:
+        return redirect("landing")
+    slug = found.organization.slug
+    if found.monitor is not None:
+        return redirect("monitor", slug, found.monitor.id)
+    host = urlsplit(found.page).netloc
+    return redirect(f"{reverse('site', args=[slug, host])}?{urlencode({'page': found.page})}")
 
 
 @require_POST

@@ -44,3 +44,8 @@ class Badge(models.Model):
     def badge_url(self) -> str:
         """Return the address of the picture."""
         return f"{settings.BASE_URL}/badge/{self.id}.svg"
+
+    @property
+    def link_url(self) -> str:
+        """Return the address that the picture links to."""
+        return f"{settings.BASE_URL}/badge/{self.id}"

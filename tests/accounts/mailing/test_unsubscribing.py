@@ -69,6 +69,7 @@ def test_the_page_has_one_button_and_a_way_back(home: Member, ann: User, post: P
         (action,) = re.findall(r'<form method="post" action="([^"]+)"', page)
         page = stranger_browser.post(action).content.decode()
         assert shown in page
+        assert "The last news" in page
     assert not Unsubscription.objects.exists()
     assert post(ann) == 1
 

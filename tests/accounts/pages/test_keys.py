@@ -12,6 +12,8 @@ from lxml import html
 from accounts import activity
 from accounts.keys import services
 from accounts.models import ActivityEvent, ApiKey, FormerKey
+from accounts.pages.forms import KeyForm
+from tests.generated import description
 from tests.world import Api, Member, browser_of, person_of
 
 
@@ -45,6 +47,18 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
     event = ActivityEvent.objects.latest("id")
     assert (event.action, event.target) == ("key.created", f"Nightly build ({key.prefix}…)")
     assert plaintext not in str(event.details)
+
+
+def test_the_scopes_name_everything_that_a_key_can_see_or_change() -> None:
+    seen, changed = set(), set()
+    for methods in description()["paths"].values():
+        for method, operation in methods.items():
+            if isinstance(operation, dict) and "tags" in operation:
+                seen |= set(operation["tags"])
+                changed |= set(operation["tags"]) if method != "get" else set()
+    hints = {value: str(label.hint).lower() for value, label in KeyForm.base_fields["scope"].choices}  # type: ignore[attr-defined]
+    assert {each for each in seen if each.lower() not in hints["read"]} == set()
+    assert {each for each in changed if each.lower() not in hints["scan"] + hints["manage"]} == set()
 
 
 def test_a_form_that_is_sent_twice_makes_one_key(admin: Client) -> None:

@@ -51,6 +51,15 @@ def test_no_line_joins_scores_of_other_rules() -> None:
     assert [len(line.split()) for line in sparked.lines] == [3, 2]
 
 
+def test_the_ends_of_a_day_have_times_and_of_days_dates() -> None:
+    day, days = trend([result(50), result(60, 90)]), trend([result(50), result(60, 3 * 24 * 60)])
+    assert day is not None
+    assert days is not None
+    assert day.ends == ("21 Nov 2026, 00:00", "21 Nov 2026, 01:30")
+    assert days.ends == ("21 Nov 2026", "24 Nov 2026")
+    assert "from 21 Nov 2026, 00:00 to 21 Nov 2026, 01:30" in day.summary
+
+
 def test_a_point_is_no_trend() -> None:
     assert trend([]) is None
     assert trend([result(50)]) is None

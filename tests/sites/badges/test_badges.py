@@ -172,7 +172,11 @@ def test_a_member_switches_the_badge_of_a_monitor_on_and_off(home: Member) -> No
     assert client.post(f"{path}/badge", {"badge": "on"})["Location"] == f"{path}#badge"
     (picture,) = page_of(client.get(path)).xpath("//section[@id='badge']//img/@src")
     assert Client().get(picture).status_code == 200
-    assert f"![Website scan](http://localhost:8000{picture})" in client.get(path).content.decode()
+    link = picture.removesuffix(".svg")
+    (markdown,) = page_of(client.get(path)).xpath("//*[@id='badge-markdown']/text()")
+    assert markdown == f"[![Website scan](http://localhost:8000{picture})](http://localhost:8000{link})"
+    (html,) = page_of(client.get(path)).xpath("//*[@id='badge-html']/text()")
+    assert html.startswith(f'<a href="http://localhost:8000{link}"><img src="http://localhost:8000{picture}"')
     client.post(f"{path}/badge", {"badge": "off"})
     assert Client().get(picture).status_code == 404
     assert client.post(f"{path}/badge", {"badge": "maybe"}).status_code == 400
@@ -192,6 +196,20 @@ def test_a_member_switches_the_badge_of_a_page_on_and_off(home: Member) -> None:
     never = client.post(switch, {"page": "https://example.com/never", "badge": "on"}, follow=True)
     assert "page has no report yet" in never.content.decode()
     assert Badge.objects.count() == 0
+
+
+def test_who_clicks_a_badge_comes_to_what_they_may_see(home: Member, stranger: Member) -> None:
+    link = badge_of(home).removesuffix(".svg")
+    badge = Badge.objects.get()
+    member = browser_of(home, "viewer")
+    assert member.get(link)["Location"] == f"/o/home/monitors/{badge.monitor_id}"
+    for other in (Client(), browser_of(stranger)):
+        assert other.get(link)["Location"] == "/"
+    page = Badge.objects.create(organization=home.organization, page="https://example.com:8443/a?b=1")
+    to = "/o/home/sites/example.com:8443?page=https%3A%2F%2Fexample.com%3A8443%2Fa%3Fb%3D1"
+    assert member.get(f"/badge/{page.id}")["Location"] == to
+    for unknown in (f"/badge/{NEVER}", "/badge/x", "/badge/%00"):
+        assert member.get(unknown).status_code == 404
 
 
 def test_a_deleted_monitor_takes_its_badge_along(home: Member) -> None:
