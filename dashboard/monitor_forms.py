@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import calendar
 import secrets
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
@@ -76,7 +76,7 @@ def _entered_alert(kind: alerts.AlertKind, given: Mapping[str, Any]) -> Any:
 class MonitorForm(TargetForm):
     """Form for a new monitor, or for the changes of `monitor`, whose saved credentials it can delete.
 
-    `people` are the e-mail addresses of members.
+    `people` are the e-mail addresses of members, each with a hint that may be empty.
     """
 
     about = {
@@ -152,7 +152,7 @@ class MonitorForm(TargetForm):
         data: Any = None,
         *,
         tier: Tier,
-        people: Iterable[str],
+        people: Mapping[str, str],
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
     ) -> None:
@@ -165,7 +165,7 @@ class MonitorForm(TargetForm):
         self.fields["pages"].help_text = f"{self.fields['pages'].help_text} {allowed}"
         ticks = self.fields["emails"]
         assert isinstance(ticks, TicksField)
-        ticks.choices = [(each, HintedLabel(each, "")) for each in people]
+        ticks.choices = [(each, HintedLabel(each, hint)) for each, hint in people.items()]
         for kind in alerts.KINDS:
             self.fields |= alert_fields(kind)
 

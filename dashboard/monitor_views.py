@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from django.contrib import messages
@@ -32,16 +32,14 @@ from sites.audits.services import AuditNotFound, find_audit
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services
+from sites.monitors.recipients import Recipients, receivers, recipients_of
 from sites.monitors.requests import MOST_EMAILS, is_shorter
 from sites.monitors.schedule import time_zones
-from sites.monitors.serializers import recipients_of
 from sites.monitors.services import MonitorBusy, MonitorNotFound
-from webhooks.models import EventKind, Webhook
 
 Role = Membership.Role
 # Maximum number of addresses to tick, beside the user's own and those of present recipients.
 MOST_PEOPLE = 2 * MOST_EMAILS
-EVENTS = [kind for kind in EventKind if kind.startswith("monitor.")]
 ONCE = re.compile(r"[0-9a-f]{32}")
 
 
@@ -117,7 +115,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
         "timeline": one.timeline(found, request.GET),
         "running": running,
         "progress": one.progress_words(running) if running else "",
-        "recipients": recipients_of(found),
+        "recipients": recipients_of([found])[found.id],
         "badge": badge_of_monitor(found),
     }
     return render(request, "dashboard/monitors/detail.html", context)
@@ -144,10 +142,9 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
-    emails = recipients_of(found)
     if request.method != "POST":
-        return _form_page(request, _form(request, None, entered_of(found, emails), emails, found), 200, found)
-    form = _form(request, request.POST, None, emails, found)
+        return _form_page(request, _form(request, monitor=found), 200, found)
+    form = _form(request, request.POST, monitor=found)
     if not form.is_valid():
         return _form_page(request, form, 400, found)
     caller = member_caller(request.membership)
@@ -243,24 +240,26 @@ def _form(
     request: MemberRequest,
     data: QueryDict | None = None,
     initial: Mapping[str, Any] | None = None,
-    recipients: Iterable[str] = (),
     monitor: Monitor | None = None,
 ) -> MonitorForm:
     member = request.membership
     people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    recipients = recipients_of([monitor])[monitor.id] if monitor else Recipients((), (), None)
     # The user comes first: the query's limit may cut the user's own address off.
-    shown = dict.fromkeys([member.user.email, *recipients, *people[:MOST_PEOPLE]])
-    return MonitorForm(data, tier=member.organization.tier, people=shown, initial=initial, monitor=monitor)
+    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
+    hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
+    if monitor is not None and data is None:
+        initial = entered_of(monitor, recipients.emails)
+    return MonitorForm(data, tier=member.organization.tier, people=hints, initial=initial, monitor=monitor)
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
-    receivers = access.rows(Webhook, request.membership.organization_id).filter(enabled=True, events__overlap=EVENTS)
     context = {
         "section": "monitors",
         "form": form,
         "monitor": monitor,
         "zones": time_zones(),
-        "lacks_webhook": not receivers.exists(),
+        "lacks_webhook": not receivers(request.membership.organization_id).exists(),
     }
     return render(request, "dashboard/monitors/form.html", context, status=status)
 

@@ -13,7 +13,7 @@ from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.serializers import AuditSummarySerializer
 from sites.models import Audit, Badge, Monitor, MonitorRun
-from sites.monitors.serializers import MonitorRunSerializer, MonitorSerializer
+from sites.monitors.serializers import MonitorRunSerializer, shown
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
@@ -34,7 +34,7 @@ def _audit(audit: Audit) -> Iterator[bytes]:
 
 
 def _monitor(monitor: Monitor) -> dict[str, Any]:
-    return {**MonitorSerializer(monitor).data, **_asked_by(monitor)}
+    return {**shown(monitor), **_asked_by(monitor)}
 
 
 def _run(run: MonitorRun) -> dict[str, Any]:

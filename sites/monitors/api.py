@@ -20,6 +20,8 @@ from sites.monitors.serializers import (
     MonitorRunListSerializer,
     MonitorRunSerializer,
     MonitorSerializer,
+    all_shown,
+    shown,
 )
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
@@ -68,8 +70,8 @@ class MonitorCollection(ApiView):
         limit, offset = page_of(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
         found = monitors.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
-        shown = MonitorSerializer(found, many=True).data
-        return Response({"monitors": shown, "total": monitors.count(), "limit": limit, "offset": offset})
+        listed = all_shown(list(found))
+        return Response({"monitors": listed, "total": monitors.count(), "limit": limit, "offset": offset})
 
 
 class MonitorItem(ApiView):
@@ -86,7 +88,7 @@ class MonitorItem(ApiView):
     )
     def get(self, request: Request, monitor_id: str) -> Response:
         """`GET …/runs` says what its runs found."""
-        return Response(MonitorSerializer(services.find_monitor(caller_of(request).organization_id, monitor_id)).data)
+        return Response(shown(services.find_monitor(caller_of(request).organization_id, monitor_id)))
 
     @operation(
         operation_id="change_monitor",
@@ -106,7 +108,7 @@ class MonitorItem(ApiView):
     def patch(self, request: Request, monitor_id: str) -> Response:
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
-        return Response(MonitorSerializer(monitor).data)
+        return Response(shown(monitor))
 
     @operation(
         operation_id="delete_monitor",
@@ -136,8 +138,8 @@ class MonitorRuns(ApiView):
         limit, offset = page_of(request.query_params)
         runs = services.find_monitor(caller_of(request).organization_id, monitor_id).runs.all()
         found = runs.order_by("-due_at")[offset : offset + limit]
-        shown = MonitorRunSerializer(found, many=True).data
-        return Response({"runs": shown, "total": runs.count(), "limit": limit, "offset": offset})
+        listed = MonitorRunSerializer(found, many=True).data
+        return Response({"runs": listed, "total": runs.count(), "limit": limit, "offset": offset})
 
     @operation(
         operation_id="run_monitor",

@@ -31,6 +31,7 @@ from sites.models.documents import (
     RecoveredData,
     RunScore,
 )
+from sites.monitors.recipients import topic_of
 
 # Maximum number of findings for each kind of change and of listed pages, and of the pages of a finding.
 MOST_FINDINGS = 10
@@ -135,12 +136,12 @@ def _post_certificate(monitor: Monitor, now: datetime) -> int:
 
 
 def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[str, object]) -> int:
-    """Write an e-mail to the recipients. Each monitor is a topic, so that people can unsubscribe from a single one."""
+    """Write an e-mail to the recipients."""
     return outbox.post(
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
         subject=f"{monitor.name}: {said}",
-        topic=f"monitor:{monitor.id}",
+        topic=topic_of(monitor.id),
         organization=monitor.organization,
         key=f"{monitor.id}:{key}",
         context={

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from accounts import access
 from accounts.models import Interval
 from infrastructure.api.fields import GRADE
 from scans.models import Scan
@@ -15,6 +15,7 @@ from scans.serializers import CredentialNamesSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors.alerts import AlertSerializer
+from sites.monitors.recipients import Recipients, recipients_of
 from sites.monitors.requests import NotifySerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
@@ -27,7 +28,10 @@ class TypeScoreSerializer(serializers.Serializer):
 
 
 class MonitorSerializer(serializers.Serializer):
-    """One monitor. Exactly one of `page`, `pages` and `site` is there; the last four of a target only with `site`."""
+    """One monitor. Exactly one of `page`, `pages` and `site` is there; the last four of a target only with `site`.
+
+    Use `shown` and `all_shown`, which gather what is not in the monitor's row.
+    """
 
     id = serializers.RegexField(MONITOR_ID)
     name = serializers.CharField()
@@ -48,6 +52,8 @@ class MonitorSerializer(serializers.Serializer):
     pause_reason = serializers.ChoiceField(Monitor.Pause.choices, allow_null=True)
     alert = AlertSerializer()
     notify = serializers.SerializerMethodField()
+    unsubscribed = serializers.SerializerMethodField(help_text="Recipients who have unsubscribed from its e-mails.")
+    warning = serializers.SerializerMethodField(help_text="Says so where nobody is notified; else null.")
     status = serializers.SerializerMethodField()
     failing_since = serializers.DateTimeField(allow_null=True)
     results = serializers.DictField(child=TypeScoreSerializer(), source="scores", help_text="Last confirmed, by type.")
@@ -69,9 +75,21 @@ class MonitorSerializer(serializers.Serializer):
             shown.pop(name, None)
         return shown
 
+    def _recipients(self, monitor: Monitor) -> Recipients:
+        found: Recipients = self.context["recipients"][monitor.id]
+        return found
+
     @extend_schema_field(NotifySerializer)
     def get_notify(self, monitor: Monitor) -> dict[str, Any]:
-        return {"emails": recipients_of(monitor), "webhooks": monitor.tells_webhooks}
+        return {"emails": list(self._recipients(monitor).emails), "webhooks": monitor.tells_webhooks}
+
+    @extend_schema_field(serializers.ListField(child=serializers.EmailField()))
+    def get_unsubscribed(self, monitor: Monitor) -> list[str]:
+        return list(self._recipients(monitor).unsubscribed)
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_warning(self, monitor: Monitor) -> str | None:
+        return self._recipients(monitor).warning
 
     @extend_schema_field(serializers.ChoiceField(STATUSES))
     def get_status(self, monitor: Monitor) -> str:
@@ -80,12 +98,16 @@ class MonitorSerializer(serializers.Serializer):
         return "failing" if monitor.failing_since else "ok"
 
 
-def recipients_of(monitor: Monitor) -> list[str]:
-    """Return the e-mail addresses of the recipients who are still members."""
-    if not monitor.recipients:
-        return []
-    people = access.people_of(monitor.organization_id).filter(id__in=monitor.recipients)
-    return list(people.order_by("email").values_list("email", flat=True))
+def shown(monitor: Monitor) -> dict[str, Any]:
+    """Return a monitor as the API shows it."""
+    return all_shown([monitor])[0]
+
+
+def all_shown(monitors: Sequence[Monitor]) -> list[dict[str, Any]]:
+    """Return monitors of one organization as the API shows them; at most three queries for any number of them."""
+    context = {"recipients": recipients_of(monitors)}
+    found: list[dict[str, Any]] = MonitorSerializer(monitors, many=True, context=context).data
+    return found
 
 
 class MonitorListSerializer(serializers.Serializer):

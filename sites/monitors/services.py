@@ -22,9 +22,10 @@ from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
+from sites.monitors.recipients import usual_recipients
 from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
 from sites.monitors.schedule import Schedule
-from sites.monitors.serializers import MonitorSerializer
+from sites.monitors.serializers import shown
 
 
 class MonitorNotFound(Refusal):
@@ -86,7 +87,7 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=now,
-            recipients=[caller.member.user_id] if caller.member else [],
+            recipients=usual_recipients(caller),
             **audit_columns(audit),
             **sealed(audit.credentials),
         )
@@ -94,7 +95,7 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
         _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
         activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
-    return dict(MonitorSerializer(monitor).data)
+    return shown(monitor)
 
 
 def _refuse_too_many(organization: Organization) -> None:

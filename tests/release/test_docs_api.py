@@ -19,7 +19,7 @@ from django.http import HttpResponse
 from django.test import Client
 from django.utils import timezone
 
-from accounts.models import REPORTS_KEPT_DAYS, Tier
+from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
 from reports.models import Report
 from scanner.catalogue import probes
 from scanner.errors import Refusal
@@ -36,7 +36,7 @@ from tests.generated import description
 from tests.house import PACKAGES
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer
-from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, register_webhook
+from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.delivery.signing import signature_headers
 from webhooks.events import record_scan_end
 from webhooks.examples import example as example_of
@@ -205,6 +205,7 @@ def assert_is_shown(example: Example, response: Any) -> None:
 def session(transactional_db: None, settings: Any) -> Iterator[Session]:
     settings.SCAN_ALLOWED_NETWORKS = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
     member = member_of("Reader", "pro")
+    ApiKey.objects.update(created_by=person_of(member, "owner", "ann@example.com"))
     with sample_site() as site:
         site.routes["/hooks/scans"] = Answer("ok")
         settings.SCAN_CA_BUNDLE = site.ca_file

@@ -38,7 +38,7 @@ def test_an_alert_kind_that_is_added_as_contributing_says_is_in_api_form_and_mes
     found.field_name = "alert"
     assert found.is_valid(), found.errors
     assert found.validated_data[kind.name] == 5
-    form = MonitorForm(tier=Tier.objects.get(pk="free"), people=[])
+    form = MonitorForm(tier=Tier.objects.get(pk="free"), people={})
     labels = {each.name: [field.label for field in fields] for each, fields in form.alerts}
     assert labels[kind.name] == [kind.label]
     risen, same = ({"seo": Scored(80, "B", before)} for before in (75, 76))

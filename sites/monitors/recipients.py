@@ -1,0 +1,67 @@
+"""Recipients of monitors: members by e-mail, webhooks, and whether anybody is reached at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from django.db.models import QuerySet
+
+from accounts import access
+from accounts.authentication import Caller
+from accounts.models import ApiKey, Unsubscription
+from sites.models import Monitor
+from webhooks.models import EventKind, Webhook
+
+EVENTS = [kind for kind in EventKind if kind.startswith("monitor.")]
+NOBODY = "Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this monitor."
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Recipients of a monitor: addresses of members, those of them who have unsubscribed, and a warning or None."""
+
+    emails: tuple[str, ...]
+    unsubscribed: tuple[str, ...]
+    warning: str | None
+
+
+def topic_of(monitor_id: str) -> str:
+    """Return the topic of a monitor's e-mails. Each has its own, so that people can unsubscribe from a single one."""
+    return f"monitor:{monitor_id}"
+
+
+def receivers(organization_id: int) -> QuerySet[Webhook]:
+    """Return the organization's enabled webhooks that receive events of monitors."""
+    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=EVENTS)
+
+
+def recipients_of(monitors: Sequence[Monitor]) -> dict[str, Recipients]:
+    """Return the recipients of monitors of one organization, by the monitor's ID; three queries at most."""
+    if not monitors:
+        return {}
+    organization_id = monitors[0].organization_id
+    wanted = {person for monitor in monitors for person in monitor.recipients}
+    people = access.people_of(organization_id).filter(id__in=wanted).order_by("email")
+    emails = dict(people.values_list("id", "email"))
+    topics = [topic_of(each.id) for each in monitors]
+    stopped = Unsubscription.objects.filter(user__in=emails, topic__in=topics)
+    has_stopped = set(stopped.values_list("user_id", "topic"))
+    has_webhook = any(each.tells_webhooks for each in monitors) and receivers(organization_id).exists()
+    found = {}
+    for monitor in monitors:
+        named = {person: email for person, email in emails.items() if person in monitor.recipients}
+        unsubscribed = [email for person, email in named.items() if (person, topic_of(monitor.id)) in has_stopped]
+        is_reached = len(unsubscribed) < len(named) or (has_webhook and monitor.tells_webhooks)
+        found[monitor.id] = Recipients(tuple(named.values()), tuple(unsubscribed), None if is_reached else NOBODY)
+    return found
+
+
+def usual_recipients(caller: Caller) -> list[int]:
+    """Return the default recipient of a new monitor: the member, or for an API key the member who made it."""
+    if caller.member is not None:
+        return [caller.member.user_id]
+    makers = access.people_of(caller.organization_id).filter(
+        id__in=access.rows(ApiKey, caller.organization_id).filter(id=caller.key_id).values("created_by")
+    )
+    return list(makers.values_list("id", flat=True))
