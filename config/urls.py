@@ -170,6 +170,7 @@ urlpatterns = [
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),
     path("v1/mutes/<any:mute_id>", MuteItem.as_view(), name="mute-item"),
     path("v1/monitors", MonitorCollection.as_view(), name="monitor-collection"),
+    path("v1/monitors/<any:monitor_id>/runs/<any:run_id>", MonitorRunItem.as_view(), name="monitor-run-item"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),

@@ -21,6 +21,7 @@ from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import News as RunNews
 from sites.models.documents import NewsList
 from sites.models.documents import RunScore as StoredRunScore
+from sites.models.monitor import STATUS_FILTERS
 
 PAGE_SIZE = 20
 SPARK_RUNS = 20
@@ -69,11 +70,7 @@ CHANGES: Mapping[NewsList, tuple[str, str]] = {
     "unreachable_pages": ("unreachable", "bad"),
     "reachable_pages": ("reachable again", "good"),
 }
-STATES: Mapping[str, tuple[str, Q]] = {
-    "ok": ("Active", Q(paused_at=None, failing_since=None)),
-    "failing": ("Unreachable", Q(paused_at=None, failing_since__isnull=False)),
-    "paused": ("Paused", Q(paused_at__isnull=False)),
-}
+STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused": "Paused"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,7 +137,7 @@ class MonitorPage:
     used: int
     most: int
 
-    states: Sequence[tuple[str, str]] = tuple((value, name) for value, (name, _) in STATES.items())
+    states: Sequence[tuple[str, str]] = tuple(STATES.items())
 
     @property
     def is_filtered(self) -> bool:
@@ -181,7 +178,7 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
     rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
     match = Q(name__icontains=text) | Q(pages__0__icontains=text) if text else None
     if state:
-        match = STATES[state][1] & (match or Q())
+        match = STATUS_FILTERS[state] & (match or Q())
     filters = {name: value for name, value in (("state", state), ("q", text)) if value}
     found = keyset.page([rows], query, size=PAGE_SIZE, filters=filters, match=match)
     used = access.rows(Monitor, organization_id).count()

@@ -94,7 +94,7 @@ class ChangeList:
 class RunRow:
     """Run in the timeline. `text` tells its progress, or the reason of its end; `url` leads to its audit."""
 
-    id: int
+    id: str
     due_at: datetime
     is_requested: bool
     is_running: bool
@@ -156,7 +156,9 @@ def monitor_of(audit: Audit) -> Monitor | None:
 def progress_words(run: MonitorRun) -> str:
     """Describe the progress of an unfinished run."""
     if run.status == MonitorRun.Status.DUE:
-        return "It could not be reached. The monitor will try once more." if run.attempts else "Waiting in the queue"
+        if run.attempts:
+            return f"It could not be reached. The next try is at {run.not_before:%H:%M} UTC."
+        return "Waiting in the queue"
     audit = run.audit
     if audit is None or audit.is_final:
         return "Comparing with the previous run"
@@ -214,7 +216,8 @@ def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[st
 def _end_of(run: MonitorRun) -> tuple[str, str, str]:
     """Return the name of the run's status, its tone, and its progress or the reason of its end."""
     if run.status in MonitorRun.UNFINISHED:
-        return "Running", "accent", progress_words(run)
+        is_second_try = run.status == MonitorRun.Status.DUE and run.attempts > 0
+        return "Waiting" if is_second_try else "Running", "accent", progress_words(run)
     if run.status == MonitorRun.Status.FAILED:
         return "Failed", "bad", run.error_message or "No page could be checked."
     if run.status == MonitorRun.Status.SKIPPED:

@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
+from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
@@ -108,6 +109,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
     running = one.running_of(found)
     context = {
         "section": "monitors",
+        "can_run": running is None or running.is_waiting(timezone.now()),
         "monitor": found,
         "row": monitor_lists.monitor_rows(found.organization_id, [found])[0],
         "link": safe_link(found.url),
@@ -130,7 +132,7 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
         return redirect(page_of(request.membership, "monitor", monitor_id))
     found = _monitor(request, monitor_id)
     running = one.running_of(found)
-    if running is None or str(running.id) != request.GET.get("run"):
+    if running is None or running.id != request.GET.get("run"):
         return HttpResponseClientRefresh()
     context = {"monitor": found, "running": running, "progress": one.progress_words(running)}
     return render(request, "dashboard/monitors/_live.html", context)

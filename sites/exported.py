@@ -58,6 +58,6 @@ KINDS = (
     Kind("audits", _audits, _asked_audit, BY_TIME),
     Kind("audit_results", _audits, _audit, BY_TIME, has_own_files=True),
     Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor),
-    Kind("monitor_runs", lambda id: MonitorRun.objects.filter(monitor__organization_id=id), _run),
+    Kind("monitor_runs", lambda id: MonitorRun.objects.filter(monitor__organization_id=id), _run, ("due_at", "pk")),
     Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge),
 )

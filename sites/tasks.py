@@ -50,7 +50,7 @@ def run_monitors() -> None:
 def finish_run(run_id: str) -> None:
     """Finish a run whose audit has ended. Duplicate messages are harmless; failures are retried."""
     try:
-        outcome.finish_run(int(run_id), timezone.now())
+        outcome.finish_run(run_id, timezone.now())
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()

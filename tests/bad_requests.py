@@ -179,6 +179,7 @@ PATCH_MONITOR = Operation("PATCH", "/v1/monitors/{monitor}")
 DELETE_MONITOR = Operation("DELETE", "/v1/monitors/{monitor}")
 GET_RUNS = Operation("GET", "/v1/monitors/{monitor}/runs")
 POST_RUN = Operation("POST", "/v1/monitors/{monitor}/runs")
+GET_RUN = Operation("GET", "/v1/monitors/{monitor}/runs/{run}")
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
 GET_MUTE = Operation("GET", "/v1/mutes/{mute}")
@@ -276,7 +277,7 @@ LIMITS = ("0", "-1", "101", "", "abc", "1.5", "1e1", "+5", " 5", "0x10", "5%00",
 FEW_LIMITS = ("0", "101", "abc")
 OFFSETS = ("-1", "", "abc", "1.5", "9007199254740993", "9" * 50)
 FEW_OFFSETS = ("-1", "9007199254740993")
-KINDS = ("scan", "audit", "monitor", "mute", "badge", "webhook", "delivery")
+KINDS = ("scan", "audit", "monitor", "run", "mute", "badge", "webhook", "delivery")
 
 
 def bodies(operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64) -> Iterator[Bad]:
@@ -624,13 +625,14 @@ def monitor_group() -> Iterator[Bad]:
     yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with a bad body", body={"paused": 5})
     yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with no body")
     yield PATCH_MONITOR.at(monitor="{no_monitor}").bad("with an unknown field", body={"colour": "red"})
-    for operation in (GET_MONITOR, DELETE_MONITOR, GET_RUNS, POST_RUN):
+    for operation in (GET_MONITOR, DELETE_MONITOR, GET_RUNS, POST_RUN, GET_RUN):
         yield from few_strangers(operation, "monitor")
         yield from operation.queries("a=1")
     yield from pages(GET_MONITORS)
     yield from pages(GET_RUNS)
-    yield from GET_MONITORS.queries("status=ok", "name=Bakery")
+    yield from GET_MONITORS.queries("status=", "status=OK", "status=ok,failing", "name=Bakery")
     yield from GET_RUNS.queries("status=done")
+    yield from strangers(GET_RUN, "run")
     yield POST_RUN.at(monitor="{busy_monitor}").bad()
     yield POST_RUN.bad("with a field", body={"now": True})
     for name in ("no JSON", "null", "a list"):
@@ -945,6 +947,7 @@ def _things(member: Member) -> dict[str, str]:
         "weekly_monitor": make_monitor(member, every="week", at="06:00", day=1),
     }
     MonitorRun.objects.create(monitor=things["busy_monitor"], due_at=now, not_before=now)
+    things["run"] = MonitorRun.objects.create(monitor=things["monitor"], due_at=now, not_before=now, status="done")
     things["badge"] = Badge.objects.create(organization=member.organization, monitor=things["monitor"])
     event = Event.objects.create(organization=member.organization, kind="scan.completed", body=b"{}", scan=scan)
     for webhook, delivery in (

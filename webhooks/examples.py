@@ -65,7 +65,12 @@ def _monitor(kind: EventKind, now: datetime) -> dict[str, Any]:
         "name": "Shop",
         "target": URL,
         "monitor_url": monitor_url,
-        "run": {"audit_id": audit_id, "audit_url": f"{settings.BASE_URL}/audit/{audit_id}", "due_at": timestamp(now)},
+        "run": {
+            "id": new_id("run"),
+            "audit_id": audit_id,
+            "audit_url": f"{settings.BASE_URL}/audit/{audit_id}",
+            "due_at": timestamp(now),
+        },
     }
     if kind is EventKind.MONITOR_FAILED:
         return data | {

@@ -141,7 +141,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='MonitorRun',
             fields=[
-                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('id', models.CharField(default=sites.models.monitor.new_run_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('due_at', models.DateTimeField()),
                 ('is_requested', models.BooleanField(default=False, help_text='Somebody asked for it, beside the schedule.')),
                 ('status', models.CharField(choices=[('due', 'Due'), ('running', 'Running'), ('done', 'Done'), ('failed', 'Failed'), ('skipped', 'Skipped')], default='due', max_length=8)),
@@ -254,7 +254,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='monitorrun',
-            index=models.Index(fields=['due_at'], name='monitor_run_oldest'),
+            index=models.Index(fields=['due_at', 'id'], name='monitor_run_oldest'),
         ),
         migrations.AddIndex(
             model_name='monitorrun',

@@ -137,6 +137,7 @@ class News(Changes, total=False):
 class EventRun(TypedDict):
     """Run of an event; audit ID and address are None if it has no audit."""
 
+    id: str
     audit_id: str | None
     audit_url: str | None
     due_at: str

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Mapping
+from datetime import datetime
 from typing import Any, ClassVar
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
-from django.db.models import Q, Value
+from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
@@ -20,6 +23,18 @@ from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
 
 def new_monitor_id() -> str:
     return new_id("mon")
+
+
+def new_run_id() -> str:
+    return new_id("run")
+
+
+# Conditions of the statuses, by name.
+STATUS_FILTERS: Mapping[str, Q] = {
+    "ok": Q(paused_at=None, failing_since=None),
+    "failing": Q(paused_at=None, failing_since__isnull=False),
+    "paused": Q(paused_at__isnull=False),
+}
 
 
 class Monitor(Keyed):
@@ -103,9 +118,23 @@ class Monitor(Keyed):
         return self.paused_at is not None
 
     @property
+    def status(self) -> str:
+        """Return the key of STATUS_FILTERS whose condition the monitor meets."""
+        if self.is_paused:
+            return "paused"
+        return "failing" if self.failing_since else "ok"
+
+    @property
     def monitor_url(self) -> str:
         """Return the address of the monitor's page."""
         return f"{settings.BASE_URL}/o/{self.organization.slug}/monitors/{self.id}"
+
+
+def of_host(monitors: QuerySet[Monitor], host: str) -> QuerySet[Monitor]:
+    """Return those of the monitors with a page on this host, which includes a port that is not the default."""
+    pages = Func(F("pages"), Value("\n"), function="array_to_string", output_field=models.TextField())
+    address = rf"(^|\n)https?://{re.escape(host.replace(chr(0), ''))}[/?]"
+    return monitors.alias(joined_pages=pages).filter(joined_pages__regex=address)
 
 
 class MonitorRun(models.Model):
@@ -123,7 +152,7 @@ class MonitorRun(models.Model):
 
     UNFINISHED: ClassVar[tuple[str, ...]] = (Status.DUE, Status.RUNNING)
 
-    id = models.BigAutoField(primary_key=True)
+    id = models.CharField(primary_key=True, max_length=40, default=new_run_id, editable=False)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="runs", db_index=False)
     due_at = models.DateTimeField()
     is_requested = models.BooleanField(default=False, help_text="Somebody asked for it, beside the schedule.")
@@ -147,7 +176,7 @@ class MonitorRun(models.Model):
             models.Index(fields=["not_before", "id"], condition=Q(status="due"), name="monitor_run_due"),
             models.Index(fields=["monitor"], condition=Q(status__in=("due", "running")), name="monitor_run_unfinished"),
             models.Index(fields=["started_at"], condition=Q(status="running"), name="monitor_run_running"),
-            models.Index(fields=["due_at"], name="monitor_run_oldest"),
+            models.Index(fields=["due_at", "id"], name="monitor_run_oldest"),
             # The last runs with changes, found without reading those without.
             models.Index(fields=["monitor", "-due_at"], condition=~Q(news={}), name="monitor_run_news"),
         ]
@@ -155,6 +184,15 @@ class MonitorRun(models.Model):
 
     def __str__(self) -> str:
         return f"{self.monitor_id} at {self.due_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def next_try_at(self) -> datetime | None:
+        """Return when the run starts or tries again; None unless it waits."""
+        return self.not_before if self.status == MonitorRun.Status.DUE else None
+
+    def is_waiting(self, now: datetime) -> bool:
+        """Return True if the run waits for a time that has not come."""
+        return self.next_try_at is not None and self.next_try_at > now
 
 
 class MonitorState(models.Model):

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
+from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import page_of
+from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.parsing import LongJSONParser
-from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
+from infrastructure.api.schema import (
+    PAGE_PARAMETERS,
+    creation_parameters,
+    headers,
+    id_parameter,
+    operation,
+    responses,
+)
 from infrastructure.api.views import ApiView, json_body
 from sites.models import Monitor
+from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
 from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer
 from sites.monitors.serializers import (
+    STATUSES,
     MonitorListSerializer,
     MonitorRunListSerializer,
     MonitorRunSerializer,
@@ -62,13 +72,21 @@ class MonitorCollection(ApiView):
         operation_id="list_monitors",
         summary="List monitors",
         tags=["Monitors"],
-        parameters=PAGE_PARAMETERS,
+        parameters=[
+            *PAGE_PARAMETERS,
+            OpenApiParameter("status", str, enum=STATUSES),
+            OpenApiParameter("host", str, description="Only with a page on this host."),
+        ],
         responses=responses({200: MonitorListSerializer}, e400="`INVALID_PARAMS`."),
     )
     def get(self, request: Request) -> Response:
         """The organization's monitors, newest first."""
         limit, offset = page_of(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
+        if (status := choice(request.query_params, "status", STATUSES)) is not None:
+            monitors = monitors.filter(STATUS_FILTERS[status])
+        if (host := request.query_params.get("host")) is not None:
+            monitors = of_host(monitors, host)
         found = monitors.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
         listed = all_shown(list(found))
         return Response({"monitors": listed, "total": monitors.count(), "limit": limit, "offset": offset})
@@ -146,12 +164,35 @@ class MonitorRuns(ApiView):
         summary="Run a monitor at once",
         tags=["Monitors"],
         request=None,
-        parameters=[id_parameter("monitor_id", "mon")],
+        parameters=[
+            id_parameter("monitor_id", "mon"),
+            *headers([202], Location=(str, "The address of the run.")),
+        ],
         responses=responses(
             {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is under way already."
         ),
     )
     def post(self, request: Request, monitor_id: str) -> Response:
-        """Beside its schedule, which stays."""
+        """Beside its schedule, which stays. A run that waits for its second try, or to start late, goes on at once."""
         run = services.run_now(caller=caller_of(request), monitor_id=monitor_id)
-        return Response(MonitorRunSerializer(run).data, status=202)
+        location = f"/v1/monitors/{run.monitor_id}/runs/{run.id}"
+        return Response(MonitorRunSerializer(run).data, status=202, headers={"Location": location})
+
+
+class MonitorRunItem(ApiView):
+    """GET /v1/monitors/:id/runs/:run_id."""
+
+    @operation(
+        operation_id="get_monitor_run",
+        summary="Get a run of a monitor, and what changed",
+        tags=["Monitors"],
+        parameters=[id_parameter("monitor_id", "mon"), id_parameter("run_id", "run")],
+        responses=responses(
+            {200: MonitorRunSerializer},
+            e404=f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run.",
+        ),
+    )
+    def get(self, request: Request, monitor_id: str, run_id: str) -> Response:
+        """Poll this until the status is `done`, `failed` or `skipped`."""
+        run = services.find_run(caller_of(request).organization_id, monitor_id, run_id)
+        return Response(MonitorRunSerializer(run).data)

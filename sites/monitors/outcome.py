@@ -21,6 +21,7 @@ from django.db.models import Q
 from infrastructure import queue
 from scanner.document import ExportedError
 from scanner.timestamps import timestamp
+from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.events import record_monitor_event
 from sites.models import Audit, Monitor, MonitorRun
@@ -57,7 +58,7 @@ IN_MEMORY = 4 * 1024 * 1024
 LARGEST = 200_000
 # Lists of changes in the news.
 LISTS: tuple[NewsList, ...] = (*DIRECTIONS, "unreachable_pages", "reachable_pages")
-# First key of PostgreSQL's advisory locks; the second key is the run's ID.
+# First key of PostgreSQL's advisory locks; the second key is a hash of the run's ID.
 LOCK = 0x6D6F6E
 
 
@@ -68,7 +69,7 @@ def finish_soon(*, audit: Audit, **_: object) -> None:
     """
     if audit.of_monitor:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
-            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.finish_run", str(run_id)))
+            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.finish_run", run_id))
 
 
 def finish_missed(now: datetime) -> int:
@@ -77,15 +78,15 @@ def finish_missed(now: datetime) -> int:
     missed = MonitorRun.objects.filter(over, status=MonitorRun.Status.RUNNING).order_by("started_at")
     ids = list(missed.values_list("id", flat=True)[:MISSED_AT_ONCE])
     for run_id in ids:
-        queue.enqueue("sites.tasks.finish_run", str(run_id))
+        queue.enqueue("sites.tasks.finish_run", run_id)
     return len(ids)
 
 
-def finish_run(run_id: int, now: datetime) -> bool:
+def finish_run(run_id: str, now: datetime) -> bool:
     """Finish a run whose audit has ended, or that has none; return False if there was nothing to do."""
     # The lock only prevents duplicate work; PostgreSQL releases it with the connection if the process dies.
     with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", [LOCK, run_id % 2**31])
+        cursor.execute("SELECT pg_try_advisory_lock(%s, hashtext(%s))", [LOCK, run_id])
         if not cursor.fetchone()[0]:
             return False
     try:
@@ -94,16 +95,16 @@ def finish_run(run_id: int, now: datetime) -> bool:
         raise  # `finish_missed` retries it
     except Exception:
         # A run that never ends would block all later ones.
-        logger.exception("run %d of a monitor could not be finished", run_id)
+        logger.exception("run %s of a monitor could not be finished", run_id)
         running = MonitorRun.objects.filter(id=run_id, status=MonitorRun.Status.RUNNING)
         ended = {"status": MonitorRun.Status.FAILED, "ended_at": now}
         return bool(running.update(error_code="INTERNAL_ERROR", error_message=FAULT, **ended))
     finally:
         with contextlib.suppress(DatabaseError, InterfaceError), connection.cursor() as cursor:
-            cursor.execute("SELECT pg_advisory_unlock(%s, %s)", [LOCK, run_id % 2**31])
+            cursor.execute("SELECT pg_advisory_unlock(%s, hashtext(%s))", [LOCK, run_id])
 
 
-def _finish(run_id: int, now: datetime) -> bool:
+def _finish(run_id: str, now: datetime) -> bool:
     runs = MonitorRun.objects.filter(status=MonitorRun.Status.RUNNING)
     run = runs.filter(id=run_id).select_related("monitor__organization", "audit").first()
     if run is None or (run.audit is not None and not run.audit.is_final):
@@ -200,7 +201,9 @@ def _news(facts: alerts.Facts, reasons: list[str]) -> News:
     if not reasons and not any(found[name] for name in LISTS):
         return {}
     scores: dict[str, ChangedScore] = {
-        name: {"before": each.before, "after": each.score, "grade": each.grade} for name, each in facts.scores.items()
+        name: {"before": each.before, "after": each.score, "grade": each.grade}
+        for name in Scan.Type.values
+        if (each := facts.scores.get(name)) is not None
     }
     return _fitting({"scores": scores, **found, "certificate": facts.certificate, "reasons": reasons})
 
@@ -218,6 +221,7 @@ def _fitting(news: News) -> News:
 def _run(run: MonitorRun) -> EventRun:
     audit = run.audit
     return {
+        "id": run.id,
         "audit_id": audit.id if audit else None,
         "audit_url": audit.audit_url if audit else None,
         "due_at": timestamp(run.due_at),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -10,16 +10,26 @@ from rest_framework import serializers
 
 from accounts.models import Interval
 from infrastructure.api.fields import GRADE
+from reports.serializers import SEVERITIES
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
+from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.monitors.recipients import Recipients, recipients_of
 from sites.monitors.requests import NotifySerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
-STATUSES = ["ok", "failing", "paused"]
+RUN_ID = r"^run_[0-9A-Za-z]{22}$"
+STATUSES = list(STATUS_FILTERS)
+
+
+class ByTypeField(serializers.DictField):
+    """Field for values by scan type, always in the order of the types."""
+
+    def to_representation(self, value: Mapping[str, Any]) -> dict[str, Any]:
+        return super().to_representation({each: value[each] for each in Scan.Type.values if each in value})
 
 
 class TypeScoreSerializer(serializers.Serializer):
@@ -54,10 +64,11 @@ class MonitorSerializer(serializers.Serializer):
     notify = serializers.SerializerMethodField()
     unsubscribed = serializers.SerializerMethodField(help_text="Recipients who have unsubscribed from its e-mails.")
     warning = serializers.SerializerMethodField(help_text="Says so where nobody is notified; else null.")
-    status = serializers.SerializerMethodField()
+    status = serializers.ChoiceField(STATUSES)
     failing_since = serializers.DateTimeField(allow_null=True)
-    results = serializers.DictField(child=TypeScoreSerializer(), source="scores", help_text="Last confirmed, by type.")
+    results = ByTypeField(child=TypeScoreSerializer(), source="scores", help_text="Last confirmed, by type.")
     next_run_at = serializers.DateTimeField(allow_null=True)
+    next_try_at = serializers.SerializerMethodField(help_text="When a run that waits starts, or tries again.")
     created_at = serializers.DateTimeField()
     monitor_url = serializers.URLField()
 
@@ -91,11 +102,10 @@ class MonitorSerializer(serializers.Serializer):
     def get_warning(self, monitor: Monitor) -> str | None:
         return self._recipients(monitor).warning
 
-    @extend_schema_field(serializers.ChoiceField(STATUSES))
-    def get_status(self, monitor: Monitor) -> str:
-        if monitor.is_paused:
-            return "paused"
-        return "failing" if monitor.failing_since else "ok"
+    @extend_schema_field(serializers.DateTimeField(allow_null=True))
+    def get_next_try_at(self, monitor: Monitor) -> str | None:
+        moment = self.context["tries"].get(monitor.id)
+        return serializers.DateTimeField().to_representation(moment) if moment else None
 
 
 def shown(monitor: Monitor) -> dict[str, Any]:
@@ -104,10 +114,12 @@ def shown(monitor: Monitor) -> dict[str, Any]:
 
 
 def all_shown(monitors: Sequence[Monitor]) -> list[dict[str, Any]]:
-    """Return monitors of one organization as the API shows them; at most three queries for any number of them."""
-    context = {"recipients": recipients_of(monitors)}
-    found: list[dict[str, Any]] = MonitorSerializer(monitors, many=True, context=context).data
-    return found
+    """Return monitors of one organization as the API shows them; at most four queries for any number of them."""
+    waiting = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
+    tries = dict(waiting.values_list("monitor_id", "not_before")) if monitors else {}
+    context = {"recipients": recipients_of(monitors), "tries": tries}
+    serializer = MonitorSerializer(context=context)
+    return [serializer.to_representation(each) for each in monitors]
 
 
 class MonitorListSerializer(serializers.Serializer):
@@ -117,17 +129,101 @@ class MonitorListSerializer(serializers.Serializer):
     offset = serializers.IntegerField()
 
 
+class RunScoreSerializer(serializers.Serializer):
+    """Score of a type in a run, and the score before."""
+
+    before = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    score = serializers.IntegerField(min_value=0, max_value=100)
+    grade = serializers.RegexField(GRADE)
+
+
+class ChangedScoreSerializer(serializers.Serializer):
+    """Score of a type before and after a change."""
+
+    before = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    after = serializers.IntegerField(min_value=0, max_value=100)
+    grade = serializers.RegexField(GRADE)
+
+
+class ChangedPageSerializer(serializers.Serializer):
+    """Page with a change. `previous_report_url` is null if that report has expired."""
+
+    url = serializers.CharField()
+    report_url = serializers.CharField()
+    previous_report_url = serializers.CharField(allow_null=True)
+    places = serializers.ListField(child=serializers.CharField())
+
+
+class ChangedFindingSerializer(serializers.Serializer):
+    """Changed finding with the first of its pages; `said` is the change in words."""
+
+    type = serializers.ChoiceField(Scan.Type.choices)
+    check = serializers.CharField()
+    title = serializers.CharField()
+    severity = serializers.ChoiceField(SEVERITIES)
+    pages_affected = serializers.IntegerField(min_value=1)
+    message = serializers.CharField()
+    fix = serializers.CharField()
+    said = serializers.CharField()
+    fingerprints = serializers.ListField(child=serializers.CharField())
+    pages = ChangedPageSerializer(many=True)
+
+
+class ReachablePageSerializer(serializers.Serializer):
+    url = serializers.CharField()
+
+
+class UnreachablePageSerializer(ReachablePageSerializer):
+    message = serializers.CharField()
+
+
+class UntoldSerializer(serializers.Serializer):
+    """Numbers of changes that are left out of the lists."""
+
+    new = serializers.IntegerField(min_value=0)
+    fixed = serializers.IntegerField(min_value=0)
+    worse = serializers.IntegerField(min_value=0)
+    better = serializers.IntegerField(min_value=0)
+    unreachable_pages = serializers.IntegerField(min_value=0)
+    reachable_pages = serializers.IntegerField(min_value=0)
+
+
+class CertificateSerializer(serializers.Serializer):
+    """Certificate that expires soon."""
+
+    host = serializers.CharField()
+    expires_at = serializers.CharField()
+    days_left = serializers.IntegerField(min_value=0)
+
+
+class NewsSerializer(serializers.Serializer):
+    """Changes that a run has found, in the order of the event `monitor.changed`; empty if there are none."""
+
+    scores = ByTypeField(child=ChangedScoreSerializer(), required=False)
+    new = ChangedFindingSerializer(many=True, required=False)
+    fixed = ChangedFindingSerializer(many=True, required=False)
+    worse = ChangedFindingSerializer(many=True, required=False)
+    better = ChangedFindingSerializer(many=True, required=False)
+    unreachable_pages = UnreachablePageSerializer(many=True, required=False)
+    reachable_pages = ReachablePageSerializer(many=True, required=False)
+    more = UntoldSerializer(required=False)
+    certificate = CertificateSerializer(allow_null=True, required=False)
+    reasons = serializers.ListField(child=serializers.CharField(), required=False)
+
+
 class MonitorRunSerializer(serializers.Serializer):
     """One run. `news` is empty until it has ended, and where nothing has changed."""
 
+    id = serializers.RegexField(RUN_ID)
     due_at = serializers.DateTimeField()
     requested = serializers.BooleanField(source="is_requested")
     status = serializers.ChoiceField(MonitorRun.Status.choices)
+    next_try_at = serializers.DateTimeField(allow_null=True, help_text="When it starts or tries again, while it waits.")
     started_at = serializers.DateTimeField(allow_null=True)
     ended_at = serializers.DateTimeField(allow_null=True)
     audit_id = serializers.CharField(allow_null=True)
-    results = serializers.DictField(source="scores", help_text="By type: score, grade, and the score before.")
-    news = serializers.DictField(help_text="As `data` of the event `monitor.changed`, without the monitor.")
+    results = ByTypeField(child=RunScoreSerializer(), source="scores", help_text="By type.")
+    news = NewsSerializer(help_text="As `data` of the event `monitor.changed`, without the monitor.")
     told = serializers.BooleanField(source="is_told", help_text="Whether a message was sent.")
     error = serializers.SerializerMethodField()
 

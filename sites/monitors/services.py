@@ -40,6 +40,11 @@ class MonitorLimit(Refusal):
     status = 409
 
 
+class RunNotFound(Refusal):
+    code = "RUN_NOT_FOUND"
+    status = 404
+
+
 class MonitorBusy(Refusal):
     """Refusal because a run of the monitor has not ended."""
 
@@ -172,16 +177,33 @@ def _plan(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> No
 
 
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
-    """Start a run outside the schedule. Raises MonitorNotFound or MonitorBusy."""
+    """Start a run outside the schedule, or at once the one that waits for its time, such as that of its second try.
+
+    Raises MonitorNotFound or MonitorBusy.
+    """
     monitor = find_monitor(caller.organization_id, monitor_id)
     now = timezone.now()
     with transaction.atomic():
         monitor = _locked(monitor)
-        if monitor.runs.filter(status__in=MonitorRun.UNFINISHED).exists():
+        run = monitor.runs.filter(status__in=MonitorRun.UNFINISHED).first()
+        if run is None:
+            run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
+        elif run.is_waiting(now):
+            run.not_before = now
+            run.save(update_fields=["not_before"])
+        else:
             raise MonitorBusy("A run of this monitor is already in progress.")
-        run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
         activity.record_call(caller, "monitor.run", monitor.name, monitor=monitor.id)
-        transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", str(run.id)))
+        transaction.on_commit(lambda: queue.enqueue("sites.tasks.start_run", run.id))
+    return run
+
+
+def find_run(organization_id: int, monitor_id: str, run_id: str) -> MonitorRun:
+    """Return a run of a monitor. Raises MonitorNotFound or RunNotFound."""
+    runs = find_monitor(organization_id, monitor_id).runs
+    run = runs.filter(id=run_id).first() if is_id("run", run_id) else None
+    if run is None:
+        raise RunNotFound("There is no run with this ID.")
     return run
 
 

@@ -10,15 +10,17 @@ import pytest
 from django.test import Client
 from django.utils import timezone
 
+from accounts.mailing.topics import Subscription
 from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
+from sites.monitors.recipients import NOBODY, topic_of
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of
 from tests.furnished_audits import SITE, look_at, make_audit, make_pages
 from tests.furnished_monitors import add_runs, finding, make_monitor, news, score
 from tests.queries import counted
-from tests.world import Member
+from tests.world import Member, person_of
 
 NEW = "/o/home/monitors/new"
 USUAL = {"scope": "page", "type": ["seo", "security"], "every": "day", "timezone": "Europe/Berlin", "at": "06:00"}
@@ -279,6 +281,37 @@ def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> N
     MonitorRun.objects.update(status="done", ended_at=timezone.now())
     assert client.get(part, headers=htmx)["HX-Refresh"] == "true"
     assert not page_of(client.get(path)).xpath("//*[@hx-get]")
+
+
+def test_a_second_try_that_waits_has_a_time_and_a_button(client: Client, home: Member) -> None:
+    monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(days=1))
+    at = timezone.now() + timedelta(minutes=4)
+    run = monitor.runs.create(due_at=timezone.now(), not_before=at, attempts=1)
+    path = f"/o/home/monitors/{monitor.id}"
+    text = text_of(client.get(path))
+    assert f"It could not be reached. The next try is at {at:%H:%M} UTC." in text
+    assert "Try again now" in text
+    assert client.post(f"{path}/run").status_code == 302
+    run.refresh_from_db()
+    assert run.not_before < at
+    text = text_of(client.get(path))
+    assert "Try again now" not in text
+    assert "Run now" not in text
+
+
+def test_the_page_names_who_has_unsubscribed_and_warns_where_nobody_is_notified(client: Client, home: Member) -> None:
+    ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
+    monitor = make_monitor(home, recipients=[ann.pk, ben.pk])
+    path = f"/o/home/monitors/{monitor.id}"
+    assert "ann@home.test, ben@home.test" in text_of(client.get(path))
+    assert NOBODY not in text_of(client.get(path))
+    Subscription(ann, topic_of(monitor.id)).stop()
+    assert "ann@home.test (unsubscribed) , ben@home.test" in text_of(client.get(path))
+    assert "ann@home.test Unsubscribed" in text_of(client.get(f"{path}/edit"))
+    Subscription(ben, topic_of(monitor.id)).stop()
+    page = client.get(path)
+    assert NOBODY in text_of(page)
+    assert page_of(page).xpath("//p[contains(@class, 'warning')]/a/@href") == [f"{path}/edit"]
 
 
 def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> None:

@@ -54,8 +54,8 @@ AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
 # Variables in the examples for the IDs of created objects, by the IDs' prefix.
-KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE"}
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|bdg)_[0-9A-Za-z]{22}")
+KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg)_[0-9A-Za-z]{22}")
 # Fields that are not compared, because evidence differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -140,9 +140,8 @@ class Session:
 
     def _remember(self, method: str, response: Any) -> None:
         if method == "POST" and response.status_code == 202:
-            created = response.json().get("id", "")  # a monitor's run has none
-            if created:
-                self.variables["AUDIT" if created.startswith("aud_") else "DELIVERY"] = created
+            created = response.json()["id"]
+            self.variables[KINDS[created.partition("_")[0]]] = created
         if method == "POST" and response.status_code == 201:
             created = response.json()["id"]
             if created.startswith("wh_"):
@@ -232,7 +231,7 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented = {
-        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|bdg)_[^/]+", "{id}", path)) for method, path in session.requests
+        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg)_[^/]+", "{id}", path)) for method, path in session.requests
     }
     assert documented - {("GET", "/readyz")} == endpoints()
 

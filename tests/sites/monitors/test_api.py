@@ -1,21 +1,118 @@
-"""API of monitors: recipients."""
+"""API of monitors: runs with addresses, filters, recipients, and one order of keys."""
 
 from __future__ import annotations
 
+import json
+from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.utils import timezone
 
 from accounts.keys.services import create_api_key
 from accounts.mailing.topics import Subscription
 from accounts.models import Membership, Tier
+from scanner.ids import is_id
 from sites.monitors.recipients import NOBODY
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
-from tests.sites.monitors.watching import HOOK
+from tests.sites.monitors.watching import EVENTS, HOOK, Judged, Watch, finding
 from tests.world import Api, Member, person_of, register_webhook
 
 pytestmark = pytest.mark.django_db
+
+
+def refusal(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+def names(response: Any) -> set[str]:
+    answer = response.json()
+    assert answer["total"] == len(answer["monitors"])
+    return {each["name"] for each in answer["monitors"]}
+
+
+def test_a_run_has_an_address_of_its_own(home: Member, stranger: Member) -> None:
+    monitor = make_monitor(home)
+    path = f"/v1/monitors/{monitor.id}/runs"
+    started = home.api.post(path, {})
+    run = started.json()
+    assert is_id("run", run["id"])
+    assert started["Location"] == f"{path}/{run['id']}"
+    assert home.api.get(started["Location"]).json() == run
+    assert home.api.get(path).json()["runs"] == [run]
+    other = make_monitor(home)
+    assert refusal(home.api.get(f"/v1/monitors/{other.id}/runs/{run['id']}")) == (404, "RUN_NOT_FOUND")
+    for wrong in ("x", "run_1", run["id"].lower() + "0", "%00"):
+        assert refusal(home.api.get(f"{path}/{wrong}")) == (404, "RUN_NOT_FOUND")
+    assert refusal(stranger.api.get(started["Location"])) == (404, "MONITOR_NOT_FOUND")
+
+
+def test_news_have_their_keys_in_the_order_of_the_event(home: Member) -> None:
+    register_webhook(home, HOOK, EVENTS)
+    site = Judged()
+    monitor = make_monitor(
+        home, kind="pages", pages=["https://example.com/", "https://example.com/shop"], types=["seo", "security"]
+    )
+    watch = Watch(monitor, site.work_off)
+    site.usual = (finding("thing", status="pass"),)
+    watch.look()
+    site.usual = (finding("thing"),)
+    (event,) = watch.look()
+    shown = home.api.get(f"/v1/monitors/{monitor.id}/runs/{watch.run.id}").json()
+    assert event["data"]["run"]["id"] == shown["id"]
+    told = {name: value for name, value in event["data"].items() if name in shown["news"]}
+    assert len(told) == 10
+    assert json.dumps(shown["news"]) == json.dumps(told)
+    assert list(shown["results"]) == list(told["scores"]) == ["security", "seo"]
+    assert list(shown["results"]["seo"]) == ["before", "score", "grade"]
+
+
+def test_monitors_are_listed_by_status_and_by_host(home: Member) -> None:
+    now = timezone.now()
+    make_monitor(home, name="ok", pages=["https://example.com/"])
+    make_monitor(home, name="failing", pages=["https://shop.example.com/"], failing_since=now)
+    make_monitor(home, name="paused", pages=["http://example.com:8080/a"], paused_at=now, failing_since=now)
+    make_monitor(home, name="list", kind="pages", pages=["https://other.test/", "https://example.com/b?x=1"])
+    listed = {
+        query: names(home.api.get(f"/v1/monitors?{query}"))
+        for query in (
+            *("status=ok", "status=failing", "status=paused", "host=example.com", "host=example.com:8080"),
+            *("host=other.test", "host=example", "host=.*", "host=%00", "status=ok&host=other.test"),
+        )
+    }
+    assert listed == {
+        "status=ok": {"ok", "list"},
+        "status=failing": {"failing"},
+        "status=paused": {"paused"},
+        "host=example.com": {"ok", "list"},
+        "host=example.com:8080": {"paused"},
+        "host=other.test": {"list"},
+        "host=example": set(),
+        "host=.*": set(),
+        "host=%00": set(),
+        "status=ok&host=other.test": {"list"},
+    }
+    assert refusal(home.api.get("/v1/monitors?status=broken")) == (400, "INVALID_PARAMS")
+
+
+def test_a_second_try_that_waits_is_pulled_forward(home: Member) -> None:
+    monitor = make_monitor(home)
+    now = timezone.now()
+    at = now + timedelta(minutes=4)
+    run = monitor.runs.create(due_at=now, not_before=at, attempts=1)
+    path = f"/v1/monitors/{monitor.id}"
+    waiting = home.api.get(f"{path}/runs/{run.id}").json()["next_try_at"]
+    assert waiting == home.api.get(path).json()["next_try_at"] == f"{at:%Y-%m-%dT%H:%M:%SZ}"
+    started = home.api.post(f"{path}/runs", {})
+    assert (started.status_code, started.json()["id"], monitor.runs.count()) == (202, run.id, 1)
+    assert started["Location"] == f"{path}/runs/{run.id}"
+    run.refresh_from_db()
+    assert run.not_before <= timezone.now()
+    assert refusal(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING"), "it is about to start"
+    monitor.runs.update(status="running")
+    assert refusal(home.api.post(f"{path}/runs", {})) == (409, "MONITOR_RUNNING")
+    assert home.api.get(path).json()["next_try_at"] is None
 
 
 def test_who_has_unsubscribed_is_named_so(home: Member) -> None:
