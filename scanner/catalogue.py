@@ -40,8 +40,9 @@ class Category:
 
     `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
     only. Without `error_pages` they do not apply to a page that answers with an error status. The runner decides both,
-    so checks need not test for it. Checks of a `content` category judge the content that the page shows: they are
-    reported as "could not run" where the markup shows nothing and no browser ran the scripts.
+    so checks need not test for it. Checks of a `content` category judge the content that the page shows: where the
+    markup shows nothing and no browser ran the scripts, they report faults, and could not run if they find none. Checks
+    of an `absence` category find that something is missing, so they could not run while scripts may still add it.
     """
 
     name: str
@@ -50,6 +51,7 @@ class Category:
     html: bool = False
     error_pages: bool = True
     content: bool = False
+    absence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +70,8 @@ class Check:
     `name` says what holds when the check passes, `found` what is wrong when it does not, `why` why that matters, and
     `judged` the thresholds at which it warns or fails, if they are not obvious. `html`: it judges HTML pages only.
     `error_pages`: it also judges pages that answer with an error status. `content`: it judges the content that the page
-    shows. `measured`: its verdict can differ from visit to visit, as load times do.
+    shows. `absence`: it finds that content is missing. `measured`: its verdict can differ from visit to visit, as load
+    times do.
     """
 
     id: str
@@ -88,6 +91,7 @@ class Check:
     html: bool
     error_pages: bool
     content: bool
+    absence: bool
     measured: bool
 
 
@@ -129,6 +133,7 @@ class _CheckMark:
     html: bool | None
     error_pages: bool | None
     content: bool | None
+    absence: bool | None
     measured: bool
 
 
@@ -152,6 +157,7 @@ def check(
     html: bool | None = None,
     error_pages: bool | None = None,
     content: bool | None = None,
+    absence: bool | None = None,
     measured: bool = False,
 ) -> Callable[[F], F]:
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
@@ -160,14 +166,14 @@ def check(
     on a warning or fail ("Git repository is public"). For the check's page in the documentation, `why` says what the
     fault does to visitors or the owner, and `judged` gives the thresholds for a warning or fail where they are not
     obvious. `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
-    change; `html`, `error_pages` and `content` override the category's; `references` are the sources of the rule, e.g.
-    "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of site and
-    machine; a check that reads the evidence of a measuring probe counts as measured without it.
+    change; `html`, `error_pages`, `content` and `absence` override the category's; `references` are the sources of the
+    rule, e.g. "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of
+    site and machine; a check that reads the evidence of a measuring probe counts as measured without it.
     """
 
     def mark(function: F) -> F:
         declared = _CheckMark(
-            id, name, found, why, judged, severity, fix, references, html, error_pages, content, measured
+            id, name, found, why, judged, severity, fix, references, html, error_pages, content, absence, measured
         )
         function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
         return function
@@ -221,6 +227,7 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
                     html=category.html if mark.html is None else mark.html,
                     error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
                     content=category.content if mark.content is None else mark.content,
+                    absence=category.absence if mark.absence is None else mark.absence,
                     measured=mark.measured,
                 )
             )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Set
 from datetime import UTC, datetime
 
 from scanner import scoring
-from scanner.browser.evidence import BrowserLoad
+from scanner.browser.evidence import AxeReport, BrowserLoad
 from scanner.browser.waterfall import waterfall
 from scanner.catalogue import Category, Check, caps, catalogue_version
 from scanner.catalogue import checks as checks_of
@@ -147,8 +147,15 @@ class Judgement:
         values = arguments(each.needs, self.evidence)
         if isinstance(values, Missing):
             return values
-        # A page without visible content gives no fault to find; that must not count as a pass.
-        return Missing(self._unseen) if each.content and self._unseen else each.function(**values)
+        finding: Finding = each.function(**values)
+        if not (each.content and self._unseen) or (isinstance(finding, Warn | Fail) and not self._may_be_added(each)):
+            return finding
+        # Content that nobody saw may have faults; that must not count as a pass.
+        return Missing(self._unseen)
+
+    def _may_be_added(self, each: Check) -> bool:
+        """Return True if scripts, which no browser ran, may add what the check misses."""
+        return each.absence and self._unseen == NO_CONTENT_YET
 
     @property
     def _server(self) -> Server | None:
@@ -160,6 +167,12 @@ class Judgement:
         """Return the browser's load of the page; None if there was no browser, or it failed."""
         found = self.evidence.get(BrowserLoad)
         return found if isinstance(found, BrowserLoad) else None
+
+    @property
+    def _browser_failure(self) -> str:
+        """Return why the browser could not judge the page although there is one; empty if it did."""
+        found = self.evidence.get(AxeReport if self.type is ScanType.ACCESSIBILITY else BrowserLoad)
+        return found.reason if isinstance(found, Missing) else ""
 
     @property
     def _is_static(self) -> bool:
@@ -251,6 +264,17 @@ class Judgement:
         probes = [self.plan.probes.get(need.evidence) for each in checks for need in each.needs]
         return bool(probes) and all(each is not None and each.is_of_origin for each in probes)
 
+    @property
+    def _notice(self) -> str:
+        """Return what a reader must know before all else: what was not judged, or not by the browser; may be empty."""
+        page = self.evidence.get(Page)
+        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
+            return f"The page is not HTML{kind}, so the checks of HTML do not apply."
+        failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
+        unseen = f"{self._unseen} What depends on its content was not judged." if self._unseen else ""
+        return f"{failed} {unseen}".strip()
+
     def _facts(self, duration_s: float) -> Facts:
         facts: Facts = {"duration_s": round(duration_s, 3)}
         page = self.evidence.get(Page)
@@ -262,11 +286,8 @@ class Judgement:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
-        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
-            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
-            facts["notice"] = f"The page is not HTML{kind}, so the checks of HTML do not apply."
-        if self._unseen:
-            facts["notice"] = f"{self._unseen} What depends on its content was not judged."
+        if notice := self._notice:
+            facts["notice"] = notice
         if self._shared_since is not None:
             facts["site_evidence_at"] = timestamp(self._shared_since)
         facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}

@@ -85,6 +85,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Finding:
     severity=CRITICAL,
     fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
+    absence=True,
 )
 def aria_required_attr(document: AccessibleDocument) -> Finding:
     return judge(
@@ -240,6 +241,7 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
     fix='Give the element the children that its role requires, and no others: role="listitem" in a list, role="tab" '
     "in a tablist.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
+    absence=True,
 )
 def aria_required_children(document: AccessibleDocument) -> Finding:
     return warn_at_most(

@@ -81,6 +81,7 @@ class _Purpose(Enum):
     severity=CRITICAL,
     fix='Label each field: <label for="mail">E-mail</label> <input id="mail" type="email">',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
+    absence=True,
 )
 def label(document: AccessibleDocument) -> Finding:
     return judge(
@@ -105,6 +106,7 @@ def label(document: AccessibleDocument) -> Finding:
     severity=CRITICAL,
     fix='Label each field: <label for="size">Size</label> <select id="size">…',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
+    absence=True,
 )
 def select_name(document: AccessibleDocument) -> Finding:
     return judge(
@@ -129,6 +131,7 @@ def select_name(document: AccessibleDocument) -> Finding:
     severity=HIGH,
     fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
+    absence=True,
 )
 def aria_input_field_name(document: AccessibleDocument) -> Finding:
     fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
@@ -144,6 +147,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Finding:
     severity=HIGH,
     fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
+    absence=True,
 )
 def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
     nameless = Faults.find(

@@ -118,6 +118,7 @@ def accesskeys(document: AccessibleDocument) -> Finding:
     severity=HIGH,
     fix='Put the main content into <main>, give it headings, or start with <a href="#content">Skip to content</a>.',
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
+    absence=True,
 )
 def bypass(document: AccessibleDocument) -> Finding:
     links = list(live(document.document, "a[href]"))

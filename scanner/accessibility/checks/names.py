@@ -36,7 +36,7 @@ from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
 from scanner.page.markup import attribute, enclosing
 
-CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True)
+CATEGORY = Category("Names and labels of controls", weight=20, html=True, content=True, absence=True)
 
 INPUT_BUTTONS = frozenset({"button", "submit", "reset"})
 HEADINGS = ("h1", "h2", "h3", "h4", "h5", "h6")
@@ -131,6 +131,7 @@ def empty_heading(document: AccessibleDocument) -> Finding:
 
 @check(
     "empty-table-header",
+    absence=False,
     name="Table headers have text",
     found="Table headers without text",
     why="Screen readers announce the header with each cell, but this one is empty.",

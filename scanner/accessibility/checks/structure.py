@@ -247,6 +247,7 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
     "landmark-main-is-top-level",
     name="Main landmark is at top level",
     found="Main landmark inside another landmark",
+    absence=True,
     why="Screen reader users who navigate by landmarks do not find the main content.",
     severity=MEDIUM,
     fix="Move the <main> out of the landmark around it.",
@@ -340,6 +341,7 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
     name="All content is in landmarks",
     found="Content outside landmarks",
     why="Screen reader users who navigate by landmarks miss content outside of them.",
+    absence=True,
     severity=MEDIUM,
     fix="Put all content of the page into <header>, <nav>, <main>, <aside> or <footer>.",
     references=("axe-core: region (best practice)",),
@@ -380,6 +382,7 @@ def _at_most_one(document: AccessibleDocument, landmark: str) -> Finding:
         BEST_PRACTICE,
         f"{landmark} landmarks",
         passed="are unique",
+    absence=True,
         failed="where there should be one, so that people cannot tell which is the page's",
     )
 

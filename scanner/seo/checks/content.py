@@ -88,6 +88,7 @@ def meta_description(document: Document) -> Finding:
     fix="Give the page a heading <h1> that says what it is about.",
     references=("Google Search Central: title links",),
     content=True,
+    absence=True,
 )
 def h1(document: AccessibleDocument) -> Finding:
     headings = [
@@ -126,6 +127,7 @@ def seo_image_alt(document: AccessibleDocument) -> Finding:
     fix="Write more about the page's subject, as text in the HTML itself.",
     references=("Google Search Central: helpful content",),
     content=True,
+    absence=True,
 )
 def thin_content(document: AccessibleDocument) -> Finding:
     text = read_visible_text(document)

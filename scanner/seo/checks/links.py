@@ -59,6 +59,7 @@ PRIVATE = re.compile(
     fix='Link with a URL: <a href="/PATH">; use <button type="button"> for controls that only run a script.',
     references=("Google Search Central: crawlable links", "Lighthouse: crawlable-anchors"),
     content=True,
+    absence=True,
 )
 def crawlable_anchors(document: Document) -> Finding:
     anchors = list(itertools.islice(live(document, "a"), MAX_LINKS))
