@@ -19,6 +19,7 @@ from scanner.page.evidence import Document, Page, ScanTypes
 logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 25.0
+START_SHARE = 0.5  # share of the remaining time of the scan: on a busy machine a start takes half a minute
 SHARE = 0.45  # share of the remaining time of the scan: other probes wait for this one
 # Figures vary from load to load: checks use the median of three loads.
 FURTHER_LOADS = 2
@@ -39,6 +40,7 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
     """
     if not page.is_html:
         return NOTHING
+    browser.start(network.remaining_s * START_SHARE)
     tls = page.response.tls
     is_trusted = tls is None or tls.trust_error is None
     given = network.credentials if is_trusted else None

@@ -88,6 +88,10 @@ class History:
 class Browser(Protocol):
     """Browser that loads pages. Thread-safe, one load at a time."""
 
+    def start(self, limit_s: float) -> None:
+        """Start the browser if it does not run, so that a visit's time is for its page. Raises `BrowserFailed`."""
+        ...
+
     def load(self, visit: Visit) -> BrowserLoad:
         """Load the page in a fresh context. Raises `BrowserFailed`."""
         ...

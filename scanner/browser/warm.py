@@ -38,7 +38,7 @@ T = TypeVar("T")
 
 MAX_LOADS = 50
 IDLE_S = 300.0
-START_S = 20.0
+START_S = 20.0  # if the caller of `load` has not started it
 GRACE_S = 2.0  # after a visit's own limit, before everything is killed
 LOOK_EVERY_S = 0.25
 MEMORY_MIB = 800  # of all processes; an empty page takes about 300
@@ -50,6 +50,7 @@ DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
 START_DRIVER = Path(__file__).with_name("start-driver")
 # Reasons to end a browser that works.
 SOUND = frozenset({"worn", "unneeded"})
+TOO_LATE = "The browser did not start within {:.0f} seconds."
 DIED = "The browser died while it loaded the page."
 
 
@@ -89,14 +90,18 @@ class WarmBrowser:
     def __exit__(self, *_: object) -> None:
         self.close()
 
+    def start(self, limit_s: float) -> None:
+        """Start the browser if it does not run, see `Browser.start`."""
+        with self._lock:
+            self._cancel_idle_timer()
+            self._start(limit_s)
+            self._set_idle_timer()
+
     def load(self, visit: Visit) -> BrowserLoad:
         """Load a page, see `Browser.load`. After a failure the next visit gets a new browser."""
         with self._lock:
             self._cancel_idle_timer()
-            if self._running is None:
-                self._starts += 1
-                self._running = _Running.start(self._program, self._memory_bytes, self._sandbox, self._ca_bundle)
-            running = self._running
+            running = self._start(START_S)
             meter = Meter(running.processes)
             began = meter.look()
             try:
@@ -133,10 +138,7 @@ class WarmBrowser:
             if running.loads >= MAX_LOADS:
                 self._drop("worn")
             else:
-                # An idle browser uses 250 MiB.
-                self._idle_timer = threading.Timer(IDLE_S, self.close)
-                self._idle_timer.daemon = True
-                self._idle_timer.start()
+                self._set_idle_timer()
             return found
 
     def close(self) -> None:
@@ -153,6 +155,20 @@ class WarmBrowser:
     def _too_much_memory(self) -> TooMuchMemory:
         limit = self._memory_bytes // MIB
         return TooMuchMemory(f"The page asked for too much memory: the browser may hold {limit} MiB.")
+
+    def _start(self, limit_s: float) -> _Running:
+        if self._running is None:
+            self._starts += 1
+            self._running = _Running.start(
+                self._program, self._memory_bytes, limit_s, sandbox=self._sandbox, ca_bundle=self._ca_bundle
+            )
+        return self._running
+
+    def _set_idle_timer(self) -> None:
+        """End the browser when it has been idle for a while: it uses 250 MiB."""
+        self._idle_timer = threading.Timer(IDLE_S, self.close)
+        self._idle_timer.daemon = True
+        self._idle_timer.start()
 
     def _cancel_idle_timer(self) -> None:
         if self._idle_timer is not None:
@@ -179,8 +195,10 @@ class _Running:
     loads: int = 0
 
     @classmethod
-    def start(cls, program: Path, memory_bytes: int, sandbox: bool, ca_bundle: Path | None) -> _Running:
-        """Start Playwright and Chromium. Raises `BrowserFailed` if they do not start."""
+    def start(
+        cls, program: Path, memory_bytes: int, limit_s: float, *, sandbox: bool, ca_bundle: Path | None
+    ) -> _Running:
+        """Start Playwright and Chromium. Raises `BrowserFailed` if they do not start within the limit."""
         _sweep()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         loop = asyncio.new_event_loop()
@@ -193,15 +211,16 @@ class _Running:
         )
         future = asyncio.run_coroutine_threadsafe(_launch(folder, options), loop)
         try:
-            playwright, browser = future.result(START_S)
+            playwright, browser = future.result(limit_s)
         except Exception as error:  # noqa: BLE001  whatever it is that Playwright raises: a bare Exception, too
             logger.error("Chromium (%s) does not start: %s", program, str(error).partition("\n")[0])
             if sandbox and (problem := sandbox_problem(program)):
                 logger.error("Chromium gets no sandbox: %s; SCAN_BROWSER_SANDBOX=off does without", problem)
             future.cancel()
-            kill([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)])
+            kill(tree([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]))
             _end(loop, thread, folder)
-            raise BrowserFailed("The browser could not be started.") from None
+            is_late = isinstance(error, TimeoutError)
+            raise BrowserFailed(TOO_LATE.format(limit_s) if is_late else "The browser could not be started.") from None
         drivers = [each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]
         return cls(folder, loop, thread, playwright, browser, tree(drivers))
 
@@ -245,7 +264,7 @@ async def _launch(folder: Path, options: Callable[[], Mapping[str, Any]]) -> tup
     with _environment(handed | {NODE: str(START_DRIVER)}):
         driver = await async_playwright().start()
     try:
-        return driver, await driver.chromium.launch(**given)
+        return driver, await driver.chromium.launch(**given, timeout=0)  # the caller has a time limit
     except BaseException:
         await driver.stop()
         raise

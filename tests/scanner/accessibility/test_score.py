@@ -48,6 +48,8 @@ class Seen:
     def __init__(self, *broken: str) -> None:
         self.broken = broken
 
+    def start(self, limit_s: float) -> None: ...
+
     def load(self, visit: Visit) -> BrowserLoad:
         node = AxeNode("a", "html > body > a", "<a>", "Why.")
         violations = {id: AxeRule(id, "serious", ("wcag2a",), "Help.", 3, (node,)) for id in self.broken}

@@ -143,6 +143,11 @@ def children(sign: str) -> list[psutil.Process]:
     return found
 
 
+def running(program: Path) -> list[psutil.Process]:
+    """Return the processes that run a program, whoever their parents are."""
+    return [each for each in psutil.process_iter(["cmdline"]) if str(program) in (each.info["cmdline"] or [])]
+
+
 def browsers() -> list[psutil.Process]:
     """Return the browsers that the driver started. Chromium's own forks show its command line for a moment, too."""
     started = {each.pid for driver in children(KILLS["driver"]) for each in driver.children()}
@@ -373,6 +378,30 @@ def test_a_root_that_is_alone_is_told_of_like_a_missing_sandbox_and_leaves_nothi
         visit(browser, "http://127.0.0.1/")
     assert "Chromium gets no sandbox: this root cannot become another user" in caplog.text
     assert (folders(), threading.active_count()) == before
+
+
+def test_a_browser_that_starts_too_late_is_told_of_and_does_not_stay(tmp_path: Path) -> None:
+    program = tmp_path / "chromium"
+    program.write_text("#!/bin/sh\ntail -f /dev/null\n")
+    program.chmod(0o755)
+    before = folders()
+    with (
+        WarmBrowser(program, sandbox=False) as browser,
+        pytest.raises(BrowserFailed, match="did not start within 3 seconds"),
+    ):
+        browser.start(3)
+    assert folders() == before
+    psutil.wait_procs(started := running(program), PATIENCE_S)
+    assert not any(each.is_running() for each in started)
+
+
+def test_a_visit_finds_the_browser_started(browser: WarmBrowser, site: Site) -> None:
+    browser.close()
+    starts = browser.history.starts
+    browser.start(PATIENCE_S)
+    assert browsers()
+    assert visit(browser, f"{site.url}/plain").axe
+    assert browser.history.starts == starts + 1
 
 
 def test_chromium_runs_in_its_sandbox_and_never_as_root(site: Site) -> None:

@@ -50,6 +50,8 @@ class Look:
 class FakeBrowser:
     seen: BrowserLoad | None = SEEN
 
+    def start(self, limit_s: float) -> None: ...
+
     def load(self, visit: Visit) -> BrowserLoad:
         if self.seen is None:
             raise BrowserFailed("The browser died while it loaded the page.")
@@ -201,6 +203,15 @@ def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
     assert messages(run(FakeBrowser())) == {"static": "Judged by the look.", "looks": "Chromium 150"}
     assert messages(run())["static"] == "Judged by the markup."
     assert messages(run(FakeBrowser(None)))["static"] == "Judged by the markup."
+
+
+def test_a_scan_whose_browser_failed_says_first_that_the_markup_alone_was_judged(plant: Plant) -> None:
+    plant(static, looks)
+    assert run(FakeBrowser(None)).facts["notice"] == (
+        "The browser died while it loaded the page. The page was judged by its markup alone."
+    )
+    assert "notice" not in run(FakeBrowser()).facts
+    assert "notice" not in run(None).facts
 
 
 def test_what_a_finding_earns_may_lie_on_a_curve(plant: Plant) -> None:
