@@ -31,6 +31,8 @@ INTEGRATION_POINTS = frozenset({"annotation-xml", "desc", "foreignobject", "mi",
 WORD_SEPARATOR = re.compile(r"[:_-]")
 # Class names that say by themselves that they hide. `md:hidden` and `d-lg-none` hide at some widths only.
 HIDING = tuple(frozenset(each.split()) for each in ("hidden", "hide", "invisible", "d none"))
+# Short for overflow: `o-hidden`, `ov-x-hidden`. In `o-modal` and `o-card--hidden`, the o stands for an object.
+OVERFLOW = re.compile(r"(?:.*:)?(?:o|of|ov)[-_]?[xy]?[-_]hidden")
 # Classes of elements that scripts show later, or that style sheets show at some widths only.
 PUT_AWAY = frozenset(
     {"collapse", "modal", "popup", "dialog", "offcanvas", "drawer", "dropdown", "submenu", "lightbox", "overlay"}
@@ -159,7 +161,7 @@ def _may_hide(tag: str, names: Collection[str]) -> bool:
             return True
         words = WORD_SEPARATOR.split(name)
         is_shown = is_shown or words[-1] in SHOWING or name == "in"  # Bootstrap 3
-        if not NEITHER.isdisjoint(words):
+        if not NEITHER.isdisjoint(words) or OVERFLOW.fullmatch(name):
             continue
         if any(each.issubset(words) for each in HIDING):
             return True

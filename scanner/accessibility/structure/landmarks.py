@@ -97,7 +97,8 @@ def outside(document: AccessibleDocument) -> Faults:
     """Judge the elements outside of landmarks: faulty are those with content to read or see.
 
     The judged elements include the landmarks themselves. Of the faulty ones, only the outermost without a landmark
-    inside are named. Elements that a style sheet may hide, skip links and single buttons are left out.
+    inside are named. Elements that a style sheet may hide, skip links and single buttons are left out; nothing is
+    judged if nothing else has content.
     """
     body = next(document.exposed("body"), None)
     if body is None:
@@ -115,18 +116,17 @@ def outside(document: AccessibleDocument) -> Faults:
         own = role(document, node)
         if node.mem_id != body.mem_id:
             found.append(node)
-        is_settled = (
-            document.visibility.may_be_hidden(node)
-            or _is_region(node, own)
-            or (node.mem_id in skip_links.links and skip_links.target(node) is not None)
-        )
-        if is_settled:
+        is_skip_link = node.mem_id in skip_links.links and skip_links.target(node) is not None
+        if document.visibility.may_be_hidden(node) or is_skip_link:
+            _mark(node, holding)
+        elif _is_region(node, own):
+            has_region = True
             _mark(node, holding)
         elif node.mem_id != body.mem_id and _has_content(document, node, own):
             lonely.append(node)
         else:
             pending.extend(reversed([*elements(node)]))
-    return Faults(document, found, _outermost(lonely, holding))
+    return Faults(document, found if has_region or lonely else (), _outermost(lonely, holding))
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +135,7 @@ class _Around:
 
     part: bool = False
     landmark: bool = False
+    has_region = False
 
 
 def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:

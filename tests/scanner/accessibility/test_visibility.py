@@ -219,6 +219,11 @@ def test_a_page_cannot_make_its_rules_expensive(style: str, body: str) -> None:
         ("hidden active", True),
         ("print-only", True),
         ("overflow-hidden", False),
+        ("o-hidden", False),
+        ("ov-x-hidden", False),
+        ("md:of-hidden", False),
+        ("o-modal", True),
+        ("o-card--hidden", True),
         ("visually-hidden", False),
         # Visible, and so are the elements around them.
         ("dropdown-toggle", False),

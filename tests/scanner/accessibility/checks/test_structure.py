@@ -432,6 +432,12 @@ REGION = [
     ("text<main>a</main>", "pass"),  # text directly in the body is not judged
     ("<main>a</main><textarea hidden>b</textarea>", "pass"),
     ("<div id=root><img src=spinner></div>", "n/a"),
+    ("<div class=modal><p>a</div>", "n/a"),
+    ("<div class='navbar-collapse collapse'><p>a</div><div hidden>b</div>", "n/a"),
+    ("<div class=page><div class=modal><p>a</div></div>", "n/a"),
+    ("<div class=o-hidden><p>a</div>", "warn"),
+    ("<div class=modal><p>a</div><header>b</header>", "pass"),
+    ("<div class=modal><p>a</div><p>b", "warn"),
 ]
 CASES = {
     "list": LISTS,
