@@ -28,8 +28,9 @@ CRITERIA = re.compile(r"wcag(\d)(\d)(\d{1,2})")
 BEST_PRACTICE = "best-practice"
 # axe-core reports these as incomplete when it found no style sheet to read: there is nothing to review.
 NEVER_REVIEWED = frozenset({"css-orientation-lock"})
-# Experimental in axe-core, and wrong on pages of the W3C's own tests (ACT 2ee8b8), such as icon fonts, abbreviations.
-NEVER_CERTAIN = frozenset({"label-content-name-mismatch"})
+# Experimental in axe-core. The first is wrong on pages of the W3C's own tests (ACT 2ee8b8), such as icon fonts and
+# abbreviations; the others where a table only lays out the page, or its first row is a header of all columns.
+NEVER_CERTAIN = frozenset({"label-content-name-mismatch", "table-fake-caption", "td-has-header"})
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 

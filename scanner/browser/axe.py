@@ -32,6 +32,9 @@ OPTIONS: Mapping[str, Any] = {
         "target-size": {"enabled": True},
         "label-content-name-mismatch": {"enabled": True},
         "css-orientation-lock": {"enabled": True},
+        "table-fake-caption": {"enabled": True},
+        "td-has-header": {"enabled": True},
+        "identical-links-same-purpose": {"enabled": True},
         # About frames that axe-core could not enter, which is a fault of the scanner and not of the page.
         "frame-tested": {"enabled": False},
     },

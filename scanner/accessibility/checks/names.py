@@ -12,6 +12,7 @@ from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.aria.framework_bindings import may_be_named
 from scanner.accessibility.axe import INAPPLICABLE
+from scanner.accessibility.controls.links import ambiguous_links
 from scanner.accessibility.controls.widgets import widgets
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import has_author_name, has_content_name, is_labelled
@@ -27,6 +28,7 @@ from scanner.accessibility.wai_aria import NAME_REQUIRED
 from scanner.accessibility.wcag import (
     BEST_PRACTICE,
     LINK_PURPOSE,
+    LINK_PURPOSE_ALONE,
     NAME_ROLE_VALUE,
     NON_TEXT_CONTENT,
     Criterion,
@@ -56,6 +58,26 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
 def link_name(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
     return _judged(document, found, _is_named_by_content, LINK_PURPOSE, "links", "where they lead")
+
+
+@check(
+    "identical-links-same-purpose",
+    name="Links with the same name lead to the same place",
+    found="Links with the same name lead to different places",
+    why="People who go through a list of the page's links cannot tell them apart.",
+    severity=LOW,
+    fix='Say in each link what it leads to: <a href="/a">More about A</a>, or <a href="/a" aria-label="More about A">.',
+    references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
+)
+def identical_links_same_purpose(document: AccessibleDocument) -> Finding:
+    return judge(
+        ambiguous_links(document),
+        LINK_PURPOSE_ALONE,
+        "link names",
+        passed="lead to one place each",
+        failed="are those of links to different places",
+        caveat="Check by hand whether these links have the same purpose.",
+    )
 
 
 @check(
@@ -109,6 +131,7 @@ def summary_name(document: AccessibleDocument) -> Finding:
     severity=HIGH,
     fix='Say what the frame shows: <iframe src="…" title="Map of our shops">',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
+    absence=False,
 )
 def frame_title(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
@@ -131,7 +154,6 @@ def empty_heading(document: AccessibleDocument) -> Finding:
 
 @check(
     "empty-table-header",
-    absence=False,
     name="Table headers have text",
     found="Table headers without text",
     why="Screen readers announce the header with each cell, but this one is empty.",

@@ -4,10 +4,7 @@ Each check is the axe-core rule of the same ID. Faults that depend on rendered s
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from dataclasses import replace
-
-from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.aria.native_roles import role
 from scanner.accessibility.document import AccessibleDocument
@@ -16,8 +13,7 @@ from scanner.accessibility.structure.headings import skipping, top_headings
 from scanner.accessibility.verdicts import NO_TEXT, Faults, judge, page_lacks, shows_text, warn_at_most
 from scanner.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
 from scanner.catalogue import Category, check
-from scanner.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
-from scanner.page.markup import attribute
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
 
 CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 
@@ -33,7 +29,7 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
 )
 def list_(document: AccessibleDocument) -> Finding:
     return judge(
-        _strays(document, "ul, ol", lists.strays_in_list),
+        lists.strays(document, "ul, ol", lists.strays_in_list),
         INFO_AND_RELATIONSHIPS,
         "lists",
         passed="contain list items only",
@@ -51,7 +47,7 @@ def list_(document: AccessibleDocument) -> Finding:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
 def listitem(document: AccessibleDocument) -> Finding:
-    items = _without_role(document, "li")
+    items = lists.without_role(document, "li")
     return judge(
         Faults.find(document, items, lambda each: not lists.is_in_list(document, each), lists.is_in_component),
         INFO_AND_RELATIONSHIPS,
@@ -71,7 +67,7 @@ def listitem(document: AccessibleDocument) -> Finding:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
 )
 def dlitem(document: AccessibleDocument) -> Finding:
-    items = _without_role(document, "dd, dt")
+    items = lists.without_role(document, "dd, dt")
     return judge(
         Faults.find(document, items, lambda each: not lists.is_in_descriptions(each), lists.is_in_component),
         INFO_AND_RELATIONSHIPS,
@@ -92,7 +88,7 @@ def dlitem(document: AccessibleDocument) -> Finding:
 )
 def definition_list(document: AccessibleDocument) -> Finding:
     return judge(
-        _strays(document, "dl", lists.strays_in_descriptions),
+        lists.strays(document, "dl", lists.strays_in_descriptions),
         INFO_AND_RELATIONSHIPS,
         "description lists",
         passed="are groups of <dt> and <dd>",
@@ -184,6 +180,47 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
 
 
 @check(
+    "table-fake-caption",
+    name="Table captions are caption elements",
+    found="Table captions made of cells",
+    why="Screen readers announce the caption as a cell, and do not name the table after it.",
+    severity=HIGH,
+    fix="Move the text of the row into a caption: <table><caption>Prices</caption><tr>…",
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
+)
+def table_fake_caption(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        tables.fake_captions(document),
+        INFO_AND_RELATIONSHIPS,
+        "data tables",
+        passed="have no caption made of cells",
+        failed="have a first row of one cell, which screen readers do not announce as the caption",
+        caveat="A row that is a header of all columns is right.",
+    )
+
+
+@check(
+    "td-has-header",
+    name="Data cells of large tables have headers",
+    found="Data cells without headers",
+    why="Screen readers say the value of a cell, but not what it means.",
+    judged="Tables of at least three rows and three columns are judged.",
+    severity=CRITICAL,
+    fix='Use <th> for the cells that say what a column or row contains: <th scope="col">Price</th>',
+    references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-has-header"),
+)
+def td_has_header(document: AccessibleDocument) -> Finding:
+    return judge(
+        tables.without_headers(document),
+        INFO_AND_RELATIONSHIPS,
+        "large data tables",
+        passed="have a header for each data cell",
+        failed="have data cells without a header, so screen readers do not announce what they mean",
+        caveat="A table that only lays out the page needs none.",
+    )
+
+
+@check(
     "heading-order",
     name="Headings do not skip levels",
     found="Headings skip levels",
@@ -210,6 +247,7 @@ def heading_order(document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix="Put what the page is about into an <h1>.",
     references=("axe-core: page-has-heading-one (best practice)",),
+    absence=True,
 )
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
@@ -227,7 +265,7 @@ def page_has_heading_one(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
 )
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
-    return _top_level(document, "banner")
+    return landmarks.judge_nesting(document, "banner")
 
 
 @check(
@@ -240,21 +278,20 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
 )
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
-    return _top_level(document, "contentinfo")
+    return landmarks.judge_nesting(document, "contentinfo")
 
 
 @check(
     "landmark-main-is-top-level",
     name="Main landmark is at top level",
     found="Main landmark inside another landmark",
-    absence=True,
     why="Screen reader users who navigate by landmarks do not find the main content.",
     severity=MEDIUM,
     fix="Move the <main> out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
 )
 def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
-    return _top_level(document, "main")
+    return landmarks.judge_nesting(document, "main")
 
 
 @check(
@@ -267,7 +304,7 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
 )
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
-    return _at_most_one(document, "banner")
+    return landmarks.judge_number(document, "banner")
 
 
 @check(
@@ -280,7 +317,7 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
 )
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
-    return _at_most_one(document, "contentinfo")
+    return landmarks.judge_number(document, "contentinfo")
 
 
 @check(
@@ -293,7 +330,7 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
 )
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
-    return _at_most_one(document, "main")
+    return landmarks.judge_number(document, "main")
 
 
 @check(
@@ -304,6 +341,7 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     severity=MEDIUM,
     fix="Put the main content into <main>…</main>.",
     references=("axe-core: landmark-one-main (best practice)",),
+    absence=True,
 )
 def landmark_one_main(document: AccessibleDocument) -> Finding:
     if landmarks.candidates(document, "main"):
@@ -341,10 +379,10 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
     name="All content is in landmarks",
     found="Content outside landmarks",
     why="Screen reader users who navigate by landmarks miss content outside of them.",
-    absence=True,
     severity=MEDIUM,
     fix="Put all content of the page into <header>, <nav>, <main>, <aside> or <footer>.",
     references=("axe-core: region (best practice)",),
+    absence=True,
 )
 def region(document: AccessibleDocument) -> Finding:
     found = landmarks.outside(document)
@@ -358,46 +396,4 @@ def region(document: AccessibleDocument) -> Finding:
         "elements",
         passed="with content are in landmarks",
         failed="outside landmarks, where people who jump between landmarks do not find them",
-    )
-
-
-def _top_level(document: AccessibleDocument, landmark: str) -> Finding:
-    return warn_at_most(
-        landmarks.nested(document, landmark),
-        BEST_PRACTICE,
-        f"{landmark} landmarks",
-        passed="are in no other landmark",
-        failed="are in another landmark, so screen readers announce them as part of it",
-    )
-
-
-def _at_most_one(document: AccessibleDocument, landmark: str) -> Finding:
-    if not landmarks.candidates(document, landmark):
-        return NotApplicable(f"The page has no {landmark} landmarks.")
-    found = landmarks.of_kind(document, landmark)
-    if len(found) <= 1:
-        return Pass(f"The page has no more than one {landmark} landmark.")
-    return warn_at_most(
-        Faults(document, found, found),
-        BEST_PRACTICE,
-        f"{landmark} landmarks",
-        passed="are unique",
-    absence=True,
-        failed="where there should be one, so that people cannot tell which is the page's",
-    )
-
-
-def _without_role(document: AccessibleDocument, selector: str) -> Iterator[LexborNode]:
-    return (each for each in document.exposed(selector) if not attribute(each, "role"))
-
-
-def _strays(
-    document: AccessibleDocument, selector: str, strays_in: Callable[[AccessibleDocument, LexborNode], lists.Strays]
-) -> Faults:
-    found = [(each, strays_in(document, each)) for each in _without_role(document, selector)]
-    return Faults(
-        document,
-        [each for each, _ in found],
-        certain=[each for each, strays in found if strays.certain],
-        uncertain=[each for each, strays in found if strays.uncertain],
     )

@@ -17,7 +17,9 @@ from scanner.accessibility.languages import VISUAL, VISUAL_ROLES, WITHOUT_TEXT
 from scanner.accessibility.names import accessible_name, has_aria_name
 from scanner.accessibility.roles import sole_role
 from scanner.accessibility.structure.skip_links import SkipLinks
-from scanner.accessibility.verdicts import Faults
+from scanner.accessibility.verdicts import Faults, warn_at_most
+from scanner.accessibility.wcag import BEST_PRACTICE
+from scanner.findings import Finding, NotApplicable, Pass
 from scanner.page.markup import attribute, elements, texts
 
 # WAI-ARIA 1.2, section 5.3.4, plus application, as in axe-core.
@@ -71,6 +73,33 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
+def judge_nesting(document: AccessibleDocument, landmark: str) -> Finding:
+    """Warn about landmarks of a kind that are inside another landmark."""
+    return warn_at_most(
+        nested(document, landmark),
+        BEST_PRACTICE,
+        f"{landmark} landmarks",
+        passed="are in no other landmark",
+        failed="are in another landmark, so screen readers announce them as part of it",
+    )
+
+
+def judge_number(document: AccessibleDocument, landmark: str) -> Finding:
+    """Warn about several landmarks of a kind. Not applicable without any."""
+    if not candidates(document, landmark):
+        return NotApplicable(f"The page has no {landmark} landmarks.")
+    found = of_kind(document, landmark)
+    if len(found) <= 1:
+        return Pass(f"The page has no more than one {landmark} landmark.")
+    return warn_at_most(
+        Faults(document, found, found),
+        BEST_PRACTICE,
+        f"{landmark} landmarks",
+        passed="are unique",
+        failed="where there should be one, so that people cannot tell which is the page's",
+    )
+
+
 def duplicate(document: AccessibleDocument) -> Faults:
     """Judge all landmarks: faulty are those with the role and the name of an earlier one.
 
@@ -107,6 +136,7 @@ def outside(document: AccessibleDocument) -> Faults:
     holding: set[int] = {body.mem_id}  # elements that contain a landmark or an element that is left out
     found: list[LexborNode] = []
     lonely: list[LexborNode] = []
+    has_region = False
     pending = [body]
     while pending:
         node = pending.pop()
@@ -135,7 +165,6 @@ class _Around:
 
     part: bool = False
     landmark: bool = False
-    has_region = False
 
 
 def _step(document: AccessibleDocument) -> Callable[[LexborNode, _Around], _Around]:

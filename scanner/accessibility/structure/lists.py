@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
@@ -10,6 +11,7 @@ from selectolax.lexbor import LexborNode
 from scanner.accessibility.aria.native_roles import role
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.roles import sole_role
+from scanner.accessibility.verdicts import Faults
 from scanner.page.markup import attribute, elements, texts
 
 # Placeholder that a script replaces, in the syntax of most template languages.
@@ -30,6 +32,24 @@ class Strays:
 
     def __or__(self, other: Strays) -> Strays:
         return Strays(self.certain or other.certain, self.uncertain or other.uncertain)
+
+
+def without_role(document: AccessibleDocument, selector: str) -> Iterator[LexborNode]:
+    """Yield the exposed elements that match and have no role attribute."""
+    return (each for each in document.exposed(selector) if not attribute(each, "role"))
+
+
+def strays(
+    document: AccessibleDocument, selector: str, strays_in: Callable[[AccessibleDocument, LexborNode], Strays]
+) -> Faults:
+    """Judge the lists that match: faulty are those with content that is not an item."""
+    found = [(each, strays_in(document, each)) for each in without_role(document, selector)]
+    return Faults(
+        document,
+        [each for each, _ in found],
+        certain=[each for each, strays in found if strays.certain],
+        uncertain=[each for each, strays in found if strays.uncertain],
+    )
 
 
 def strays_in_list(document: AccessibleDocument, node: LexborNode) -> Strays:

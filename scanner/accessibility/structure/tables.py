@@ -7,13 +7,15 @@ on how the table is drawn.
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
 from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.aria.native_roles import role
 from scanner.accessibility.document import AccessibleDocument
-from scanner.accessibility.names import label_text
+from scanner.accessibility.languages import VISUAL
+from scanner.accessibility.names import has_aria_name, label_text
 from scanner.accessibility.roles import is_focusable, sole_role
 from scanner.accessibility.verdicts import Faults
 from scanner.page.markup import MAX_NODES, attribute, elements, select
@@ -27,6 +29,7 @@ TABLE_ROLES = frozenset({"table", "grid", "treegrid"})
 DATA_PARTS = frozenset({"thead", "tfoot", "caption", "colgroup"})
 DATA_ATTRIBUTES = ("scope", "headers", "abbr")
 LONG_TABLE, WIDE_TABLE = 20, 5
+LARGE = 3  # rows and columns of a table whose headers matter
 SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
 # Comments may stand before the doctype.
 DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
@@ -75,8 +78,37 @@ def grid(cells_of_rows: Sequence[Sequence[LexborNode]], slots: int) -> list[Row]
     return lines
 
 
+@dataclass(frozen=True, slots=True)
+class Grid:
+    """Data table with its cells: those of each row, and the one at each place of the grid."""
+
+    table: LexborNode
+    rows: Sequence[Sequence[LexborNode]]
+    lines: Sequence[Row]
+
+
+def grids(document: AccessibleDocument) -> Iterator[Grid]:
+    """Yield the data tables, in document order. Ends early if the rest would take too long."""
+    slots = MAX_SLOTS
+    for table in document.exposed("table"):
+        cells_of_rows = rows(table)
+        if not is_data_table(table, cells_of_rows):
+            continue
+        lines = grid(cells_of_rows, slots)
+        if lines is None:
+            return
+        slots -= sum(len(line) for line in lines)
+        yield Grid(table, cells_of_rows, lines)
+
+
 def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
-    """Return True if the table's markup is that of a data table. False where only its looks could tell."""
+    """Return True if the table's markup or size is that of a data table. False where only its looks could tell."""
+    declared = is_declared(table, cells_of_rows)
+    return _is_large(table, cells_of_rows) if declared is None else declared
+
+
+def is_declared(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool | None:
+    """Return True if the markup is that of a data table, False if of a layout table, None if it could be of both."""
     own = sole_role(table)
     if own == "none" and not is_focusable(table):
         return False
@@ -86,8 +118,10 @@ def is_data_table(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode
         return False
     if attribute(table, "summary") or any(each.tag in DATA_PARTS for each in elements(table)):
         return True
-    if any(_is_of_data(cell) for cells in cells_of_rows for cell in cells):
-        return True
+    return True if any(_is_of_data(cell) for cells in cells_of_rows for cell in cells) else None
+
+
+def _is_large(table: LexborNode, cells_of_rows: Sequence[Sequence[LexborNode]]) -> bool:
     if len(cells_of_rows) < 2 or len(select(table, "table")) > 1:
         return False
     sample = cells_of_rows[(len(cells_of_rows) + 1) // 2]
@@ -195,31 +229,103 @@ def references(document: AccessibleDocument, found: Sequence[LexborNode]) -> Fau
 def headers(document: AccessibleDocument) -> Faults | None:
     """Judge the header cells with text in data tables: faulty are those without a data cell.
 
-    Returns None if the page has no data table.
+    Cells of a footer that repeat the table's head are left out. Returns None if the page has no data table.
     """
-    slots = MAX_SLOTS
-    is_found = False
     with_text: list[LexborNode] = []
     alone: list[LexborNode] = []
-    for table in document.exposed("table"):
-        cells_of_rows = rows(table)
-        if not is_data_table(table, cells_of_rows):
-            continue
-        lines = grid(cells_of_rows, slots)
-        if lines is None:
-            break  # the rest would take too long
-        slots -= sum(len(line) for line in lines)
+    is_found = False
+    for each in grids(document):
         is_found = True
-        cells = [cell for row in cells_of_rows for cell in row]
-        of_table = [
-            cell
-            for cell in cells
-            if (cell.tag == "th" or sole_role(cell) in HEADER_ROLES) and (cell.text() or "").strip()
-        ]
+        cells = [cell for row in each.rows for cell in row if _is_header(cell) and _text(cell)]
+        in_head = {_text(cell) for cell in cells if _part(cell) == "thead"}
+        of_table = [cell for cell in cells if _part(cell) != "tfoot" or _text(cell) not in in_head]
         with_text += of_table
-        used = _used(document, cells, lines)
+        used = _used(document, [cell for row in each.rows for cell in row], each.lines)
         alone += [cell for cell in of_table if cell.mem_id not in used]
     return Faults(document, with_text, alone) if is_found else None
+
+
+def fake_captions(document: AccessibleDocument) -> Faults:
+    """Judge the data tables: faulty are those whose first row is one cell across all columns, in place of a caption.
+
+    A row with controls is none, such as that of a calendar's months, nor is one below a real caption.
+    """
+    found = list(grids(document))
+    fake = [each.table for each in found if _is_fake_caption(each)]
+    return Faults(document, [each.table for each in found], fake)
+
+
+def without_headers(document: AccessibleDocument) -> Faults:
+    """Judge the data tables of at least three rows and columns: faulty are those with data cells that have no header.
+
+    Tables that only their size makes data tables may lay out the page: they are for review.
+    """
+    found = [
+        each for each in grids(document) if len(each.lines) >= LARGE and min(map(len, each.lines[:LARGE])) >= LARGE
+    ]
+    faulty = [each for each in found if _has_headless_cell(document, each)]
+    return Faults(
+        document,
+        [each.table for each in found],
+        uncertain=[each.table for each in faulty if is_declared(each.table, each.rows)],
+        review=[each.table for each in faulty if not is_declared(each.table, each.rows)],
+    )
+
+
+def _is_fake_caption(grid: Grid) -> bool:
+    first = grid.lines[0] if grid.lines else []
+    if len(grid.lines) < 2 or len(first) < 2 or first[0] is None or any(cell is not first[0] for cell in first):
+        return False
+    has_caption = any(each.tag == "caption" for each in elements(grid.table))
+    return not has_caption and bool(_text(first[0])) and not select(first[0], "a, button, input, select, textarea")
+
+
+def _has_headless_cell(document: AccessibleDocument, grid: Grid) -> bool:
+    scopes = _scopes(grid.lines)
+    headed: set[int] = set()
+    below: dict[int, bool] = {}  # column → a header stands above
+    for line in grid.lines:
+        beside = False
+        for x, cell in enumerate(line):
+            if cell is None:
+                continue
+            if scopes[cell.mem_id] and _is_filled(document, cell):
+                beside = beside or scopes[cell.mem_id] in ("row", "auto")
+                below[x] = below.get(x, False) or scopes[cell.mem_id] in ("col", "auto")
+            elif beside or below.get(x, False):
+                headed.add(cell.mem_id)
+    return any(
+        cell.mem_id not in headed
+        and _is_data(cell)
+        and _is_filled(document, cell)
+        and not has_aria_name(document, cell)
+        and not any(_is_filled(document, each) for each in document.referenced(cell, "headers"))
+        for row in grid.rows
+        for cell in row
+    )
+
+
+def _is_header(cell: LexborNode) -> bool:
+    return cell.tag == "th" or sole_role(cell) in HEADER_ROLES
+
+
+def _is_data(cell: LexborNode) -> bool:
+    own = sole_role(cell)
+    return cell.tag == "td" if own is None else own in ("cell", "gridcell")
+
+
+def _is_filled(document: AccessibleDocument, cell: LexborNode) -> bool:
+    return bool(_text(cell)) or bool(select(cell, ", ".join(sorted(VISUAL)))) or has_aria_name(document, cell)
+
+
+def _text(cell: LexborNode) -> str:
+    return " ".join((cell.text() or "").split())
+
+
+def _part(cell: LexborNode) -> str | None:
+    """Return the tag of the part of the table around the cell's row: thead, tbody or tfoot."""
+    row = cell.parent
+    return row.parent.tag if row is not None and row.parent is not None else None
 
 
 def invalid_scopes(document: AccessibleDocument) -> Faults:

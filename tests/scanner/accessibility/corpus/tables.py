@@ -111,12 +111,20 @@ PAGES = {
             ('scope="row">Projects', 'scope="rowgroup">Projects'),
             ('scope="row">Support', 'scope="">Support'),
         ],
+        headless=[
+            ('<th scope="col">Free</th><th scope="col">Pro</th>', "<td>Free</td><td>Pro</td>"),
+            ('<th scope="row">Support</th>', "<td>Support</td>"),
+        ],
     ),
     **family(
         "balance",
         BALANCE,
         headers_lost=[('id="y24"', 'id="year24"'), ('id="land" ', "")],
         headers_of_cells=[('<th id="cash" headers="kind">', '<td id="cash">'), ("Cash</th>", "Cash</td>")],
+        caption_of_cells=[
+            ("<caption>Assets</caption>", ""),
+            ('<thead><tr><th id="kind"', '<thead><tr><td colspan="3">Assets</td></tr><tr><th id="kind"'),
+        ],
         headers_empty=[('headers="land years y25"', 'headers=""')],
         summary_repeats=[("Assets by year, in thousands of euros", "Assets")],
         headers_of_another_table=[
@@ -137,5 +145,6 @@ PAGES = {
     **family(
         "league",
         LEAGUE,
+        footer=[("<tbody><tr><td>Kim", "<tfoot><tr><th>Player</th><th>Goals</th></tr></tfoot><tbody><tr><td>Kim")],
     ),
 }
