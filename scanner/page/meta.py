@@ -52,13 +52,13 @@ def viewport(document: Document) -> Viewport | None:
     found = None
     for node in metas_named(document, "viewport"):
         content = attribute(node, "content") or ""
-        if properties := _properties(content):
+        if properties := viewport_properties(content):
             found = Viewport(content, properties)
     return found
 
 
-def _properties(content: str) -> dict[str, str]:
-    """Parse the properties. White space separates like a comma, and may surround the equals sign; the last wins."""
+def viewport_properties(content: str) -> dict[str, str]:
+    """Parse the properties of a viewport. White space separates like a comma, and may surround =; the last one wins."""
     parts = (part.replace("=", " = ").split() for part in re.split(r"[,;]", content.lower()))
     threes = (three for words in parts for three in zip(words, words[1:], words[2:], strict=False))
     return {name: value for name, sign, value in threes if sign == "=" and value != "="}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 
 from selectolax.lexbor import LexborNode
@@ -33,7 +32,7 @@ from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotAppl
 from scanner.messages import excerpt
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, metas_named, select, texts
-from scanner.page.meta import refresh, scale
+from scanner.page.meta import refresh, scale, viewport_properties
 
 CATEGORY = Category("Language and document", weight=5, html=True)
 
@@ -44,6 +43,8 @@ SILENT = ("muted", "paused")
 # A page that reloads after more than 20 hours is excepted (WCAG 2.2.1).
 LONG_REFRESH_S = 72_000
 LEAST_SCALE, GENEROUS_SCALE = 2.0, 5.0  # zoom factors
+UNLIMITED = frozenset({"device-width", "device-height"})
+ZOOMABLE = UNLIMITED | {"yes"}
 
 
 @check(
@@ -311,31 +312,19 @@ def _judged_viewport(
 
 
 def _viewports(document: Document) -> list[tuple[LexborNode, dict[str, str]]]:
-    """Return the viewport elements with their properties, lower case. As in axe-core, white space does not separate."""
-    return [
-        (node, _viewport_properties((attribute(node, "content") or "").lower()))
-        for node in metas_named(document, "viewport")
-    ]
-
-
-def _viewport_properties(content: str) -> dict[str, str]:
-    found: dict[str, str] = {}
-    for part in re.split(r"[;,]", content):
-        name, _, value = (each.strip() for each in part.partition("="))
-        number = scale(value)
-        if not value or (name == "maximum-scale" and number is not None and number < 0):
-            continue
-        found[name] = "1" if name == "maximum-scale" and value == "yes" else value
-    return found
+    """Return the viewport elements with their properties."""
+    return [(node, viewport_properties(attribute(node, "content") or "")) for node in metas_named(document, "viewport")]
 
 
 def _forbids_zoom(properties: dict[str, str]) -> bool:
-    """Return True if zooming to 200% is disabled."""
-    scalable = properties.get("user-scalable", "")
-    number, largest = scale(scalable), scale(properties.get("maximum-scale", ""))
-    return (
-        scalable == "no" or (number is not None and -1 < number < 1) or (largest is not None and largest < LEAST_SCALE)
-    )
+    """Return True if zooming to 200% is disabled. Browsers read an unknown word as 0 (CSS Device Adaptation, 10.4)."""
+    scalable, largest = properties.get("user-scalable", "yes"), properties.get("maximum-scale", "5")
+    number, limit = scale(scalable), scale(largest)
+    if number is None and scalable not in ZOOMABLE:
+        return True
+    if limit is None and largest not in UNLIMITED:
+        return True
+    return (number is not None and -1 < number < 1) or (limit is not None and 0 <= limit < LEAST_SCALE)
 
 
 def _limits_zoom(properties: dict[str, str]) -> bool:

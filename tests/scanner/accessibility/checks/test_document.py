@@ -204,14 +204,18 @@ def test_a_refresh_header_is_one_too() -> None:
         ("maximum-scale=-1", "pass", "pass"),
         ("maximum-scale=device-height", "pass", "pass"),
         ("maximum-scale=yes", "fail", "pass"),
-        ("maximum-scale=big", "pass", "pass"),
-        ("maximum-scale=no", "pass", "pass"),
+        ("maximum-scale=big", "fail", "pass"),
+        ("maximum-scale=no", "fail", "pass"),
         ("maximum-scale=", "pass", "pass"),
-        ("maximum-scale=1, maximum-scale=-1", "fail", "pass"),  # a negative value is ignored
+        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last one counts
         ("maximum-scale=1, maximum-scale=5", "pass", "pass"),
-        ("user-scalable=none", "pass", "pass"),
+        ("user-scalable=invalid", "fail", "pass"),
         ("user-scalable=no, maximum-scale=3", "fail", "fail"),
-        ("width=device-width initial-scale=1 maximum-scale=1", "pass", "pass"),  # no commas
+        ("width=device-width initial-scale=1 maximum-scale=1", "fail", "pass"),  # no commas
+        ("user-scalable=yes initial-scale=1", "pass", "pass"),
+        ("user-scalable=no initial-scale=1", "fail", "pass"),
+        ("user-scalable=true", "fail", "pass"),
+        ("user-scalable=device-width", "pass", "pass"),
         ("maximum-scale=3px", "pass", "fail"),
         ("maximum-scale=1e1", "pass", "pass"),
         ("maximum-scale=30e-1", "pass", "fail"),
