@@ -292,7 +292,7 @@ def _has_headless_cell(document: AccessibleDocument, grid: Grid) -> bool:
             if scopes[cell.mem_id] and _is_filled(document, cell):
                 beside = beside or scopes[cell.mem_id] in ("row", "auto")
                 below[x] = below.get(x, False) or scopes[cell.mem_id] in ("col", "auto")
-            elif beside or below.get(x, False):
+            if beside or below.get(x, False):
                 headed.add(cell.mem_id)
     return any(
         cell.mem_id not in headed

@@ -64,6 +64,7 @@ HEADERS = [
         "pass",
     ),
     ("<table><tr><th>A<td>1<td>2" + "<tr><td role=rowheader>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
+    (f"<table>{HEAD}" + "<tr><td scope=row>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
     (f"<table role=none><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "n/a"),
     ("<table role=grid><tr><td>Name<td>Age<td>City" + ROWS + "</table>", "warn"),
     (PLAIN, "warn"),  # without weight

@@ -111,6 +111,7 @@ PAGES = {
             ('scope="row">Projects', 'scope="rowgroup">Projects'),
             ('scope="row">Support', 'scope="">Support'),
         ],
+        same_words=[("Buy Pro", "Start free")],
         headless=[
             ('<th scope="col">Free</th><th scope="col">Pro</th>', "<td>Free</td><td>Pro</td>"),
             ('<th scope="row">Support</th>', "<td>Support</td>"),
