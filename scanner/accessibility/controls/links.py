@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import islice
 from urllib.parse import parse_qsl
 
 import ada_url
@@ -18,6 +19,7 @@ from scanner.page.markup import attribute, resolve
 LINKS = "a[href], area[href], [role=link]"
 # Fragments by which single-page applications address their pages. Other fragments are places on the same page.
 ROUTE = re.compile(r"#(?:!|/)")
+MAX_LINKS = 2_000  # more than on real pages
 DEFAULT_PORTS = frozenset({"80", "443"})
 
 Place = tuple[object, ...]
@@ -30,7 +32,7 @@ def ambiguous_links(document: AccessibleDocument) -> Faults:
     """
     first: dict[str, tuple[LexborNode, Place]] = {}
     ambiguous: dict[str, LexborNode] = {}
-    for node in document.exposed(LINKS):
+    for node in islice(document.exposed(LINKS), MAX_LINKS):
         if role(document, node) not in (None, "link"):
             continue
         name = _letters(accessible_name(document, node))
