@@ -242,6 +242,7 @@ class TierAdmin(admin.ModelAdmin):
     list_display = (
         "name",
         "scans_per_month",
+        "quota_per_owner",
         "concurrent_scans",
         "requests_per_minute",
         "webhooks",

@@ -31,7 +31,7 @@ KEY_QUERY = """
     SELECT secret.former_id, secret.ended_at, secret.last_used_at,
         api_key.revoked_at, api_key.expires_at, api_key.id, api_key.name, api_key.scope, organization.id,
         tier.requests_per_minute, tier.webhooks, tier.scans_per_month, tier.concurrent_scans, tier.name,
-        tier.pages_per_audit, tier.reports_kept_days
+        tier.pages_per_audit, tier.reports_kept_days, tier.quota_per_owner
     FROM (
         SELECT id AS key_id, NULL::bigint AS former_id, NULL::timestamptz AS ended_at, last_used_at
         FROM accounts_apikey WHERE digest = %(digest)s

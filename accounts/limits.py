@@ -15,6 +15,8 @@ from infrastructure.cache import outage
 
 MINUTE_S = 60
 HOUR_S = 3600
+DAY_S = 24 * HOUR_S
+WAITS = {MINUTE_S: "a minute", HOUR_S: "an hour", DAY_S: "a day"}
 # For IPv6 the prefix that a customer usually gets, who can use any address in it.
 CLIENT_PREFIXES = {4: 32, 6: 64}
 # Somebody who rents many addresses gets them from one such network.
@@ -53,8 +55,7 @@ def refusal(
         outage.begin(error)
         return _refuse(request, 503, "This is not possible right now. Try again in a minute.", MINUTE_S)
     if any(over):
-        wait = "a minute" if window_s <= MINUTE_S else "an hour"
-        return _refuse(request, 429, f"Too many attempts. Try again in {wait}.", window_s)
+        return _refuse(request, 429, f"Too many attempts. Try again in {WAITS[window_s]}.", window_s)
     return None
 
 

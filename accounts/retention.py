@@ -12,7 +12,8 @@ from django.utils import timezone
 
 from accounts import access, sessions
 from accounts.export import services as export
-from accounts.models import ActivityEvent, DataExport, LoginSession, Mail, Organization
+from accounts.models import ActivityEvent, DataExport, LoginSession, Mail, MonthlyUsage, Organization
+from accounts.usage import month_of
 from infrastructure.postgresql.deletion import delete_with_what_refers
 from infrastructure.retention import HasTime, Retention, always
 
@@ -72,9 +73,16 @@ def delete_exports(has_time: HasTime = always) -> bool:
     return delete_with_what_refers(DataExport.objects.filter(ended_at__lte=timezone.now() - export.KEPT), has_time)
 
 
+def delete_usage(has_time: HasTime = always) -> bool:
+    """Delete the usage of deleted organizations after the end of its month."""
+    left = MonthlyUsage.objects.filter(organization=None, period__lt=month_of(timezone.now()))
+    return delete_with_what_refers(left, has_time)
+
+
 RETENTION = (
     Retention("activity log", delete_events),
     Retention("sessions", delete_sessions),
     Retention("e-mails", delete_mails),
     Retention("exports", delete_exports),
+    Retention("usage", delete_usage),
 )

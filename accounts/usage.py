@@ -2,6 +2,10 @@
 
 `reserve` runs in the transaction that inserts the scan. It locks the organization's row first, so the reservations of
 an organization run one after the other, and the running scans can be counted without a stored counter.
+
+On plans with `quota_per_owner`, all organizations of an owner share one quota, so that another organization is no
+other quota. The owner is the one who joined first. Rows remember a digest of the owner's mailbox for the month, also
+after the organization or the account has been deleted.
 """
 
 from __future__ import annotations
@@ -9,19 +13,50 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, date, datetime
+from typing import Any
 
 from django.db import connection
 from django.db.models import IntegerField, OuterRef, Subquery, Value
 from django.db.models.functions import Coalesce
+from django.utils.crypto import salted_hmac
 
+from accounts.addresses import MAILBOX, SUBADDRESS
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
 
-# SQL scalar: the scans used. Needs the parameters `organization` and `period`.
+# SQL scalars for `counted`; they need its parameters and `organization`. The scans that the organization has used:
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""
+# The digest of the first owner's mailbox; empty for organizations without owners, and if the quota is not shared.
+PRESENT_OWNER = f"""coalesce((
+    SELECT encode(sha256(convert_to(
+        %(salt)s || lower(regexp_replace(person.email, '{SUBADDRESS}', '{MAILBOX}')), 'UTF8'
+    )), 'hex')
+    FROM accounts_membership AS membership JOIN accounts_user AS person ON person.id = membership.user_id
+    WHERE %(per_owner)s AND membership.organization_id = %(organization)s AND membership.role = 'owner'
+        AND person.is_active
+    ORDER BY membership.id LIMIT 1
+), '')"""  # noqa: S608  # of constants
+# The owner of the month's quota: the one of the month's first scan; NULL if the quota is not shared.
+OWNER = f"""CASE WHEN %(per_owner)s THEN nullif(coalesce((
+    SELECT owner FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
+), {PRESENT_OWNER}), '') END"""  # noqa: S608  # of constants
+# The scans that other organizations of the owner have used, deleted ones included.
+USED_ELSEWHERE = f"""coalesce((
+    SELECT sum(used) FROM accounts_monthlyusage
+    WHERE period = %(period)s AND owner = {OWNER} AND organization_id IS DISTINCT FROM %(organization)s
+), 0)::bigint"""  # noqa: S608  # of constants
+LOCK_OWNER = f"SELECT pg_advisory_xact_lock(hashtextextended({OWNER}, 0))"
+TAKE = f"""
+    INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used, owner)
+    SELECT %(organization)s, %(period)s, %(scans)s, {PRESENT_OWNER}
+    WHERE %(scans)s + {USED_ELSEWHERE} <= %(limit)s
+    ON CONFLICT (organization_id, period) DO UPDATE
+    SET used = usage.used + excluded.used, owner = CASE WHEN %(per_owner)s THEN usage.owner ELSE '' END
+    WHERE usage.used + excluded.used + {USED_ELSEWHERE} <= %(limit)s
+"""  # noqa: S608  # of constants
 
 
 class QuotaExceeded(Refusal):
@@ -47,14 +82,17 @@ class ConcurrentLimit(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Quota:
+    """Quota of a month. `used_elsewhere` counts the scans of the owner's other organizations, if they share it."""
+
     used: int
+    used_elsewhere: int
     limit: int
     tier: str
 
     @property
     def remaining(self) -> int:
         """Scans left this month; never below 0, even after a change to a lower tier."""
-        return max(0, self.limit - self.used)
+        return max(0, self.limit - self.used - self.used_elsewhere)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,6 +104,7 @@ class TierLimits:
     tier: str
     pages_per_audit: int
     reports_kept_days: int
+    quota_per_owner: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +125,12 @@ def account_of(organization_id: int) -> Account:
 
 def limits_of(tier: Tier) -> TierLimits:
     return TierLimits(
-        tier.scans_per_month, tier.concurrent_scans, tier.name, tier.pages_per_audit, tier.reports_kept_days
+        scans_per_month=tier.scans_per_month,
+        concurrent_scans=tier.concurrent_scans,
+        tier=tier.name,
+        pages_per_audit=tier.pages_per_audit,
+        reports_kept_days=tier.reports_kept_days,
+        quota_per_owner=tier.quota_per_owner,
     )
 
 
@@ -101,8 +145,17 @@ def next_month(period: date) -> date:
 
 def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
     """Return the quota and usage of the current month, with one query."""
-    ((used,),) = fetch(f"SELECT {USED}", {"organization": organization_id, "period": month_of(now)})
-    return Quota(used, limits.scans_per_month, limits.tier)
+    ((used, elsewhere),) = fetch(
+        f"SELECT {USED}, {USED_ELSEWHERE}", {"organization": organization_id} | counted(limits, now)
+    )
+    return Quota(used, elsewhere, limits.scans_per_month, limits.tier)
+
+
+def counted(limits: TierLimits, now: datetime) -> dict[str, Any]:
+    """Return the parameters of USED and USED_ELSEWHERE besides the organization."""
+    # Keyed, so that nobody without the key can find out whose digest it is.
+    salt = salted_hmac("accounts.usage", "owner").hexdigest()
+    return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": salt}
 
 
 def used_column(now: datetime) -> Coalesce:
@@ -113,8 +166,9 @@ def used_column(now: datetime) -> Coalesce:
 
 def refuse_when_exhausted(organization_id: int, limits: TierLimits, running: Callable[[], int], now: datetime) -> None:
     """Raise the refusals of `reserve` early, without a lock."""
-    if quota(organization_id, limits, now).remaining <= 0:
-        raise _quota_exceeded(limits.scans_per_month, now)
+    left = quota(organization_id, limits, now)
+    if left.remaining <= 0:
+        raise _quota_exceeded(left, now)
     if running() >= limits.concurrent_scans:
         raise _concurrent_limit(limits.concurrent_scans)
 
@@ -133,31 +187,23 @@ def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> 
 
 def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
     """Take `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
+    taken = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month} | counted(limits, now)
     with connection.cursor() as cursor:
-        cursor.execute(
-            """
-            INSERT INTO accounts_monthlyusage AS usage (organization_id, period, used)
-            SELECT %(organization)s, %(period)s, %(scans)s WHERE %(scans)s <= %(limit)s
-            ON CONFLICT (organization_id, period) DO UPDATE
-            SET used = usage.used + excluded.used WHERE usage.used + excluded.used <= %(limit)s
-            """,
-            {
-                "organization": organization_id,
-                "period": month_of(now),
-                "scans": scans,
-                "limit": limits.scans_per_month,
-            },
-        )
+        if limits.quota_per_owner:
+            # Before the statement that counts, which sees what the previous holder of the lock has taken.
+            cursor.execute(LOCK_OWNER, taken)
+        cursor.execute(TAKE, taken)
         if cursor.rowcount == 0:
-            raise _quota_exceeded(limits.scans_per_month, now)
+            raise _quota_exceeded(quota(organization_id, limits, now), now)
 
 
 def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
     """Raise QuotaExceeded if fewer than `scans` are left this month."""
-    left = quota(organization_id, limits, now).remaining
+    found = quota(organization_id, limits, now)
+    left = found.remaining
     if scans > left:
         needed = f"This needs {scans} scan{'' if scans == 1 else 's'}, and {left} {'is' if left == 1 else 'are'} left."
-        raise _quota_exceeded(limits.scans_per_month, now, needed)
+        raise _quota_exceeded(found, now, needed)
 
 
 def refund(organization_id: int, period: date, scans: int) -> None:
@@ -187,11 +233,13 @@ def lock_limits(organization_id: int) -> TierLimits:
     return limits_of(lock(organization_id).tier)
 
 
-def _quota_exceeded(limit: int, now: datetime, message: str = "") -> QuotaExceeded:
+def _quota_exceeded(found: Quota, now: datetime, message: str = "") -> QuotaExceeded:
     reset = datetime.combine(next_month(month_of(now)), datetime.min.time(), UTC)
-    message = message or f"All {limit} scans of this month are used"
+    message = message.rstrip(".") or f"All {found.limit} scans of this month are used"
+    if found.used_elsewhere:
+        message += f", {found.used_elsewhere} of {found.limit} by other organizations of the same owner"
     return QuotaExceeded(
-        f"{message.rstrip('.')}; the next month begins on {reset:%Y-%m-%d}.",
+        f"{message}; the next month begins on {reset:%Y-%m-%d}.",
         int((reset - now).total_seconds()),
     )
 

@@ -37,7 +37,8 @@ class Month:
     @property
     def percent(self) -> int:
         """Return the used share of the quota, 0 to 100, rounded down; 100 for a plan without scans."""
-        return min(100, 100 * self.quota.used // self.quota.limit) if self.quota.limit else 100
+        used = self.quota.limit - self.quota.remaining
+        return 100 * used // self.quota.limit if self.quota.limit else 100
 
     @property
     def tone(self) -> str:

@@ -11,7 +11,7 @@ from django.db.models import Sum
 from rest_framework.serializers import DateTimeField
 
 from accounts import access
-from accounts.usage import USED, Quota, TierLimits, month_of
+from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
@@ -26,7 +26,7 @@ LIST_QUERY = """
         ) AS summary
     )::text, (
         SELECT coalesce(sum(count), 0)::bigint FROM scans_scancount WHERE organization_id = %(organization)s{conditions}
-    ), {used}
+    ), {used}, {used_elsewhere}
 """
 FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
 # An index-only scan reads the rows that the offset skips.
@@ -56,11 +56,12 @@ def scan_list(
         # The first page's query has a literal limit: with a parameter PostgreSQL would plan it anew every time.
         page="" if offset else f"LIMIT {limit:d}",
         used=USED,
+        used_elsewhere=USED_ELSEWHERE,
     )
-    ((scans, total, used),) = access.fetch_rows(
-        query, organization_id, limit=limit, offset=offset, period=month_of(now), **filters
+    ((scans, total, used, elsewhere),) = access.fetch_rows(
+        query, organization_id, limit=limit, offset=offset, **counted(limits, now), **filters
     )
-    quota = QuotaObjectSerializer(Quota(used, limits.scans_per_month, limits.tier)).data
+    quota = QuotaObjectSerializer(Quota(used, elsewhere, limits.scans_per_month, limits.tier)).data
     rest = json.dumps({"total": total, "limit": limit, "offset": offset, "quota": quota})
     return f'{{"scans": {scans}, {rest[1:]}'
 

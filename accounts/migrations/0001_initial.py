@@ -154,7 +154,8 @@ class Migration(migrations.Migration):
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('period', models.DateField(help_text='The first day of the month.')),
                 ('used', models.PositiveIntegerField(default=0)),
-                ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
+                ('owner', models.CharField(blank=True, db_default='', default='', help_text='A digest; empty if the quota is not shared.', max_length=64)),
+                ('organization', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.organization')),
             ],
         ),
         migrations.AddField(
@@ -232,6 +233,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('name', models.SlugField(max_length=40, primary_key=True, serialize=False)),
                 ('scans_per_month', models.PositiveIntegerField()),
+                ('quota_per_owner', models.BooleanField(db_default=False, default=False, help_text='All organizations on this plan with the same owner share the scans of a month.')),
                 ('concurrent_scans', models.PositiveIntegerField()),
                 ('requests_per_minute', models.PositiveIntegerField()),
                 ('webhooks', models.PositiveIntegerField()),
@@ -277,6 +279,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='monthlyusage',
             constraint=models.UniqueConstraint(fields=('organization', 'period'), name='monthly_usage_unique'),
+        ),
+        migrations.AddIndex(
+            model_name='monthlyusage',
+            index=models.Index(condition=models.Q(('owner', ''), _negated=True), fields=['owner', 'period'], name='monthly_usage_owner'),
         ),
         migrations.AddConstraint(
             model_name='membership',

@@ -84,6 +84,11 @@ class Tier(models.Model):
 
     name = models.SlugField(max_length=40, primary_key=True)
     scans_per_month = models.PositiveIntegerField()
+    quota_per_owner = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="All organizations on this plan with the same owner share the scans of a month.",
+    )
     concurrent_scans = models.PositiveIntegerField()
     requests_per_minute = models.PositiveIntegerField()
     webhooks = models.PositiveIntegerField()
@@ -287,14 +292,19 @@ class FormerKey(models.Model):
 class MonthlyUsage(models.Model):
     """Number of scans that an organization has used in a month. Only `accounts.usage` writes it."""
 
-    organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
+    # NULL after the organization was deleted: until the month ends, its scans count for the owner's other ones.
+    organization = models.ForeignKey(Organization, on_delete=models.SET_NULL, null=True, blank=True)
     period = models.DateField(help_text="The first day of the month.")
     used = models.PositiveIntegerField(default=0)
+    owner = models.CharField(
+        max_length=64, blank=True, default="", db_default="", help_text="A digest; empty if the quota is not shared."
+    )
 
     class Meta:
         constraints = [
             models.UniqueConstraint(fields=["organization", "period"], name="monthly_usage_unique"),
         ]
+        indexes = [models.Index(fields=["owner", "period"], condition=~models.Q(owner=""), name="monthly_usage_owner")]
 
     def __str__(self) -> str:
         return f"{self.organization_id} {self.period:%Y-%m}: {self.used}"

@@ -13,6 +13,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, limits, mail, roles, sessions
+from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new
 from accounts.limits import Limit
 from accounts.mailing import topics
@@ -29,6 +30,8 @@ from accounts.pages.login import (
 from accounts.roles import login_needed
 from accounts.services import AccountRefused, create_organization, create_person
 from scanner.ids import is_id
+
+ORGANIZATIONS_PER_DAY = 5
 
 
 @require_safe
@@ -97,6 +100,10 @@ def organization_new(request: HttpRequest) -> HttpResponse:
     may = settings.SIGN_UP_OPEN or user.is_staff
     form = OrganizationForm(request.POST or None)
     if may and form.is_valid():
+        # Not the rows are counted, because people may delete them, and their account.
+        made = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
+        if refusal := limits.refusal(request, "organization", made, window_s=limits.DAY_S):
+            return refusal
         try:
             organization = create_organization(name=form.cleaned_data["organization"], owner=user)
         except AccountRefused as error:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import pytest
 import pytest_django
+from django.http import HttpResponse
 from django.test import Client
 from django.urls import reverse
 from lxml import html
 
 from accounts import services
+from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, User
+from accounts.pages import person
 from tests.world import Member, browser_of, finished_scan, person_of
 
 ADA = "ada@people.test"
@@ -120,6 +123,27 @@ def test_one_person_owns_a_bounded_number(home: Member, monkeypatch: pytest.Monk
     page = client.post("/organizations/new", {"organization": "Second"}).content.decode()
     assert "which is the maximum" in page
     assert not Organization.objects.filter(name="Second").exists()
+
+
+def test_one_person_creates_a_bounded_number_in_a_day(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(person, "ORGANIZATIONS_PER_DAY", 2)
+    ada = person_of(home, "owner", ADA)
+    client = browser_of(ada)
+
+    def create() -> HttpResponse:
+        return client.post("/organizations/new", {"organization": "Again"})
+
+    for _ in range(2):
+        assert create().status_code == 302
+        close_organization(Organization.objects.get(name="Again", closed_at=None))
+    refused = create()
+    assert (refused.status_code, refused["Retry-After"]) == (429, "86400")
+    assert "Try again in a day." in refused.content.decode()
+    ada.email = "ada+2@people.test"
+    ada.save()
+    assert create().status_code == 429
+    other = browser_of(person_of(home, "owner", "bob@people.test"))
+    assert other.post("/organizations/new", {"organization": "Bob's"}).status_code == 302
 
 
 def test_where_sign_up_is_closed_only_operators_make_organizations(

@@ -1,0 +1,183 @@
+"""Quota per owner: on the free plan, another organization is no other quota, not even after a deletion."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from datetime import UTC, datetime, timedelta
+from threading import Barrier
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from accounts import usage
+from accounts.closing.deletion import GRACE, delete_closed
+from accounts.closing.services import close_account, close_organization
+from accounts.keys.services import create_api_key
+from accounts.members import change_role
+from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
+from accounts.retention import delete_usage
+from accounts.services import create_organization
+from accounts.usage import QuotaExceeded
+from tests.world import Api, browser_of
+
+NOW = datetime(2026, 11, 21, tzinfo=UTC)
+NEXT_MONTH = datetime(2026, 12, 1, tzinfo=UTC)
+ADA = "ada@people.test"
+SHARED = r"60 of 100 by other organizations of the same owner; the next month begins on 2026-12-01\."
+
+
+@pytest.fixture
+def ada(db: None) -> User:
+    return User.objects.create_user(ADA)
+
+
+def use(organization: Organization, scans: int, now: datetime = NOW) -> None:
+    with transaction.atomic():
+        usage.take(organization.pk, usage.lock_limits(organization.pk), scans, now)
+
+
+def left(organization: Organization, now: datetime = NOW) -> int:
+    return usage.quota(organization.pk, usage.limits_of(Tier.objects.get(organization=organization)), now).remaining
+
+
+def gone(organization: Organization) -> None:
+    """Delete an organization, as its owner and the nightly task do."""
+    close_organization(organization)
+    assert delete_closed(timezone.now() + GRACE, 60)
+    assert not Organization.objects.filter(pk=organization.pk).exists()
+
+
+def test_organizations_of_one_owner_share_the_free_quota(ada: User) -> None:
+    one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
+    use(one, 60)
+    assert (left(one), left(two)) == (40, 40)
+    with pytest.raises(QuotaExceeded, match=SHARED):
+        use(two, 41)
+    use(two, 40)
+    with pytest.raises(QuotaExceeded, match=r"All 100 scans of this month are used, 40 of 100 by other organizations"):
+        use(one, 1)
+
+
+def test_a_deleted_organization_counts_until_the_month_ends(ada: User) -> None:
+    one = create_organization(name="One", owner=ada)
+    use(one, 60)
+    gone(one)
+    two = create_organization(name="Two", owner=ada)
+    with pytest.raises(QuotaExceeded, match=SHARED):
+        use(two, 41)
+    assert (left(two), left(two, NEXT_MONTH)) == (40, 100)
+    use(two, 100, NEXT_MONTH)
+
+
+@pytest.mark.parametrize("again", [ADA, "Ada@people.test", "ada+2@people.test"])
+def test_who_signs_up_again_with_the_same_mailbox_has_no_new_quota(ada: User, again: str) -> None:
+    use(create_organization(name="One", owner=ada), 60)
+    gone(Organization.objects.get(name="One"))
+    close_account(user=ada, actor=ada)
+    assert delete_closed(timezone.now() + GRACE, 60)
+    assert left(create_organization(name="Two", owner=User.objects.create_user(again))) == 40
+
+
+@pytest.mark.parametrize("other", ["bob@people.test", "ada@other.test", "+ada@people.test", "adam@people.test"])
+def test_other_people_have_quotas_of_their_own(ada: User, other: str) -> None:
+    use(create_organization(name="One", owner=ada), 60)
+    assert left(create_organization(name="Two", owner=User.objects.create_user(other))) == 100
+
+
+def test_nobody_loses_quota_by_being_made_an_owner_elsewhere(ada: User) -> None:
+    eves = create_organization(name="Eve's", owner=User.objects.create_user("eve@people.test"))
+    membership = Membership.objects.create(organization=eves, user=ada, role="member")
+    change_role(actor=Membership.objects.get(organization=eves, role="owner"), subject=membership, role="owner")
+    use(eves, 100)
+    assert left(create_organization(name="One", owner=ada)) == 100
+
+
+def test_an_organization_that_was_handed_over_counts_for_its_owner_from_the_next_month_on(ada: User) -> None:
+    bob = User.objects.create_user("bob@people.test")
+    one = create_organization(name="One", owner=ada)
+    use(one, 60)
+    Membership.objects.create(organization=one, user=bob, role="owner")
+    Membership.objects.filter(organization=one, user=ada).delete()
+    use(one, 10)
+    adas, bobs = create_organization(name="Two", owner=ada), create_organization(name="Three", owner=bob)
+    assert (left(adas), left(bobs)) == (30, 100)
+    use(one, 10, NEXT_MONTH)
+    assert (left(adas, NEXT_MONTH), left(bobs, NEXT_MONTH)) == (100, 90)
+
+
+def test_paid_plans_and_organizations_without_owners_share_nothing(ada: User) -> None:
+    free, paid = (create_organization(name=name, owner=ada) for name in ("Free", "Paid"))
+    Organization.objects.filter(pk=paid.pk).update(tier="pro")
+    use(paid, 1500)
+    use(free, 60)
+    alone = [Organization.objects.create(name=name, slug=name) for name in ("a", "b")]
+    use(alone[0], 60)
+    assert (left(free), left(paid), left(alone[1])) == (40, 500, 100)
+
+
+def test_what_an_organization_used_before_it_changed_to_a_paid_plan_no_longer_counts(ada: User) -> None:
+    one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
+    use(one, 60)
+    Organization.objects.filter(pk=one.pk).update(tier="pro")
+    use(one, 60)
+    assert left(two) == 100
+
+
+def test_scans_that_are_given_back_are_free_for_the_owners_other_organizations(ada: User) -> None:
+    one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
+    use(one, 100)
+    usage.refund(one.pk, usage.month_of(NOW), 5)
+    assert left(two) == 5
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_organizations_of_one_owner_that_scan_at_once_do_not_exceed_it() -> None:
+    ada = User.objects.create_user(ADA)
+    organizations = [create_organization(name=str(number), owner=ada) for number in range(8)]
+    barrier = Barrier(len(organizations))
+
+    def one(organization: Organization) -> int:
+        barrier.wait()
+        taken = 0
+        try:
+            for _ in range(4):
+                use(organization, 10)
+                taken += 10
+        except QuotaExceeded:
+            pass
+        finally:
+            connection.close()
+        return taken
+
+    with ThreadPoolExecutor(len(organizations)) as pool:
+        assert sum(pool.map(one, organizations)) == 100
+    assert sum(MonthlyUsage.objects.values_list("used", flat=True)) == 100
+
+
+def test_the_api_and_the_pages_tell_what_is_left(ada: User) -> None:
+    one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
+    use(one, 60, timezone.now())
+    use(two, 10, timezone.now())
+    _, key = create_api_key(organization=two, name="tests")
+    told = {"used": 10, "limit": 100, "remaining": 30, "tier": "free"}
+    assert Api(key).get("/v1/usage").json()["quota"] == told
+    assert Api(key).get("/v1/scans").json()["quota"] == told
+    client = browser_of(ada)
+    overview = " ".join(client.get(f"/o/{two.slug}/").content.decode().split())
+    assert "70 % of the month" in overview
+    assert "Used by other organizations of the owner</dt><dd>60</dd>" in overview
+    settings = " ".join(client.get(f"/o/{two.slug}/settings/").content.decode().split())
+    assert "with the same owner share these scans. 60 were used by others." in settings
+
+
+def test_usage_without_an_organization_is_deleted_after_its_month(ada: User) -> None:
+    last_month = timezone.now().replace(day=1) - timedelta(days=1)
+    one = create_organization(name="One", owner=ada)
+    for moment in (last_month, timezone.now()):
+        use(one, 1, moment)
+    assert delete_usage()
+    assert MonthlyUsage.objects.count() == 2
+    gone(one)
+    assert delete_usage()
+    assert MonthlyUsage.objects.get().period == usage.month_of(timezone.now())
