@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar, cast
 
 from django.contrib import admin
 from django.contrib.admin.options import IncorrectLookupParameters
@@ -16,15 +16,25 @@ from django.urls import reverse
 from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
+from accounts.identity.freshness import View, fresh_login_needed
 from accounts.models import Organization
 
-admin.site.site_header = admin.site.site_title = "Website Scan Service"
-admin.site.index_title = "Administration"
+V = TypeVar("V", bound=View)
 
 # Older rows are found with a filter or a search.
 MAX_PAGES = 200
 # Organizations may share a name; a search takes at most so many of them.
 MAX_NAMESAKES = 20
+
+
+class Site(admin.AdminSite):
+    """The admin, which requires a reauthentication for every change, because most of them outlive the session."""
+
+    site_header = site_title = "Website Scan Service"
+    index_title = "Administration"
+
+    def admin_view(self, view: V, cacheable: bool = False) -> V:
+        return cast("V", super().admin_view(fresh_login_needed("POST")(view), cacheable))
 
 
 class UncountedChangeList(ChangeList):

@@ -95,7 +95,7 @@ INSTALLED_APPS = [
     "webhooks",
     "scans",
     "sites",
-    "django.contrib.admin.apps.SimpleAdminConfig",  # config.urls calls autodiscover
+    "config.apps.AdminConfig",
     "django.contrib.auth",
     "django.contrib.contenttypes",
     "django.contrib.sessions",

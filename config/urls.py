@@ -261,7 +261,10 @@ urlpatterns = [
     path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),
+    # In place of the admin's own pages, which neither limit guesses nor end other sessions.
     path("admin/login/", admin_login),
+    path("admin/logout/", LogoutView.as_view()),
+    path("admin/password_change/", RedirectView.as_view(pattern_name="account")),
     path("admin/operations/", admin.site.admin_view(operations_page), name="operations"),
     path("admin/", admin.site.urls),
     # Addresses that people type without the final slash.

@@ -13,6 +13,7 @@ from django.urls import reverse
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import for_who_may_see, surroundings
 from dashboard import audit_page
 from dashboard.monitor_page import monitor_of
@@ -89,6 +90,7 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
 
 @require_POST
 @_for_who_may_see
+@session_suffices("shows what this session can read anyway, and nothing later")
 def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     """Switch sharing on or off (`shared`), then redirect to the audit's page."""
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))

@@ -17,6 +17,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts import access
 from accounts.authentication import member_caller
+from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, page_of, requires
 from dashboard import monitor_lists
@@ -68,6 +69,7 @@ def monitors(request: MemberRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
     if request.method != "POST":
@@ -141,6 +143,7 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 @_known
+@session_suffices("the organization's own work, which all members see")
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
@@ -166,6 +169,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.MEMBER)
 @_known
+@session_suffices("the organization's own work, which all members see")
 def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Pause or resume a monitor: `paused` is `on` or `off`."""
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
@@ -180,6 +184,7 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.MEMBER)
 @_known
+@session_suffices("the organization's own work, which all members see")
 def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Start a run outside the schedule."""
     caller = member_caller(request.membership)
@@ -199,6 +204,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
 @_known
+@session_suffices("the organization's own work, which all members see")
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Delete a monitor, after a page that asks for confirmation."""
     found = _monitor(request, monitor_id)
@@ -212,6 +218,7 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.MEMBER)
 @_known
+@fresh_login_needed()
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Switch the monitor's badge: `badge` is `on` or `off`."""
     found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")

@@ -21,6 +21,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access
 from accounts.authentication import member_caller
+from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
 from dashboard import scan_lists
@@ -91,6 +92,7 @@ def scans(request: MemberRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def scan_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new scan, and start one audit for all ticked types."""
     if request.method != "POST":
@@ -112,6 +114,7 @@ def scan_new(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Start a new scan with the page, type and credentials of an earlier scan."""
     scan = _scan(request, scan_id)
@@ -130,6 +133,7 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Start a new audit with the pages, or the site, and the types of an earlier audit."""
     try:
@@ -144,6 +148,7 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Cancel an audit: its scans that have not started do not run."""
     try:
@@ -160,6 +165,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Cancel a queued scan; a scan that has started is not cancelled."""
     try:

@@ -16,6 +16,7 @@ from django.utils.http import parse_etags
 from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
+from accounts.identity.freshness import session_suffices
 from accounts.roles import page_of
 from accounts.shared_pages import for_who_may_see, surroundings
 from documentation.checks import check_pages
@@ -267,6 +268,7 @@ def export(request: HttpRequest, seen: Seen, export_format: str) -> HttpResponse
 
 @require_POST
 @_for_who_may_see
+@session_suffices("shows what this session can read anyway, and nothing later")
 def share(request: HttpRequest, seen: Seen) -> HttpResponse:
     """Switch the sharing of a report: `shared` is `on` or `off`. Redirects to its page."""
     is_shared = {"on": True, "off": False}.get(request.POST.get("shared", ""))

@@ -15,14 +15,18 @@ EXPRESSIONS = {"v1|api": "/v1/nothing", "app_label": "/admin/accounts/", "url": 
 ADMIN, API = "admin/", ("v1/", "api/", "^(?:v1|api)")
 
 
-def routes(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[str]:
-    """Yield all routes as written in the URL configuration, including those of included configurations."""
+def views(resolver: URLResolver | None = None, prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield all routes as written in the URL configuration, including those of included configurations, and views."""
     for pattern in (resolver or get_resolver()).url_patterns:
         route = prefix + str(pattern.pattern)
         if isinstance(pattern, URLResolver):
-            yield from routes(pattern, route)
+            yield from views(pattern, route)
         else:
-            yield route
+            yield route, pattern.callback
+
+
+def routes() -> Iterator[str]:
+    return (route for route, _ in views())
 
 
 def address(route: str, ids: Mapping[str, Any]) -> str:

@@ -16,7 +16,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts.authentication import member_caller
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from infrastructure.api.throttling import refuse_over_rate
@@ -113,6 +113,7 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@fresh_login_needed("POST")
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
@@ -136,6 +137,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 @_known
+@session_suffices("sends to an address that was confirmed before")
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Enable a webhook; its waiting deliveries are sent."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
@@ -146,6 +148,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 @_known
+@session_suffices("takes access away")
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Disable a webhook; nothing is sent until it is enabled again."""
     services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
@@ -156,6 +159,7 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @_known
+@session_suffices("takes access away")
 def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Delete a webhook with its log, after a confirmation page."""
     found = access_webhook(request.membership.organization_id, webhook_id)
@@ -189,6 +193,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 @_known
+@session_suffices("sends to an address that was confirmed before")
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     kind = request.POST.get("event", "")
     return _sent(
@@ -202,6 +207,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.ADMIN)
 @_known
+@session_suffices("sends to an address that was confirmed before")
 def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
     return _sent(
         request,
@@ -214,6 +220,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
 @require_POST
 @requires(Role.ADMIN)
 @_known
+@session_suffices("sends to an address that was confirmed before")
 def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send all deliveries again that failed since a given time."""
     try:

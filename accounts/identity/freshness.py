@@ -1,11 +1,15 @@
-"""Reauthentication: when and by which methods the person of a session has proven who they are."""
+"""Reauthentication: when and by which methods the person of a session has proven who they are.
+
+A view that gives access beyond the session, to a person, a program or the public, has `fresh_login_needed`, so that a
+stolen session gains nothing that lasts. All other views that change something declare with `session_suffices` why not.
+"""
 
 from __future__ import annotations
 
 import functools
 import time
 from collections.abc import Callable
-from typing import Any
+from typing import Any, TypeVar
 from urllib.parse import urlencode
 
 from allauth.account.adapter import get_adapter
@@ -25,6 +29,7 @@ from accounts.identity.factors import providers_of
 from accounts.models import User
 
 View = Callable[..., HttpResponseBase]
+V = TypeVar("V", bound=Callable[..., object])
 METHODS = {"password": "a password", "totp": "an authenticator app", "recovery_codes": "a recovery code"}
 METHODS |= {"webauthn": "a passkey", "socialaccount": "an identity provider"}
 
@@ -77,9 +82,29 @@ def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) 
             response: HttpResponseBase = asking(request, *args, **kwargs)
             return response
 
-        return wrapped
+        return _declare(wrapped, asks=True)
 
     return decorate
+
+
+def session_suffices(why: str) -> Callable[[V], V]:
+    """Decorator for views that change something without a reauthentication; `why` is the reason, for readers."""
+    assert why
+
+    def decorate(view: V) -> V:
+        return _declare(view, asks=False)
+
+    return decorate
+
+
+def asks_itself(view: V) -> V:
+    """Decorator for views of django-allauth that require a reauthentication by themselves."""
+    return _declare(view, asks=True)
+
+
+def _declare(view: V, *, asks: bool) -> V:
+    view.fresh_login = asks  # type: ignore[attr-defined]  # read by the test of all views
+    return view
 
 
 def _to(asking: str, back: str) -> HttpResponseRedirect:

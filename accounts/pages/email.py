@@ -12,12 +12,13 @@ from django.utils.cache import add_never_cache_headers
 
 from accounts import mail
 from accounts.identity.factors import keep_address
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
 from accounts.models import User
 from accounts.pages.login import limit_mails, link_is_dead, mail_not_sent
 from accounts.roles import login_needed
 
 
+@asks_itself
 class EmailView(views.EmailView):
     """Send a link to the new address. The account keeps its present address until the link is confirmed."""
 
@@ -45,6 +46,7 @@ class EmailView(views.EmailView):
             return mail_not_sent(request)
 
 
+@session_suffices("the link from the e-mail proves the address")
 class EmailConfirmView(views.ConfirmEmailView):
     """Confirm the address from the e-mail's link. By POST, so that mail scanners that open links do not confirm it."""
 

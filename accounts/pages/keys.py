@@ -13,7 +13,7 @@ from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import access
 from accounts.identity import notices
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.keys.services import (
     add_api_key,
     end_former_key,
@@ -60,6 +60,7 @@ def keys(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
+@session_suffices("a name gives no access")
 def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
     """Rename a key. Errors are shown beside the key in the list."""
     key = _key(request, key_id)
@@ -109,6 +110,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@session_suffices("takes access away")
 def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpResponse:
     """End a former secret before it expires."""
     key = _key(request, key_id)
@@ -126,6 +128,7 @@ def former_key_end(request: MemberRequest, key_id: str, former_id: int) -> HttpR
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@session_suffices("takes access away")
 def key_revoke(request: MemberRequest, key_id: str) -> HttpResponse:
     key = _key(request, key_id)
     if request.method != "POST":

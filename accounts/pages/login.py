@@ -23,6 +23,7 @@ from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import access, limits, mail, sessions
 from accounts.identity import devices, freshness
+from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.forms import EmailForm, SignUpForm
@@ -39,6 +40,7 @@ MAILS_PER_CLIENT = 20
 MAX_NEXT_LENGTH = 1_000
 
 
+@session_suffices("proves the identity itself")
 class LoginView(allauth_views.LoginView):
     """Log in with e-mail address and password, then the second factor if there is one. Redirects to `next` if that is a
     page of our host.
@@ -61,6 +63,7 @@ class LoginView(allauth_views.LoginView):
         return context | {"next": next_page, "wanted": wanted_address(next_page), "providers": settings.OIDC_PROVIDERS}
 
 
+@session_suffices("takes access away")
 class LogoutView(allauth_views.LogoutView):
     """Log out, by POST only. It also cancels a log-in that waits for the second factor."""
 
@@ -92,6 +95,7 @@ def admin_login(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@session_suffices("the link from the e-mail proves the address")
 def signup(request: HttpRequest) -> HttpResponse:
     """Ask for an e-mail address. Only the e-mail, not the page, tells if it has an account. The link keeps `next`."""
     next_page = next_page_of(request)
@@ -124,6 +128,7 @@ def signup_sent(request: HttpRequest) -> HttpResponse:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@session_suffices("the link from the e-mail proves the address")
 def signup_finish(request: HttpRequest, token: str) -> HttpResponse:
     """Finish a sign-up from the e-mail's link: choose a password and the organization's name."""
     if not settings.SIGN_UP_OPEN:
@@ -168,6 +173,7 @@ def wanted_address(next_page: str) -> str:
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@session_suffices("the link from the e-mail proves the address")
 def password_reset(request: HttpRequest) -> HttpResponse:
     """Ask for an e-mail address. As with the sign-up, only the e-mail tells if an account exists."""
     form = EmailForm(request.POST or None)
@@ -197,6 +203,7 @@ def password_reset_sent(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/mail_sent.html", context)
 
 
+@session_suffices("the link from the e-mail proves the address")
 class PasswordResetConfirmView(views.PasswordResetConfirmView):
     """Django's page for a new password, whose link works once. Afterwards all sessions of the person end."""
 

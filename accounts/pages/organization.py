@@ -13,7 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, activity, limits, mail, usage
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
@@ -53,6 +53,7 @@ MEMBERS_SHOWN = 50
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
+@fresh_login_needed("POST")
 def members(request: MemberRequest) -> HttpResponse:
     """List the organization's members; by POST, admins invite others."""
     actor = request.membership
@@ -116,6 +117,7 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
 
 @require_POST
 @requires(Role.ADMIN)
+@fresh_login_needed()
 def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
     subject = _member(request, membership_id)
     form = RoleForm(request.POST, roles=grantable_roles(request.membership))
@@ -133,6 +135,7 @@ def member_role(request: MemberRequest, membership_id: int) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
+@session_suffices("takes access away")
 def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
     subject = _member(request, membership_id)
     if request.method != "POST":
@@ -148,6 +151,7 @@ def member_remove(request: MemberRequest, membership_id: int) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
+@session_suffices("takes access away")
 def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpResponse:
     if not is_id("inv", invitation_id):
         raise Http404
@@ -163,6 +167,7 @@ def invitation_revoke(request: MemberRequest, invitation_id: str) -> HttpRespons
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.VIEWER)
+@fresh_login_needed("POST")
 def organization_settings(request: MemberRequest) -> HttpResponse:
     """Show settings, plan and limits to all members; by POST, owners change the settings."""
     actor = request.membership
@@ -230,6 +235,7 @@ def _settings(request: MemberRequest, form: SettingsForm, login_form: LoginRequi
 
 @require_POST
 @requires(Role.VIEWER)
+@session_suffices("the person's own preference")
 def weekly_digest(request: MemberRequest) -> HttpResponse:
     """Switch one's own weekly e-mail about the monitors on or off."""
     is_on = request.POST.get("digest") == "on"

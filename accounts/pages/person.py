@@ -14,7 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access, limits, mail, roles, sessions
 from accounts.addresses import mailbox
-from accounts.identity.freshness import log_in_new
+from accounts.identity.freshness import log_in_new, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import accept, invitation_of, mail_invitation, proves_address, remove_member
@@ -44,6 +44,7 @@ def start(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
+@session_suffices("asks for the present password itself")
 def account(request: HttpRequest) -> HttpResponse:
     """Show the e-mail address and sessions; by POST, change the password, which ends all other sessions."""
     user = cast("User", request.user)
@@ -70,6 +71,7 @@ def account(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_needed
+@session_suffices("takes access away")
 def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
     if not is_id("login", session_id):
         raise Http404
@@ -80,6 +82,7 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
 
 @require_POST
 @login_needed
+@session_suffices("takes access away")
 def sessions_end(request: HttpRequest) -> HttpResponse:
     count = sessions.end_others(cast("User", request.user), keep=sessions.current_id(request))
     messages.success(request, f"{count} other session{'' if count == 1 else 's'} ended.")
@@ -94,6 +97,7 @@ def organizations(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
+@session_suffices("gives nobody else access")
 def organization_new(request: HttpRequest) -> HttpResponse:
     """Create an organization. If sign-up is closed, only staff may do so."""
     user = cast("User", request.user)
@@ -118,6 +122,7 @@ def organization_new(request: HttpRequest) -> HttpResponse:
 
 @require_POST
 @login_needed
+@session_suffices("the person's own preference")
 def organization_switch(request: HttpRequest) -> HttpResponse:
     """Switch to another of one's organizations, with which the dashboard opens from now on."""
     chosen = request.POST.get("organization", "")
@@ -131,6 +136,7 @@ def organization_switch(request: HttpRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @login_needed
+@session_suffices("takes access away")
 def organization_leave(request: HttpRequest, organization_id: int) -> HttpResponse:
     rows = access.memberships_of(request.user).select_related("organization")
     membership = get_object_or_404(rows, organization_id=organization_id)
@@ -147,6 +153,7 @@ def organization_leave(request: HttpRequest, organization_id: int) -> HttpRespon
 
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@session_suffices("the link from the e-mail proves the address")
 def invite(request: HttpRequest, token: str) -> HttpResponse:
     """Accept an invitation from its link: join with one's account, or create an account and join."""
     invitation = invitation_of(token)

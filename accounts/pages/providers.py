@@ -14,6 +14,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import limits
 from accounts.identity.factors import providers_of
+from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK, next_page_of
@@ -24,6 +25,7 @@ logger = logging.getLogger(__name__)
 
 @never_cache
 @require_POST
+@session_suffices("proves the identity itself")
 def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
     """Lead to the provider through a page, because our Content-Security-Policy lets no form redirect to a stranger."""
     attempts = [

@@ -25,7 +25,7 @@ from qrcode import QRCode
 from accounts import access, limits, roles
 from accounts.identity import devices
 from accounts.identity.factors import factors_of
-from accounts.identity.freshness import fresh_login_needed
+from accounts.identity.freshness import asks_itself, fresh_login_needed, session_suffices
 from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
@@ -81,6 +81,7 @@ def index(request: HttpRequest) -> HttpResponse:
     return render(request, "accounts/security/index.html", context)
 
 
+@session_suffices("proves the identity itself")
 class SecondFactorView(base.AuthenticateView):
     """Second step of a log-in."""
 
@@ -96,6 +97,7 @@ class SecondFactorView(base.AuthenticateView):
         return context | _factors(self.stage.login.user)
 
 
+@session_suffices("proves the identity itself")
 class PasskeyLoginView(webauthn.LoginWebAuthnView):
     """Log-in with a passkey instead of address, password and second factor."""
 
@@ -114,6 +116,7 @@ class PasskeyLoginView(webauthn.LoginWebAuthnView):
         return perform_passwordless_login(self.request, authenticator, login)
 
 
+@asks_itself
 class AppAddView(Personal, totp.ActivateTOTPView):
     template_name = "accounts/security/app_add.html"
     limited = True
@@ -129,19 +132,24 @@ class AppAddView(Personal, totp.ActivateTOTPView):
         return context | {"size": len(rows), "dots": dots, "groups": groups}
 
 
+@asks_itself
 class AppRemoveView(Personal, totp.DeactivateTOTPView):
     template_name = "accounts/security/app_remove.html"
 
 
+@asks_itself
 class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
 
+
+@asks_itself
 class PasskeyEditView(Personal, webauthn.EditWebAuthnView):
     template_name = "accounts/security/passkey_edit.html"
     success_url = INDEX
 
 
+@asks_itself
 class PasskeyRemoveView(Personal, webauthn.RemoveWebAuthnView):
     template_name = "accounts/security/passkey_remove.html"
     success_url = INDEX
@@ -151,10 +159,12 @@ class CodesView(Personal, codes.ViewRecoveryCodesView):
     template_name = "accounts/security/codes.html"
 
 
+@asks_itself
 class CodesNewView(Personal, codes.GenerateRecoveryCodesView):
     template_name = "accounts/security/codes_new.html"
 
 
+@asks_itself
 class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
     template_name = "accounts/security/codes.txt"
 
@@ -163,16 +173,19 @@ class CodesDownloadView(Personal, codes.DownloadRecoveryCodesView):
         return roles.login_needed(view)(request, *args, **kwargs)
 
 
+@session_suffices("proves the identity itself")
 class PasswordAgainView(Personal, account_views.ReauthenticateView):
     template_name = "accounts/security/password_again.html"
     limited = True
 
 
+@session_suffices("proves the identity itself")
 class CodeAgainView(Personal, base.ReauthenticateView):
     template_name = "accounts/security/code_again.html"
     limited = True
 
 
+@session_suffices("proves the identity itself")
 class PasskeyAgainView(Personal, webauthn.ReauthenticateWebAuthnView):
     template_name = "accounts/security/passkey_again.html"
 

@@ -9,6 +9,7 @@ from django.views.decorators.csrf import csrf_exempt
 from django.views.decorators.http import require_http_methods, require_POST
 
 from accounts import limits
+from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
 from accounts.mailing.topics import subscription_of
 from accounts.pages.login import link_is_dead
@@ -21,6 +22,7 @@ CLICKS_PER_TOKEN = 20
 @csrf_exempt  # a mail program has no cookies; the signed token authorizes the request
 @never_cache
 @require_http_methods(["GET", "HEAD", "POST"])
+@session_suffices("the link from the e-mail proves the address")
 def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
     """Unsubscribe by POST, as RFC 8058 requires. GET only asks, because mail scanners follow every link."""
     return _page(request, token, stop=True)
@@ -29,6 +31,7 @@ def unsubscribe(request: HttpRequest, token: str) -> HttpResponse:
 @csrf_exempt
 @never_cache
 @require_POST
+@session_suffices("the link from the e-mail proves the address")
 def subscribe_again(request: HttpRequest, token: str) -> HttpResponse:
     """Undo an unsubscription."""
     return _page(request, token, stop=False)

@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods, require_POST, req
 
 from accounts import access
 from accounts.authentication import member_caller
+from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from reports.models import Mute, Report
@@ -51,6 +52,7 @@ def mutes(request: MemberRequest) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def mute_new(request: MemberRequest) -> HttpResponse:
     """Mute the finding of the check `check` in the report of `scan`, as a whole or at some of its places."""
     document, check = _finding(request)
@@ -83,6 +85,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
 def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     """End a mute, and redirect to the report of `scan`, or to the list."""
     try:

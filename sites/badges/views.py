@@ -17,6 +17,7 @@ from django.views.decorators.http import require_POST, require_safe
 
 from accounts import access
 from accounts.authentication import member_caller
+from accounts.identity.freshness import fresh_login_needed
 from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
@@ -74,6 +75,7 @@ def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@fresh_login_needed()
 def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     """Switch a page's badge: `page` is its URL, `badge` is `on` or `off`. Redirects to the site's page."""
     page, switch = request.POST.get("page", ""), request.POST.get("badge", "")

@@ -38,7 +38,7 @@ MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONL
 @pytest.fixture
 def operator(db: None) -> Client:
     client = Client()
-    client.force_login(User.objects.create_superuser("operator@people.test", "correct horse 9"))
+    client.force_login(User.objects.create_superuser("operator@people.test"))
     return client
 
 
