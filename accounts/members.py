@@ -7,7 +7,9 @@ reads the actor's role again under that lock.
 from __future__ import annotations
 
 from collections.abc import Collection
+from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.core import signing
 from django.db import transaction
 from django.db.models import QuerySet
@@ -150,7 +152,8 @@ def mail_invitation(invitation: Invitation) -> None:
     mail.send(
         "invitation",
         invitation.email,
-        f"Join {invitation.organization}",
+        # The organization's name, which strangers choose, stands in the text only.
+        f"{invitation.invited_by} invites you to {urlsplit(settings.BASE_URL).netloc}",
         invitation=invitation,
         token=invitation_token(invitation),
         days=INVITATION_LIFETIME.days,

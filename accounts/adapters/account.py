@@ -132,7 +132,8 @@ class AccountAdapter(DefaultAccountAdapter):
         if access.person_with(email):
             mail.send("account_exists", email, "You already have an account")
             return
-        mail.send("email_change", email, "Confirm your e-mail address", key=emailconfirmation.key, days=3)
+        account = emailconfirmation.email_address.user
+        mail.send("email_change", email, "Confirm your e-mail address", key=emailconfirmation.key, account=account)
 
     def send_notification_mail(
         self, template_prefix: str, user: Any, context: dict[str, Any] | None = None, email: str | None = None

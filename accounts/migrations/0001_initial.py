@@ -1,5 +1,6 @@
 from pathlib import Path
 
+import accounts.addresses
 import accounts.models.export
 import accounts.models.mail
 import accounts.models.organizations
@@ -27,8 +28,8 @@ class Migration(migrations.Migration):
                 ('password', models.CharField(max_length=128, verbose_name='password')),
                 ('last_login', models.DateTimeField(blank=True, null=True, verbose_name='last login')),
                 ('is_superuser', models.BooleanField(default=False, help_text='Designates that this user has all permissions without explicitly assigning them.', verbose_name='superuser status')),
-                ('first_name', models.CharField(blank=True, max_length=150, verbose_name='first name')),
-                ('last_name', models.CharField(blank=True, max_length=150, verbose_name='last name')),
+                ('first_name', models.CharField(blank=True, max_length=150, validators=[accounts.addresses.without_addresses], verbose_name='first name')),
+                ('last_name', models.CharField(blank=True, max_length=150, validators=[accounts.addresses.without_addresses], verbose_name='last name')),
                 ('is_staff', models.BooleanField(default=False, help_text='Designates whether the user can log into this admin site.', verbose_name='staff status')),
                 ('is_active', models.BooleanField(default=True, help_text='Designates whether this user should be treated as active. Unselect this instead of deleting accounts.', verbose_name='active')),
                 ('date_joined', models.DateTimeField(default=django.utils.timezone.now, verbose_name='date joined')),
@@ -137,7 +138,7 @@ class Migration(migrations.Migration):
             name='Organization',
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
-                ('name', models.CharField(max_length=100)),
+                ('name', models.CharField(max_length=100, validators=[accounts.addresses.without_addresses])),
                 ('slug', models.SlugField(max_length=60, unique=True)),
                 ('shares_reports', models.BooleanField(default=False, help_text='Whether reports of new scans start shared.')),
                 ('second_factor_required', models.BooleanField(db_default=False, default=False, help_text='Members without one see no page of the organization.')),

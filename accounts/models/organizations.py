@@ -12,6 +12,7 @@ from django.db import models
 from django.db.models.functions import Lower
 from django.utils import timezone
 
+from accounts.addresses import without_addresses
 from infrastructure.api.scopes import Scope
 from scanner.ids import new_id
 
@@ -39,6 +40,8 @@ class User(AbstractUser):
     """Person with an account. The e-mail address is the user name."""
 
     username = None  # type: ignore[assignment]  # removes the inherited column
+    first_name = models.CharField("first name", max_length=150, blank=True, validators=[without_addresses])
+    last_name = models.CharField("last name", max_length=150, blank=True, validators=[without_addresses])
     email = models.EmailField("e-mail address", max_length=254, unique=True)
     closed_at = models.DateTimeField(null=True, blank=True, editable=False)
 
@@ -136,7 +139,7 @@ class Tier(models.Model):
 class Organization(models.Model):
     """Tenant that owns scans, reports, keys and all other data."""
 
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=100, validators=[without_addresses])
     slug = models.SlugField(max_length=60, unique=True)
     tier = models.ForeignKey(Tier, on_delete=models.PROTECT, default="free")
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(User, through="Membership")

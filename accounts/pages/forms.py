@@ -15,6 +15,7 @@ from django.http import QueryDict
 from django.utils import timezone
 
 from accounts.activity import Wanted
+from accounts.addresses import without_addresses
 from accounts.keys.notices import NOTICE_DAYS
 from accounts.keys.services import OVERLAP
 from accounts.models import ActivityEvent, ApiKey, Membership, Organization, User
@@ -74,7 +75,7 @@ class OrganizationForm(forms.Form):
     organization = forms.CharField(
         label="Name of the organization",
         max_length=NAME_LENGTH,
-        validators=[_printable],
+        validators=[_printable, without_addresses],
         widget=forms.TextInput(attrs={"autocomplete": "organization"}),
     )
 
@@ -88,7 +89,7 @@ class SignUpForm(OrganizationForm, NewPersonForm):
 class SettingsForm(forms.Form):
     """Form for the organization's settings."""
 
-    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable])
+    name = forms.CharField(label="Name", max_length=NAME_LENGTH, validators=[_printable, without_addresses])
     shares_reports = forms.BooleanField(
         label="Share new reports",
         required=False,

@@ -13,6 +13,7 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts import members
+from accounts.mailing.filters import WORD_JOINER
 from accounts.models import ActivityEvent, Invitation, Membership, User
 from accounts.pages import organization
 from accounts.pages.login import MAILS_PER_RECIPIENT
@@ -244,6 +245,20 @@ def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytes
     invite(owner)  # replaces the previous invitation
 
 
+def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Member, owner: User) -> None:
+    home.organization.name = "Your invoice is due, pay at evil.example/pay"  # from before, or an operator's
+    home.organization.save()
+    link = invite(owner)
+    sent = mail.outbox[-1]
+    assert sent.subject == "owner@people.test invites you to localhost:8000"
+    words = sent.body.replace(WORD_JOINER, "")
+    assert "owner@people.test invites you to join an organization at http://localhost:8000, as member." in words
+    assert "If you do not know owner@people.test" in words
+    assert "evil.example" in words
+    assert "evil.example" not in sent.body, "no mail program makes a link of it"
+    assert re.findall(r"https?://\S+", sent.body) == ["http://localhost:8000,", f"http://localhost:8000{link}"]
+
+
 def test_an_invitation_that_was_not_sent_is_none(owner: User, monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object) -> None:
         raise smtplib.SMTPServerDisconnected("gone")
@@ -258,8 +273,9 @@ def test_hostile_names_stay_text_and_one_line(home: Member, owner: User, client:
     home.organization.name = "<script>alert(1)</script>\r\nBcc: eve@people.test"
     home.organization.save()
     link = invite(owner)
-    assert mail.outbox[-1].subject == "Join <script>alert(1)</script> Bcc: eve@people.test"
+    assert mail.outbox[-1].subject == "owner@people.test invites you to localhost:8000"
     assert "Bcc" not in mail.outbox[-1].message()
+    assert "eve@people.test" not in mail.outbox[-1].body, "no mail program makes a link of it"
     page = client.get(link).content.decode()
     assert "<script>alert" not in page
     assert "&lt;script&gt;" in page

@@ -9,6 +9,7 @@ from allauth.account.models import EmailAddress
 from django.core import mail
 from django.test import Client
 
+from accounts.mailing.filters import WORD_JOINER
 from accounts.models import ActivityEvent, User
 from accounts.pages import login
 from tests.accounts.identity.people import EMAIL, PASSWORD, is_logged_in, log_in, path_of
@@ -38,6 +39,7 @@ def test_an_address_changes_when_its_mail_is_read(client: Client, ada: User) -> 
     ada.refresh_from_db()
     assert ada.email == EMAIL
     link = link_in_mail(NEW)
+    assert EMAIL in mail.outbox[-1].body.replace(WORD_JOINER, ""), "whoever gets it knows whose account it is"
     reader = Client()  # the mail is read on a phone
     assert NEW in reader.get(link).content.decode()
     ada.refresh_from_db()
