@@ -8,6 +8,7 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parseaddr
+from ipaddress import ip_address
 from urllib.parse import urlsplit
 
 from scanner.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
@@ -86,6 +87,26 @@ def base_url(raw: str) -> str:
     return raw.rstrip("/")
 
 
+def is_confidential(url: str) -> bool:
+    """Return True for https, and for plain http to this machine, which nobody on the way can read or change."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https" or host == "localhost":
+        return True
+    try:
+        return ip_address(host).is_loopback
+    except ValueError:
+        return False
+
+
+def issuer_url(raw: str) -> str:
+    """Parse the URL of an identity provider: a base URL that is confidential."""
+    url = base_url(raw)
+    if not is_confidential(url):
+        raise ValueError(f"{raw!r} is not an https address; plain http is for providers on this machine")
+    return url
+
+
 @dataclass(frozen=True, slots=True)
 class IdentityProvider:
     """OpenID Connect provider. It is trusted for e-mail addresses of `domains` only; if empty, for all."""
@@ -124,7 +145,7 @@ def _identity_provider(row: object) -> IdentityProvider:
         raise ValueError("domains is a list of texts")
     texts = {name: row[name] for name in needed}
     return IdentityProvider(
-        **texts | {"issuer": base_url(row["issuer"])}, domains=tuple(each.lower() for each in domains)
+        **texts | {"issuer": issuer_url(row["issuer"])}, domains=tuple(each.lower() for each in domains)
     )
 
 

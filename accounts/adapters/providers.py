@@ -11,6 +11,7 @@ from allauth.core.exceptions import ImmediateHttpResponse
 from allauth.socialaccount.adapter import DefaultSocialAccountAdapter
 from allauth.socialaccount.models import SocialApp, SocialLogin
 from django.conf import settings
+from django.core.exceptions import ValidationError
 from django.http import HttpRequest
 from django.shortcuts import render
 
@@ -18,7 +19,7 @@ from accounts import access
 from accounts.members import is_invited
 from accounts.models import User
 from accounts.services import AccountRefused, create_person
-from infrastructure.environment import IdentityProvider
+from infrastructure.environment import IdentityProvider, is_confidential
 
 logger = logging.getLogger(__name__)
 
@@ -32,10 +33,13 @@ class BoundedSession(requests.Session):
     """HTTP session for calls to a provider, with limits of time and size; raises requests.RequestException.
 
     Without the net guard, because an operator has configured the provider and it may be in a private network. The
-    limits stop a provider that hangs or answers one byte a second.
+    limits stop a provider that hangs or answers one byte a second. Every request, also after a redirect, must be https,
+    which stands for the signature of the ID token (OpenID Connect Core, section 3.1.3.7).
     """
 
     def send(self, request: requests.PreparedRequest, **kwargs: Any) -> requests.Response:
+        if not is_confidential(request.url or ""):
+            raise requests.exceptions.InvalidSchema("the identity provider names an address without https")
         ends_at = time.monotonic() + ANSWER_S
         response = super().send(request, **kwargs | {"stream": True, "timeout": READ_S})
         body = bytearray()
@@ -81,13 +85,23 @@ class ProviderAdapter(DefaultSocialAccountAdapter):
         if sociallogin.is_existing:
             return
         said = said or token
-        email = str(said.get("email") or "").strip()
+        email = _address(said.get("email"))
         provider = next(each for each in settings.OIDC_PROVIDERS if each.id == sociallogin.account.provider)
         # `is not True`, because the string "false" is truthy.
         if not email or said.get("email_verified") is not True or not provider.speaks_for(email):
             detail = f"{provider.name} has not confirmed an e-mail address of yours that it may speak for."
             _refuse(request, "You cannot log in with this account.", detail)
         sociallogin.connect(request, access.person_with(email) or _new_person(request, email))
+
+
+def _address(said: object) -> str:
+    """Return a valid e-mail address; an empty string for anything else, such as two addresses or several lines."""
+    email = said.strip() if isinstance(said, str) else ""
+    try:
+        User._meta.get_field("email").run_validators(email)
+    except ValidationError:
+        return ""
+    return email
 
 
 def _new_person(request: HttpRequest, email: str) -> User:

@@ -7,6 +7,7 @@ import logging
 import requests
 from allauth.socialaccount.providers.openid_connect import views
 from django.conf import settings
+from django.core.exceptions import BadRequest
 from django.http import HttpRequest, HttpResponse
 from django.shortcuts import render
 from django.views.decorators.cache import never_cache
@@ -22,12 +23,19 @@ from accounts.roles import login_needed
 
 logger = logging.getLogger(__name__)
 
+PARAMETERS = {"csrfmiddlewaretoken", "next"}
+
 
 @never_cache
 @require_POST
 @session_suffices("proves the identity itself")
 def provider_login(request: HttpRequest, provider_id: str) -> HttpResponse:
-    """Lead to the provider through a page, because our Content-Security-Policy lets no form redirect to a stranger."""
+    """Lead to the provider through a page, because our Content-Security-Policy lets no form redirect to a stranger.
+
+    Parameters by which django-allauth would do something else than log in are refused, such as `process=connect`.
+    """
+    if (request.GET.keys() | request.POST.keys()) - PARAMETERS:
+        raise BadRequest
     attempts = [
         Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
         Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),

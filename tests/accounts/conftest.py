@@ -44,6 +44,11 @@ CLAIMS: dict[str, dict[str, object]] = {
     "text": {"email": "ada@people.test", "email_verified": "false"},
     "elsewhere": {"email": "eve@elsewhere.test", "email_verified": True},
     "nameless": {},
+    "lines": {"email": "ada@people.test\nBcc: eve@elsewhere.test", "email_verified": True},
+    "two": {"email": "eve@elsewhere.test@people.test", "email_verified": True},
+    "both": {"email": "eve@elsewhere.test, ada@people.test", "email_verified": True},
+    "list": {"email": ["ada@people.test"], "email_verified": True},
+    "long": {"email": f"{'a' * 300}@people.test", "email_verified": True},
 }
 
 

@@ -22,7 +22,7 @@ from accounts.members import invite
 from accounts.models import Mail, Membership, User
 from infrastructure.environment import IdentityProvider, identity_providers
 from tests.accounts.identity.people import EMAIL, PASSWORD, code, is_logged_in, path_of, with_app
-from tests.world import Member, person_of
+from tests.world import Member, browser_of, person_of
 
 pytestmark = pytest.mark.django_db
 
@@ -66,7 +66,7 @@ def test_a_new_person_gets_an_account_and_then_makes_an_organization() -> None:
     assert client.get("/account/security/").status_code == 200
 
 
-@pytest.mark.parametrize("sub", ["unverified", "text", "elsewhere", "nameless"])
+@pytest.mark.parametrize("sub", ["unverified", "text", "elsewhere", "nameless", "lines", "two", "both", "list", "long"])
 def test_an_address_that_is_not_proven_opens_no_account(sub: str) -> None:
     User.objects.create_user(EMAIL, PASSWORD)
     User.objects.create_user("eve@elsewhere.test", PASSWORD)
@@ -188,6 +188,39 @@ def test_who_logs_in_with_a_provider_alone_proves_it_there_again(home: Member) -
     assert "Log in with Acme" in client.get(asked["Location"]).content.decode()
 
 
+@pytest.mark.parametrize("parameter", ["process=connect", "process=login", "scope=admin", "auth_params=prompt%3Dnone"])
+def test_nobody_makes_the_log_in_do_something_else(parameter: str) -> None:
+    name, _, value = parameter.partition("=")
+    for client in (Client(), browser_of(User.objects.create_user(EMAIL, PASSWORD))):
+        assert client.post(f"/login/with/acme/?{parameter}").status_code == 400
+        assert client.post("/login/with/acme/", {name: value}).status_code == 400
+
+
+@pytest.mark.parametrize(
+    "url", ["http://id.example.com/", "http://localhost.example.com/", "http://10.0.0.1/", "ftp://x/"]
+)
+def test_a_provider_is_asked_by_https_only(url: str) -> None:
+    """The signature of an ID token need not be verified if the token comes directly from the provider by TLS."""
+    with pytest.raises(requests.exceptions.InvalidSchema, match="without https"), BoundedSession() as session:
+        session.get(url)
+
+
+def test_a_provider_may_not_lead_to_an_address_without_https(settings: Any) -> None:
+    def answer(server: socket.socket) -> None:
+        connection, _ = server.accept()
+        with connection:
+            connection.recv(65536)
+            connection.sendall(b"HTTP/1.1 302 Found\r\nLocation: http://id.test/\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        thread = threading.Thread(target=answer, args=(server,))
+        thread.start()
+        issuer = f"http://127.0.0.1:{server.getsockname()[1]}"
+        settings.OIDC_PROVIDERS = [IdentityProvider("led", "Led", issuer, "wss", "secret")]
+        assert Client().post("/login/with/led/").status_code == 503
+        thread.join()
+
+
 GOOD = '{"id": "a", "name": "A", "issuer": "https://id.test/", "client_id": "x", "client_secret": "y"}'
 
 GOOD_WITH_A_BAD_ID = "[" + GOOD.replace('"a"', '"A/b"') + "]"
@@ -197,6 +230,8 @@ def test_the_setting_is_read() -> None:
     (found,) = identity_providers(f"[{GOOD}]")
     assert (found.id, found.issuer, found.domains) == ("a", "https://id.test", ())
     assert "y" not in repr(found).replace("IdentityProvider", "")
+    for host in ("localhost:8080", "127.0.0.1", "[::1]"):
+        assert identity_providers(f"[{GOOD.replace('https://id.test', f'http://{host}')}]")
     (limited,) = identity_providers(f'[{GOOD[:-1]}, "domains": ["People.test"]}}]')
     assert limited.speaks_for("ada@PEOPLE.test")
     assert not limited.speaks_for("ada@evilpeople.test")
@@ -212,6 +247,7 @@ def test_the_setting_is_read() -> None:
         f"[{GOOD}, {GOOD}]",
         f"[{GOOD.replace('id.test', '')}]",
         f"[{GOOD.replace('https', 'ftp')}]",
+        f"[{GOOD.replace('https', 'http')}]",
         f'[{GOOD[:-1]}, "more": 1}}]',
         f'[{GOOD[:-1]}, "domains": "x"}}]',
         GOOD_WITH_A_BAD_ID,
