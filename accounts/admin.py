@@ -10,8 +10,10 @@ from allauth.account.admin import EmailAddress
 from allauth.mfa.admin import Authenticator
 from allauth.socialaccount.admin import SocialAccount, SocialApp, SocialToken
 from django.contrib import admin
+from django.contrib.auth.admin import GroupAdmin as DjangoGroupAdmin
 from django.contrib.auth.admin import UserAdmin as DjangoUserAdmin
 from django.contrib.auth.forms import AdminUserCreationForm, UserChangeForm
+from django.contrib.auth.models import Group
 from django.core.exceptions import PermissionDenied
 from django.db.models import Count, Model, OuterRef, QuerySet, Subquery
 from django.db.models.functions import Coalesce
@@ -27,12 +29,18 @@ from accounts.closing.services import close_account, close_organization, only_ow
 from accounts.keys.admin import ApiKeyAdmin
 from accounts.members import end_invitations, grantable_roles
 from accounts.models import ActivityEvent, ApiKey, Invitation, Membership, Organization, Tier, User
-from accounts.tenant_admin import ReadOnlyAdmin, UncountedAdmin
+from accounts.tenant_admin import (
+    AddedBySuperusers,
+    ChangedBySuperusers,
+    ReadOnlyAdmin,
+    UncountedAdmin,
+    is_superuser,
+)
 
 SHOWN_MEMBERSHIPS = 100
 
 # Staff who could change a person's factors or addresses could log in as that person.
-admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken])
+admin.site.unregister([EmailAddress, Authenticator, SocialAccount, SocialApp, SocialToken, Group])
 
 
 class UserAddForm(AdminUserCreationForm):
@@ -69,7 +77,7 @@ FOR_SUPERUSERS = ("email", "is_staff", "is_superuser", "groups", "user_permissio
 
 
 @admin.register(User)
-class UserAdmin(UncountedAdmin, DjangoUserAdmin):
+class UserAdmin(AddedBySuperusers, UncountedAdmin, DjangoUserAdmin):
     form = UserEditForm
     add_form = UserAddForm
     list_display = ("email", "first_name", "last_name", "is_active", "is_staff", "last_login")
@@ -93,11 +101,11 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
         Otherwise they could give themselves rights, or take over an account by changing its address.
         """
         own = super().get_readonly_fields(request, obj)
-        return own if _is_superuser(request) or obj is None else (*own, *FOR_SUPERUSERS)
+        return own if is_superuser(request) or obj is None else (*own, *FOR_SUPERUSERS)
 
     def has_change_permission(self, request: HttpRequest, obj: User | None = None) -> bool:
         """Only superusers may change a superuser's row and password."""
-        is_above = obj is not None and obj.is_superuser and not _is_superuser(request)
+        is_above = obj is not None and obj.is_superuser and not is_superuser(request)
         return not is_above and super().has_change_permission(request, obj)
 
     def get_queryset(self, request: HttpRequest) -> QuerySet[User]:
@@ -107,7 +115,7 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
         """Staff may not delete superusers, and nobody may delete an organization's only owner."""
         if obj is None:
             return super().has_delete_permission(request)
-        is_above = obj.is_superuser and not _is_superuser(request)
+        is_above = obj.is_superuser and not is_superuser(request)
         return not is_above and not only_owned(obj) and super().has_delete_permission(request, obj)
 
     def delete_model(self, request: HttpRequest, obj: User) -> None:
@@ -121,7 +129,7 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
 
     def user_change_password(self, request: HttpRequest, id: str, form_url: str = "") -> HttpResponse:
         """Only superusers may set passwords, because with it they could log in as the person everywhere."""
-        if not _is_superuser(request):
+        if not is_superuser(request):
             raise PermissionDenied
         return super().user_change_password(request, id, form_url)
 
@@ -130,8 +138,9 @@ class UserAdmin(UncountedAdmin, DjangoUserAdmin):
         return memberships_table(Membership.objects.filter(user=user), user=user.pk)
 
 
-def _is_superuser(request: HttpRequest) -> bool:
-    return isinstance(request.user, User) and request.user.is_superuser
+@admin.register(Group)
+class GroupAdmin(ChangedBySuperusers, DjangoGroupAdmin):
+    """Admin of groups. Staff who could change one could give themselves any permission."""
 
 
 @admin.register(Organization)
@@ -202,7 +211,7 @@ class OrganizationAdmin(UncountedAdmin):
             activity.record(obj, request.user, "organization.changed", obj.name, **changes)
 
     def has_delete_permission(self, request: HttpRequest, obj: Any = None) -> bool:
-        return _is_superuser(request)
+        return is_superuser(request)
 
     def get_deleted_objects(
         self, objs: Any, request: HttpRequest
@@ -256,7 +265,7 @@ class TierAdmin(admin.ModelAdmin):
 
 
 @admin.register(Membership)
-class MembershipAdmin(UncountedAdmin):
+class MembershipAdmin(ChangedBySuperusers, UncountedAdmin):
     """Admin of memberships: the roles of people in organizations."""
 
     list_display = ("user", "organization", "role", "created_at")

@@ -17,7 +17,7 @@ from django.utils.html import format_html
 from django.utils.safestring import SafeString
 
 from accounts.identity.freshness import View, fresh_login_needed
-from accounts.models import Organization
+from accounts.models import Organization, User
 
 V = TypeVar("V", bound=View)
 
@@ -55,6 +55,24 @@ class UncountedChangeList(ChangeList):
         # For templates/django/admin/pagination.html.
         self.place = (start + 1, start + len(self.result_list)) if rows else (0, 0)
         self.has_more = len(rows) > self.list_per_page
+
+
+def is_superuser(request: HttpRequest) -> bool:
+    return isinstance(request.user, User) and request.user.is_superuser
+
+
+class AddedBySuperusers(admin.ModelAdmin):
+    """Mixin: only superusers add rows, because such a row gives access to an organization or an account."""
+
+    def has_add_permission(self, request: HttpRequest) -> bool:
+        return is_superuser(request) and super().has_add_permission(request)
+
+
+class ChangedBySuperusers(AddedBySuperusers):
+    """Mixin: only superusers add and change rows."""
+
+    def has_change_permission(self, request: HttpRequest, obj: Model | None = None) -> bool:
+        return is_superuser(request) and super().has_change_permission(request, obj)
 
 
 class UncountedAdmin(admin.ModelAdmin):

@@ -26,13 +26,15 @@ def deliveries_of(id: str, text: str = "Show them") -> SafeString:
 
 @admin.register(Webhook)
 class WebhookAdmin(ReadOnlyAdmin):
-    list_display = ("id", "organization", "url", "events", "enabled", "failures", "failing_since", "created_at")
+    """Admin of webhooks. It shows their hosts only, because whoever knows a URL such as Slack's may write there."""
+
+    list_display = ("id", "organization", "receiver", "events", "enabled", "failures", "failing_since", "created_at")
     list_filter = ("enabled", "disabled_reason")
     list_select_related = ("organization",)
     ids = {"wh": "id__startswith"}
     search_help_text = "The beginning of a webhook's ID, or an organization's slug or name."
     fields = (
-        *("id", "organization", "url", "receiver", "events", "format", "created_at"),
+        *("id", "organization", "receiver", "events", "format", "created_at"),
         *("enabled", "disabled_at", "disabled_reason", "failing_since", "failures", "deliveries"),
     )
 

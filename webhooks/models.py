@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -81,7 +82,15 @@ class Webhook(models.Model):
         ordering = ("created_at", "id")
 
     def __str__(self) -> str:
-        return f"{self.id} ({self.url})"
+        return f"{self.id} ({self.receiver})"
+
+    @property
+    def public_url(self) -> str:
+        """The URL without the parts that may hold tokens: the query, and for Slack and Teams also the path."""
+        if self.format != self.Format.STANDARD:
+            return f"{urlsplit(self.url).scheme}://{self.receiver}/…"
+        path, mark, _ = self.url.partition("?")
+        return path + "?…" if mark else path
 
     @property
     def reason(self) -> str | None:

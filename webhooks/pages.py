@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.db.models import BinaryField, Prefetch, Q
 from django.db.models.functions import Length, Substr
@@ -93,16 +92,8 @@ class Log:
 
 
 def shown_address(webhook: Webhook, member: Membership) -> str:
-    """Return the webhook's URL. For members who are no admins, hides the parts that may hold tokens.
-
-    These are the query, and for Slack and Teams also the path.
-    """
-    if member.is_admin:
-        return webhook.url
-    if webhook.format != Webhook.Format.STANDARD:
-        return f"{urlsplit(webhook.url).scheme}://{webhook.receiver}/…"
-    path, mark, _ = webhook.url.partition("?")
-    return path + "?…" if mark else path
+    """Return the webhook's URL; for members who are no admins, without tokens."""
+    return webhook.url if member.is_admin else webhook.public_url
 
 
 def webhooks_of(organization_id: int) -> list[Webhook]:

@@ -92,7 +92,7 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
             format=asked["format"],
             encrypted_secret=encryption.encrypt(secret),
         )
-        activity.record_call(caller, "webhook.created", webhook.url)
+        activity.record_call(caller, "webhook.created", webhook.public_url)
     return webhook, secret
 
 
@@ -115,7 +115,7 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
         _judge_addresses(target, caller.organization_id)
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id)
-        before = _shown(webhook)
+        before, address = _shown(webhook), webhook.url
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
         webhook.events = asked.get("events", webhook.events)
@@ -132,8 +132,13 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
         webhook.save()
         after = _shown(webhook)
         changed = {name: {"from": before[name], "to": after[name]} for name in after if before[name] != after[name]}
+        # Compared as it is, but shown without tokens.
+        if webhook.url == address:
+            changed.pop("url", None)
+        else:
+            changed["url"] = {"from": before["url"], "to": after["url"]}
         if changed:
-            activity.record_call(caller, "webhook.changed", webhook.url, **changed)
+            activity.record_call(caller, "webhook.changed", webhook.public_url, **changed)
     return webhook
 
 
@@ -142,7 +147,7 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
         webhook.delete()
-        activity.record_call(caller, "webhook.deleted", webhook.url)
+        activity.record_call(caller, "webhook.deleted", webhook.public_url)
 
 
 def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> tuple[str, datetime]:
@@ -168,7 +173,7 @@ def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]
             )
         webhook.encrypted_secret = encryption.encrypt(secret)
         webhook.save(update_fields=["encrypted_secret"])
-        activity.record_call(caller, "webhook.secret_rotated", webhook.url)
+        activity.record_call(caller, "webhook.secret_rotated", webhook.public_url)
     return secret, expires_at
 
 
@@ -188,7 +193,7 @@ def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) ->
             request_id=request_id(),
         )
         delivery = Delivery.objects.create(webhook=webhook, event=event)
-        activity.record_call(caller, "webhook.tested", webhook.url, event=kind)
+        activity.record_call(caller, "webhook.tested", webhook.public_url, event=kind)
         wake_dispatcher(event.id)
     return delivery
 
@@ -236,7 +241,7 @@ def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
             is_held=False,
         )
         since_text = f"{since:%Y-%m-%d %H:%M}"
-        activity.record_call(caller, "webhook.recovered", webhook.url, deliveries=recovered, since=since_text)
+        activity.record_call(caller, "webhook.recovered", webhook.public_url, deliveries=recovered, since=since_text)
         wake_dispatcher(webhook.id)
     return recovered
 
@@ -253,7 +258,7 @@ def deliveries_of(
 def _shown(webhook: Webhook) -> dict[str, object]:
     """Return the changeable fields as the activity log shows them."""
     return {
-        "url": webhook.url,
+        "url": webhook.public_url,
         "events": ", ".join(webhook.events),
         "format": webhook.format,
         "enabled": webhook.enabled,

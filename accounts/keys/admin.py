@@ -13,7 +13,7 @@ from django.utils.cache import add_never_cache_headers
 
 from accounts.keys.services import change_api_key, create_api_key, revoke_api_key
 from accounts.models import ApiKey, User
-from accounts.tenant_admin import UncountedAdmin
+from accounts.tenant_admin import AddedBySuperusers, UncountedAdmin
 from infrastructure.api.scopes import Scope
 
 SHOWN_FORMER_KEYS = 10
@@ -30,7 +30,7 @@ KNOWN = (
 )
 
 
-class ApiKeyAdmin(UncountedAdmin):
+class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
     """Admin of API keys, which can be created, shown once and revoked, but not deleted."""
 
     list_display = (

@@ -10,7 +10,7 @@ from django.apps import apps
 from django.contrib import admin
 from django.contrib.admin.models import LogEntry
 from django.contrib.admin.utils import quote
-from django.contrib.auth.models import Permission
+from django.contrib.auth.models import Group, Permission
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -304,6 +304,32 @@ def test_staff_do_not_become_somebody_else_by_a_password(helper: Client, home: M
     assert helper.post(path, {"password1": "a new one 17", "password2": "a new one 17"}).status_code == 403
     person.refresh_from_db()
     assert not person.check_password("a new one 17")
+
+
+def test_staff_with_every_permission_give_themselves_no_access_to_an_organization(home: Member) -> None:
+    person = User.objects.create_user("helper@people.test", is_staff=True)
+    group = Group.objects.create(name="Helpers")
+    person.groups.add(group)
+    person.user_permissions.set(Permission.objects.all())
+    staff, owner = browser_of(person), person_of(home, "owner", "ada@people.test")
+    theirs = Membership.objects.create(organization=home.organization, user=person, role="viewer")
+    tenant = {"organization": home.organization.pk}
+    password = {"usable_password": "true", "password1": "a new one 17", "password2": "a new one 17"}
+    refused = [
+        staff.post("/admin/accounts/membership/add/", tenant | {"user": person.pk, "role": "owner"}),
+        staff.post(f"/admin/accounts/membership/{theirs.pk}/change/", {"role": "owner"}),
+        staff.post("/admin/accounts/apikey/add/", tenant | {"name": "mine", "scope": "manage"}),
+        staff.post("/admin/accounts/user/add/", {"email": "invited@people.test"} | password),
+        staff.post(f"/admin/auth/group/{group.pk}/change/", {"name": "Mine"}),
+        staff.post("/admin/auth/group/add/", {"name": "Mine"}),
+        staff.post(f"/admin/accounts/user/{owner.pk}/password/", password),
+    ]
+    assert [each.status_code for each in refused] == [403] * len(refused)
+    theirs.refresh_from_db()
+    assert theirs.role == "viewer"
+    assert not User.objects.filter(email="invited@people.test").exists()
+    for page in ("membership", "apikey", "user"):
+        assert staff.get(f"/admin/accounts/{page}/").status_code == 200
 
 
 def test_a_superuser_is_changed_by_superusers_alone(helper: Client) -> None:

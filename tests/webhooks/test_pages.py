@@ -6,9 +6,11 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
 from django.utils import timezone
 
-from accounts.models import ActivityEvent, Membership, Tier
+from accounts.models import ActivityEvent, Membership, Tier, User
 from infrastructure import encryption
 from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
@@ -53,6 +55,32 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
     assert "scan.completed" in text_of(page)
     posts = page_of(page).xpath("//main//form[@method='post']")
     assert bool(posts) == (role in ("owner", "admin"))
+
+
+@pytest.mark.parametrize("body_format", ["slack", "teams"])
+def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format: str) -> None:
+    secret = "T1/B2/s3cret"
+    client = browser_of(home, "admin")
+    form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.failed", "format": body_format}
+    client.post("/o/home/webhooks/new", form)
+    webhook = Webhook.objects.get()
+    client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"url": f"https://93.184.215.14/other/{secret}"})
+    noted = ActivityEvent.objects.filter(action__startswith="webhook.")
+    assert [each.action for each in noted] == ["webhook.changed", "webhook.created"]
+    assert not [each for each in noted if secret in each.target + str(each.details)]
+    assert noted[0].details["url"] == dict.fromkeys(("from", "to"), "https://93.184.215.14:443/…")
+    viewer = User.objects.create_user("viewer@people.test", is_staff=True)
+    viewer.user_permissions.set(Permission.objects.filter(codename__startswith="view_"))
+    staff = Client()
+    staff.force_login(viewer)
+    delivery = delivery_of(webhook, home)
+    pages = [f"webhooks/webhook/{webhook.id}/change/", "webhooks/webhook/", "webhooks/delivery/"]
+    pages += [f"webhooks/delivery/{delivery.id}/change/", "accounts/activityevent/"]
+    for page in pages:
+        shown = staff.get(f"/admin/{page}")
+        assert shown.status_code == 200, page
+        assert secret not in shown.content.decode(), page
+    assert "93.184.215.14:443" in staff.get("/admin/webhooks/webhook/").content.decode()
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])
