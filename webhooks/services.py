@@ -5,6 +5,7 @@ Each is recorded in the activity log, in the same transaction.
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from datetime import datetime, timedelta
 
@@ -15,12 +16,15 @@ from django.utils import timezone
 from accounts import access, activity, usage
 from accounts.authentication import Caller
 from infrastructure import encryption
+from infrastructure.api import throttling
+from infrastructure.api.errors import RateLimited
 from infrastructure.logging import request_id
 from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut
-from scanner.net.targets import Target
+from scanner.net.targets import Target, parse_target
+from scanner.page.registrable_domain import site_of
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices
@@ -40,6 +44,10 @@ RESOLVE_TIMEOUT_S = 2
 # How long a former secret stays valid, and how many of them a webhook may have.
 SECRET_OVERLAP = timedelta(hours=24)
 MAX_FORMER_SECRETS = 4
+# Requests a minute to send to one receiver: single events, and all failed ones. They count over all organizations,
+# because they use no quota, and anybody may own several organizations.
+SENT_PER_RECEIVER = 60
+RECOVERED_PER_RECEIVER = 6
 
 
 class WebhookLimit(Refusal):
@@ -180,8 +188,9 @@ def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]
 def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> Delivery:
     """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
 
-    Raises WebhookNotFound, InvalidParams or WebhookDisabled.
+    Raises WebhookNotFound, InvalidParams, WebhookDisabled or RateLimited.
     """
+    _limit_sending(access_webhook(caller.organization_id, webhook_id), SENT_PER_RECEIVER)
     with transaction.atomic():
         webhook = _locked(caller.organization_id, webhook_id)
         kind = TestRequestSerializer.judged(body).get("event", webhook.events[0])
@@ -202,10 +211,11 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
     """Send a delivery again, in any status, with the same bytes and `webhook-id`.
 
     A finished delivery starts its retry schedule anew; a pending one gets its next attempt now; one that is being sent
-    stays unchanged. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled.
+    stays unchanged. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled or RateLimited.
     """
+    webhook = access_webhook(caller.organization_id, webhook_id)
+    _limit_sending(webhook, SENT_PER_RECEIVER)
     with transaction.atomic():
-        webhook = access_webhook(caller.organization_id, webhook_id)
         delivery = None
         if is_id("dlv", delivery_id):
             found = webhook.deliveries.select_related("event").filter(id=delivery_id)
@@ -227,10 +237,11 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
     """Send all failed deliveries created since then again, and return their number.
 
-    Raises WebhookNotFound or WebhookDisabled.
+    Raises WebhookNotFound, WebhookDisabled or RateLimited.
     """
+    webhook = access_webhook(caller.organization_id, webhook_id)
+    _limit_sending(webhook, RECOVERED_PER_RECEIVER)
     with transaction.atomic():
-        webhook = access_webhook(caller.organization_id, webhook_id)
         _refuse_disabled(webhook)
         failed = webhook.deliveries.filter(status=Delivery.Status.FAILED, created_at__gte=since)
         recovered = failed.exclude(event__scan=None, event__audit=None).update(
@@ -281,19 +292,35 @@ def _refuse_disabled(webhook: Webhook) -> None:
         raise WebhookDisabled("The webhook is disabled. Enable it first.")
 
 
-def _judge_addresses(target: Target, organization_id: int) -> None:
-    """Raise Blocked for addresses that the name resolves to now, or InvalidUrl for the port.
+def _judge_addresses(target: Target, organization_id: int) -> tuple[str, ...]:
+    """Return the addresses that the name resolves to now. Raises Blocked for addresses, or InvalidUrl for the port.
 
-    Does nothing if the name cannot be resolved, or if there is no place for the look-up.
+    Returns none if the name cannot be resolved, or if there is no place for the look-up.
     """
     policy = target.policy
     with place(organization_id) as has_place, Network(policy, time_limit_s=RESOLVE_TIMEOUT_S) as network:
         if not has_place:
-            return
+            return ()
         try:
-            network.addresses(target.host, target.port)
+            return network.addresses(target.host, target.port)
         except (NotReachable, TimedOut):
-            return  # the host may come up later; each attempt checks its addresses again
+            return ()  # the host may come up later; each attempt checks its addresses again
+
+
+def _limit_sending(webhook: Webhook, limit: int) -> None:
+    """Count a request to send to the webhook's site and to its addresses; raises RateLimited.
+
+    By address as well, because many names may lead to one host.
+    """
+    try:
+        target = parse_target(webhook.url, scan_policy())
+        addresses = _judge_addresses(target, webhook.organization_id)
+    except Refusal:
+        return  # the log tells why; nothing is sent
+    for subject in {site_of(target.host), *addresses}:
+        rate = throttling.count(f"sent-{limit}:{subject}", limit)
+        if rate.used > limit:
+            raise RateLimited("Too many events are sent to this receiver on request.", rate.reset - int(time.time()))
 
 
 def _receiver(target: Target) -> str:

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 
 from django.db import transaction
 
-from accounts.mailing.topics import unwanted_mails
+from accounts.mailing.topics import ALWAYS, unwanted_mails
 from accounts.models import Mail
 from infrastructure.leases import RELEASED, Lease
 from infrastructure.postgresql.statements import fetch
@@ -25,15 +25,25 @@ TOO_FAR = 2 * PAUSES[-1]
 DUE = f"""(next_attempt_at <= %(now)s OR next_attempt_at > %(too_far)s)
     AND (lease_expires_at IS NULL OR NOT {LEASE.sql()})"""
 
+# Mails to one person within an hour, over all organizations; more wait. Those of topics.ALWAYS do not.
+PER_PERSON = 100
+AN_HOUR = timedelta(hours=1)
+
 # Organizations take turns, so that one with a thousand members does not delay the others.
 TAKE = f"""
     WITH waiting AS (
-        SELECT id, next_attempt_at,
-            row_number() OVER (PARTITION BY organization_id ORDER BY next_attempt_at, id) AS turn
+        SELECT id, user_id, next_attempt_at, topic = ANY(%(always)s) AS is_urgent,
+            row_number() OVER (PARTITION BY organization_id ORDER BY next_attempt_at, id) AS turn,
+            row_number() OVER (PARTITION BY user_id ORDER BY next_attempt_at, id) AS place
         FROM accounts_mail
         WHERE sent_at IS NULL AND given_up_at IS NULL AND {DUE}
+    ), sent AS (
+        SELECT user_id, count(*) AS number FROM accounts_mail
+        WHERE sent_at > %(hour_ago)s AND topic <> ALL(%(always)s) GROUP BY user_id
     ), next AS (
-        SELECT id FROM waiting ORDER BY turn, next_attempt_at, id LIMIT %(limit)s
+        SELECT id FROM waiting LEFT JOIN sent USING (user_id)
+        WHERE is_urgent OR place + coalesce(number, 0) <= %(per_person)s
+        ORDER BY turn, next_attempt_at, id LIMIT %(limit)s
     )
     UPDATE accounts_mail SET attempts = attempts + 1, claim_token = %(token)s, lease_expires_at = {LEASE.end_sql}
     WHERE id IN (
@@ -58,7 +68,8 @@ def claim(*, limit: int, now: datetime) -> list[MailClaim]:
     given up instead.
     """
     token = uuid.uuid4()
-    params = {"now": now, "too_far": now + TOO_FAR, "limit": limit, "token": token}
+    times = {"now": now, "too_far": now + TOO_FAR, "hour_ago": now - AN_HOUR}
+    params = times | {"limit": limit, "token": token, "always": list(ALWAYS), "per_person": PER_PERSON}
     with transaction.atomic():
         ids = [id for (id,) in fetch(TAKE, params)]
         if not ids:

@@ -297,6 +297,10 @@ class Migration(migrations.Migration):
             model_name='mail',
             index=models.Index(fields=['user', 'topic', '-created_at'], name='mail_newest_of_topic'),
         ),
+        migrations.AddIndex(
+            model_name='mail',
+            index=models.Index(condition=models.Q(('sent_at__isnull', False)), fields=['sent_at'], name='mail_sent'),
+        ),
         migrations.AddConstraint(
             model_name='invitation',
             constraint=models.UniqueConstraint(models.F('organization'), django.db.models.functions.text.Lower('email'), condition=models.Q(('accepted_at', None), ('revoked_at', None)), name='invitation_open_unique'),

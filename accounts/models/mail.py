@@ -46,6 +46,7 @@ class Mail(Leased):
                 name="mail_waiting",
             ),
             models.Index(fields=["user", "topic", "-created_at"], name="mail_newest_of_topic"),
+            models.Index(fields=["sent_at"], condition=models.Q(sent_at__isnull=False), name="mail_sent"),
         ]
 
     def __str__(self) -> str:

@@ -22,6 +22,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
 from accounts import access, limits, mail, sessions
+from accounts.addresses import mailbox
 from accounts.identity import devices, freshness
 from accounts.identity.freshness import session_suffices
 from accounts.limits import Limit
@@ -34,6 +35,9 @@ ATTEMPTS_PER_NETWORK = 60  # each attempt takes a quarter of a second of CPU tim
 ATTEMPTS_PER_ACCOUNT = 10  # from one client
 # From all clients together, except known browsers, which have their own limit: so strangers cannot lock the person out.
 ATTEMPTS_PER_ACCOUNT_ANYWHERE = 60
+# Within an hour, from all clients together and from one network.
+ATTEMPTS_PER_ACCOUNT_AND_HOUR = 100
+ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR = 30
 # E-mails per hour: to one person, and requested by one client.
 MAILS_PER_RECIPIENT = 5
 MAILS_PER_CLIENT = 20
@@ -53,8 +57,7 @@ class LoginView(allauth_views.LoginView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         email = request.POST.get("login", "").strip().lower()
-        attempts = attempts_of(request, email)
-        response: HttpResponse = limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
+        response: HttpResponse = limit_log_ins(request, email) or super().post(request, *args, **kwargs)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -70,18 +73,33 @@ class LogoutView(allauth_views.LogoutView):
     http_method_names = ("post", "options")
 
 
-def attempts_of(request: HttpRequest, email: str) -> list[Limit]:
-    """Return the limits that an attempt to log in to this account counts towards."""
-    client = limits.client(request)
+def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:
+    """Count an attempt to log in to this account; returns the refusal if there are too many.
+
+    Attempts beyond the limits of a minute or of a network do not count towards the account's limit of an hour, so
+    strangers need several networks to use it up.
+    """
     device = devices.known_device(request, email)
     if device is not None:
-        return [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
-    return [
+        known = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT)]
+        hourly = [Limit(f"device {device}", ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
+        return limits.refusal(request, "login", known) or limits.refusal(
+            request, "log-ins", hourly, window_s=limits.HOUR_S
+        )
+    client, network = limits.client(request), f"network {limits.network(request)}"
+    minute = [
         Limit(client, ATTEMPTS_PER_ADDRESS),
-        Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
+        Limit(network, ATTEMPTS_PER_NETWORK),
         Limit(f"{client} {email}", ATTEMPTS_PER_ACCOUNT),
         Limit(email, ATTEMPTS_PER_ACCOUNT_ANYWHERE),
     ]
+    hourly = [Limit(f"{network} {email}", ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR)]
+    anywhere = [Limit(email, ATTEMPTS_PER_ACCOUNT_AND_HOUR)]
+    return (
+        limits.refusal(request, "login", minute)
+        or limits.refusal(request, "log-ins", hourly, window_s=limits.HOUR_S)
+        or limits.refusal(request, "log-ins", anywhere, window_s=limits.HOUR_S)
+    )
 
 
 def admin_login(request: HttpRequest) -> HttpResponse:
@@ -239,7 +257,7 @@ def tell_of_new_password(user: User) -> None:
 
 def limit_mails(request: HttpRequest, recipient: str) -> HttpResponse | None:
     """Count an e-mail against its limits; returns the refusal if there are too many. Independent of any account."""
-    attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(recipient.lower(), MAILS_PER_RECIPIENT))
+    attempts = (Limit(limits.client(request), MAILS_PER_CLIENT), Limit(mailbox(recipient), MAILS_PER_RECIPIENT))
     return limits.refusal(request, "mail", attempts, window_s=limits.HOUR_S)
 
 

@@ -13,6 +13,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
 from accounts import access, activity, limits, mail, usage
+from accounts.addresses import mailbox
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
@@ -48,6 +49,7 @@ from scanner.ids import is_id
 Role = Membership.Role
 
 INVITATIONS_PER_HOUR = 30
+INVITATIONS_PER_RECIPIENT_AND_DAY = 5
 MEMBERS_SHOWN = 50
 
 
@@ -97,9 +99,7 @@ def _invitations(request: MemberRequest) -> list[tuple[Invitation, str]]:
 
 def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None:
     actor, email = request.membership, form.cleaned_data["email"]
-    per_organization = [Limit(str(actor.organization_id), INVITATIONS_PER_HOUR)]
-    refusal = limits.refusal(request, "invite", per_organization, window_s=limits.HOUR_S)
-    if refusal := refusal or limit_mails(request, email):
+    if refusal := _limit_invitations(request, email) or limit_mails(request, email):
         return refusal
     try:
         invitation = invite_member(actor=actor, email=email, role=form.cleaned_data["role"])
@@ -113,6 +113,19 @@ def _invite(request: MemberRequest, form: InvitationForm) -> HttpResponse | None
         return mail_not_sent(request)
     messages.success(request, f"{email} has been invited.")
     return redirect(page_of(request.membership, "members"))
+
+
+def _limit_invitations(request: MemberRequest, email: str) -> HttpResponse | None:
+    """Count an invitation; both persons over all organizations, because anybody may own several."""
+    actor = request.membership
+    inviting = [
+        Limit(str(actor.organization_id), INVITATIONS_PER_HOUR),
+        Limit(f"by {actor.user_id}", INVITATIONS_PER_HOUR),
+    ]
+    invited = [Limit(mailbox(email), INVITATIONS_PER_RECIPIENT_AND_DAY)]
+    return limits.refusal(request, "invite", inviting, window_s=limits.HOUR_S) or limits.refusal(
+        request, "invited", invited, window_s=limits.DAY_S
+    )
 
 
 @require_POST

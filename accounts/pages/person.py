@@ -21,12 +21,12 @@ from accounts.members import accept, invitation_of, mail_invitation, proves_addr
 from accounts.models import Invitation, User
 from accounts.pages.forms import NewPasswordForm, NewPersonForm, OrganizationForm
 from accounts.pages.login import (
-    ATTEMPTS_PER_ACCOUNT,
     limit_mails,
     link_is_dead,
     mail_not_sent,
     tell_of_new_password,
 )
+from accounts.pages.security import limit_proofs
 from accounts.roles import login_needed
 from accounts.services import AccountRefused, create_organization, create_person
 from scanner.ids import is_id
@@ -50,7 +50,7 @@ def account(request: HttpRequest) -> HttpResponse:
     user = cast("User", request.user)
     form = NewPasswordForm(user, request.POST or None)
     if request.method == "POST":
-        if refusal := limits.refusal(request, "password", [Limit(str(user.pk), ATTEMPTS_PER_ACCOUNT)]):
+        if refusal := limit_proofs(request, user):
             return refusal
         if form.is_valid():
             form.save()

@@ -13,6 +13,7 @@ from allauth.mfa.recovery_codes import views as codes
 from allauth.mfa.totp import views as totp
 from allauth.mfa.webauthn import views as webauthn
 from allauth.mfa.webauthn.internal.flows import perform_passwordless_login
+from django.contrib import messages
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
@@ -31,20 +32,21 @@ from accounts.models import User
 from accounts.pages.login import ATTEMPTS_PER_ADDRESS, ATTEMPTS_PER_NETWORK
 
 # Of the codes with six digits, three are valid at a time: an hour's guesses succeed with a chance of 1 in 10,000.
-CODES_PER_MINUTE = 10
-CODES_PER_HOUR = 30
+PROOFS_PER_MINUTE = 10
+PROOFS_PER_HOUR = 30
+MAX_PASSKEYS = 20
 INDEX = reverse_lazy("mfa_index")
 
 
-def limit_codes(request: HttpRequest, user: User) -> HttpResponse | None:
-    """Count an attempt to enter a code; returns the refusal if there are too many.
+def limit_proofs(request: HttpRequest, user: User) -> HttpResponse | None:
+    """Count an attempt to prove the identity by a code or the password; returns the refusal if there are too many.
 
     A known browser has a limit of its own, so that a thief with the password cannot lock the person out.
     """
     device = devices.known_device(request, user.email)
     subject = f"device {device}" if device else str(user.pk)
-    return limits.refusal(request, "code", [Limit(subject, CODES_PER_MINUTE)]) or limits.refusal(
-        request, "codes", [Limit(subject, CODES_PER_HOUR)], window_s=limits.HOUR_S
+    return limits.refusal(request, "code", [Limit(subject, PROOFS_PER_MINUTE)]) or limits.refusal(
+        request, "codes", [Limit(subject, PROOFS_PER_HOUR)], window_s=limits.HOUR_S
     )
 
 
@@ -56,7 +58,7 @@ class Personal(View):
     def dispatch(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         refusal = None
         if self.limited and request.method == "POST" and request.user.is_authenticated:
-            refusal = limit_codes(request, request.user)
+            refusal = limit_proofs(request, request.user)
         view = cast("roles.View", super().dispatch)
         response = refusal or roles.login_needed(view)(request, *args, **kwargs)
         add_never_cache_headers(response)
@@ -89,7 +91,7 @@ class SecondFactorView(base.AuthenticateView):
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
         user = self.stage.login.user
-        response: HttpResponse = limit_codes(request, user) or super().post(request, *args, **kwargs)
+        response: HttpResponse = limit_proofs(request, user) or super().post(request, *args, **kwargs)
         return response
 
     def get_context_data(self, **kwargs: Any) -> dict[str, Any]:
@@ -101,13 +103,21 @@ class SecondFactorView(base.AuthenticateView):
 class PasskeyLoginView(webauthn.LoginWebAuthnView):
     """Log-in with a passkey instead of address, password and second factor."""
 
-    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        attempts = [
-            Limit(limits.client(request), ATTEMPTS_PER_ADDRESS),
-            Limit(f"network {limits.network(request)}", ATTEMPTS_PER_NETWORK),
-        ]
-        response: HttpResponse = limits.refusal(request, "login", attempts) or super().post(request, *args, **kwargs)
+    def get(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        """Send a challenge, limited because it is stored in a session."""
+        response: HttpResponse = self._refusal("challenge") or super().get(request, *args, **kwargs)
         return response
+
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        response: HttpResponse = self._refusal("login") or super().post(request, *args, **kwargs)
+        return response
+
+    def _refusal(self, group: str) -> HttpResponse | None:
+        attempts = [
+            Limit(limits.client(self.request), ATTEMPTS_PER_ADDRESS),
+            Limit(f"network {limits.network(self.request)}", ATTEMPTS_PER_NETWORK),
+        ]
+        return limits.refusal(self.request, group, attempts)
 
     def form_valid(self, form: Any) -> HttpResponse:
         """Redirect to `next`, which the library does not do."""
@@ -141,6 +151,13 @@ class AppRemoveView(Personal, totp.DeactivateTOTPView):
 class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
+    def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        passkeys = Authenticator.objects.filter(user=cast("User", request.user), type=Authenticator.Type.WEBAUTHN)
+        if passkeys.count() >= MAX_PASSKEYS:
+            messages.error(request, f"You have {MAX_PASSKEYS} passkeys, which is the maximum. Remove one first.")
+            return redirect(INDEX)
+        response: HttpResponse = super().post(request, *args, **kwargs)
+        return response
 
 
 @asks_itself

@@ -245,6 +245,30 @@ def test_the_list_of_open_invitations_is_bounded(owner: User, monkeypatch: pytes
     invite(owner)  # replaces the previous invitation
 
 
+def test_a_mailbox_is_invited_a_bounded_number_of_times_a_day_by_all_organizations_together(
+    home: Member, stranger: Member, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(organization, "INVITATIONS_PER_RECIPIENT_AND_DAY", 2)
+    other = person_of(stranger, "owner", "other@people.test")
+    invite(owner)
+    fields = {"email": "Bob+x@people.test", "role": "member"}
+    assert browser_of(other).post("/o/stranger/members/", fields).status_code == 302
+    for page, person in (("/o/home/members/", owner), ("/o/stranger/members/", other)):
+        refused = browser_of(person).post(page, fields)
+        assert (refused.status_code, refused["Retry-After"]) == (429, "86400")
+    assert len(mail.outbox) == 2
+
+
+def test_a_person_invites_a_bounded_number_from_all_their_organizations(
+    home: Member, stranger: Member, owner: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(organization, "INVITATIONS_PER_HOUR", 1)
+    Membership.objects.create(organization=stranger.organization, user=owner, role="owner")
+    invite(owner)
+    fields = {"email": "carl@people.test", "role": "member"}
+    assert browser_of(owner).post("/o/stranger/members/", fields).status_code == 429
+
+
 def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Member, owner: User) -> None:
     home.organization.name = "Your invoice is due, pay at evil.example/pay"  # from before, or an operator's
     home.organization.save()

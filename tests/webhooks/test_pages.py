@@ -14,6 +14,7 @@ from accounts.models import ActivityEvent, Membership, Tier, User
 from infrastructure import encryption
 from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
+from webhooks import services
 from webhooks.delivery.schedule import PAUSES
 from webhooks.models import Attempt, Delivery, Event, FormerSecret, Webhook
 
@@ -61,7 +62,7 @@ def test_every_member_may_look(home: Member, receiver: Webhook, role: str) -> No
 def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format: str) -> None:
     secret = "T1/B2/s3cret"
     client = browser_of(home, "admin")
-    form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.failed", "format": body_format}
+    form = {"url": f"https://93.184.215.14/services/{secret}", "event": "scan.completed", "format": body_format}
     client.post("/o/home/webhooks/new", form)
     webhook = Webhook.objects.get()
     client.post(f"/o/home/webhooks/{webhook.id}/edit", form | {"url": f"https://93.184.215.14/other/{secret}"})
@@ -81,6 +82,26 @@ def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format:
         assert shown.status_code == 200, page
         assert secret not in shown.content.decode(), page
     assert "93.184.215.14:443" in staff.get("/admin/webhooks/webhook/").content.decode()
+
+
+def test_what_people_send_to_a_receiver_is_limited_over_all_organizations(
+    home: Member, stranger: Member, receiver: Webhook, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(services, "SENT_PER_RECEIVER", 2)
+    monkeypatch.setattr(services, "RECOVERED_PER_RECEIVER", 1)
+    other = register_webhook(stranger, f"{target.replace('127.0.0.1', 'localhost')}another-name")[0]
+    delivery = failed(receiver, home)
+    ours, theirs = f"/api/webhooks/{receiver.id}", f"/api/webhooks/{other.id}"
+    assert home.api.post(f"{ours}/test", b"").status_code == 202
+    assert stranger.api.post(f"{theirs}/test", b"").status_code == 202
+    refused = stranger.api.post(f"{theirs}/test", b"")
+    assert (refused.status_code, refused.json()["code"]) == (429, "RATE_LIMITED")
+    assert int(refused["Retry-After"]) >= 1
+    assert home.api.post(f"{ours}/deliveries/{delivery.id}/replay", b"").status_code == 429
+    client, since = browser_of(home, "admin"), {"since": "2026-01-01T00:00"}
+    path = f"/o/home/webhooks/{receiver.id}/recover"
+    assert "1 failed delivery is being sent again." in text_of(client.post(path, since, follow=True))
+    assert "Too many events" in text_of(client.post(path, since, follow=True))
 
 
 @pytest.mark.parametrize("body_format", ["slack", "teams"])

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 from allauth.mfa.models import Authenticator
 from allauth.mfa.totp.internal import auth
+from django.contrib.sessions.models import Session
 from django.core.management import CommandError, call_command
 from django.test import Client
 from lxml import html
@@ -132,7 +133,7 @@ def test_guesses_are_limited_whatever_the_client_but_not_in_known_browsers(
     log_in(known)
     known.post("/login/code/", {"code": code()})
     known.post("/logout/")
-    monkeypatch.setattr(security, "CODES_PER_MINUTE", 2)
+    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 2)
     for number in range(2):
         stranger = Client(REMOTE_ADDR=f"192.0.{number}.1")
         log_in(stranger)
@@ -217,7 +218,7 @@ def test_taking_the_app_away_takes_a_fresh_proof_and_is_told(member: User) -> No
 
 
 def test_guessing_the_password_in_a_stolen_session_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(security, "CODES_PER_MINUTE", 1)
+    monkeypatch.setattr(security, "PROOFS_PER_MINUTE", 1)
     client = browser_of(ada)
     assert client.post("/account/again/?next=/account/", {"password": "wrong"}).status_code == 200
     assert client.post("/account/again/?next=/account/", {"password": PASSWORD}).status_code == 429
@@ -266,6 +267,22 @@ def test_an_operator_helps_who_has_lost_everything(member: User, capsys: pytest.
     for email in (EMAIL, "nobody@people.test"):
         with pytest.raises(CommandError):
             call_command("remove_second_factor", email)
+
+
+def test_a_person_has_a_bounded_number_of_passkeys(member: User, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "MAX_PASSKEYS", 1)
+    Authenticator.objects.create(user=member, type="webauthn", data={"name": "Phone", "credential": {}})
+    client = browser_of(member)
+    client.post("/account/again/", {"password": PASSWORD})
+    refused = client.post("/account/security/passkeys/add/", {"credential": "{}"}, follow=True)
+    assert "which is the maximum. Remove one first." in refused.content.decode()
+
+
+def test_challenges_for_passkeys_are_limited(db: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(security, "ATTEMPTS_PER_ADDRESS", 2)
+    asked = [Client().get("/login/passkey/", headers={"X-Requested-With": "XMLHttpRequest"}) for _ in range(3)]
+    assert [each.status_code for each in asked] == [200, 200, 429]
+    assert Session.objects.count() == 2
 
 
 def test_pages_name_a_passkey_as_its_person_has(member: User) -> None:

@@ -28,6 +28,8 @@ from tests.accounts.mailing.conftest import Post
 from tests.targets.mail_server import REPLIES, MailServer
 from tests.world import Member, person_of
 
+SECURITY = {"happened": "x", "at": timezone.now(), "address": "", "browser": "", "page_url": "https://x.test/"}
+
 Smtp = Callable[[MailServer], MailServer]
 DEADLINE_S = 60
 
@@ -93,6 +95,32 @@ def test_organizations_take_turns(home: Member, stranger: Member, post: Post) ->
     post(other, organization=stranger.organization, topic=f"webhooks:{stranger.organization.pk}")
     taken = claims.claim(limit=2, now=timezone.now())
     assert {each.mail.organization_id for each in taken} == {home.organization.pk, stranger.organization.pk}
+
+
+def test_a_person_gets_a_bounded_number_of_mails_an_hour_from_all_organizations_and_the_rest_later(
+    home: Member, stranger: Member, ann: User, post: Post, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(claims, "PER_PERSON", 3)
+    Membership.objects.create(organization=stranger.organization, user=ann, role="owner")
+    theirs = {"organization": stranger.organization, "topic": f"webhooks:{stranger.organization.pk}"}
+    for _ in range(3):
+        post(ann)
+        post(ann, **theirs)
+    ben = person_of(home, "admin", "ben@home.test")
+    post(ben)
+    post(ann, template="security", topic="security", organization=None, context=SECURITY)
+    now = timezone.now()
+    first = claims.claim(limit=50, now=now)
+    assert sorted((each.mail.user_id, each.mail.topic == "security") for each in first) == [
+        *[(ann.pk, False)] * 3,
+        (ann.pk, True),
+        (ben.pk, False),
+    ]
+    for each in first:
+        claims.note_sent(each, now)
+    assert claims.claim(limit=50, now=now) == []
+    later = claims.claim(limit=50, now=now + timedelta(hours=1, seconds=1))
+    assert [each.mail.user_id for each in later] == [ann.pk] * 3
 
 
 def test_it_goes_to_the_address_of_the_moment(ann: User, post: Post, smtp: Smtp) -> None:

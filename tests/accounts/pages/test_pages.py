@@ -103,6 +103,22 @@ def test_guesses_from_many_places_are_bounded_and_keep_out_no_known_browser(
     assert is_logged_in(known)
 
 
+def test_guesses_within_an_hour_are_bounded_and_one_network_does_not_use_them_up(
+    ada: User, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_NETWORK_AND_HOUR", 2)
+    monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT_AND_HOUR", 4)
+    known = Client()
+    assert log_in(known).status_code == 302
+    known.post("/logout/")
+    guess_from_many_places(9)  # of one network
+    assert log_in(Client(REMOTE_ADDR="192.0.2.99"))["Retry-After"] == "3600"
+    assert log_in(Client(REMOTE_ADDR="198.51.100.1")).status_code == 302
+    assert log_in(Client(REMOTE_ADDR="203.0.113.1")).status_code == 429, "the fifth of the hour"
+    assert log_in(Client(REMOTE_ADDR="203.0.113.1"), "eve@people.test").status_code == 200
+    assert log_in(known).status_code == 302
+
+
 def test_a_known_browser_has_a_limit_too(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(login, "ATTEMPTS_PER_ACCOUNT", 2)
     known = Client()

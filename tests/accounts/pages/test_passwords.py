@@ -8,7 +8,7 @@ from django.core import mail
 from django.test import Client
 
 from accounts.models import LoginSession, User
-from accounts.pages import login
+from accounts.pages import login, security
 from tests.accounts.mailbox import link_in_mail
 from tests.world import browser_of
 
@@ -135,10 +135,10 @@ def test_a_wrong_form_changes_no_password(ada: User, change: dict[str, str], mes
 
 
 def test_guessing_the_old_password_is_limited(ada: User, monkeypatch: pytest.MonkeyPatch) -> None:
-    from accounts.pages import person
-
-    monkeypatch.setattr(person, "ATTEMPTS_PER_ACCOUNT", 1)
+    monkeypatch.setattr(security, "PROOFS_PER_HOUR", 1)
     here = browser_of(ada)
     form = {"old_password": "wrong", "new_password1": NEW, "new_password2": NEW}
     assert here.post("/account/", form).status_code == 200
     assert here.post("/account/", form | {"old_password": OLD}).status_code == 429
+    # The page that asks for the password again shares the limit.
+    assert here.post("/account/again/", {"password": OLD}).status_code == 429

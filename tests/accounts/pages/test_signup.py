@@ -204,6 +204,7 @@ def test_mails_are_limited_per_recipient(client: Client, monkeypatch: pytest.Mon
     for address in ("192.0.2.1", "192.0.2.2"):
         response = Client(REMOTE_ADDR=address).post("/signup/", {"email": "ADA@people.test"})
         assert (response.status_code, response["Retry-After"]) == (429, "3600")
+    assert ask(Client(), "ada+1@people.test").status_code == 429, "the same mailbox"
     assert len(mail.outbox) == 2
     assert ask(Client(), "bob@people.test").status_code == 302
 
