@@ -20,7 +20,7 @@ from scanner.findings import (
     Severity,
     Warn,
 )
-from scanner.messages import counted, excerpt
+from scanner.messages import counted, excerpt, some
 
 IMPACTS = {"critical": CRITICAL, "serious": HIGH, "moderate": MEDIUM, "minor": LOW}
 LEVELS = re.compile(r"wcag2\d?(a{1,3})")
@@ -38,7 +38,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         return (Warn if check.id in NEVER_CERTAIN else Fail)(
-            f"{_elements(rule)} this check: {_places(rule)}.",
+            f"{_elements(rule)} this check{_pairs(rule)}: {_places(rule)}.",
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
@@ -62,8 +62,19 @@ def _elements(rule: AxeRule) -> str:
     return f"{counted(rule.count, 'element fails', 'elements fail')}"
 
 
+def _pairs(rule: AxeRule) -> str:
+    """Return the pairs of colours, each of which takes one fix for all of its elements."""
+    if not rule.pairs:
+        return ""
+    listed = some([f"{colours} ({counted(count, 'element')})" for colours, count in rule.pairs])
+    return f", in {counted(len(rule.pairs), 'pair')} of colours: {listed}. Examples"
+
+
 def _places(rule: AxeRule) -> str:
-    return places(((node.snippet, node.selector) for node in rule.nodes), rule.count)
+    """Return the first elements; if there are pairs of colours, the first of each."""
+    of_pairs = {node.colours: node for node in reversed(rule.nodes)}
+    nodes = [of_pairs[colours] for colours, _ in rule.pairs if colours in of_pairs] or rule.nodes
+    return places(((node.snippet, node.selector) for node in nodes), rule.count)
 
 
 def _severity(rule: AxeRule, declared: Severity) -> Severity:

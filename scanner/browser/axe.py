@@ -147,8 +147,10 @@ def _rules(found: list[Mapping[str, Any]]) -> dict[str, AxeRule]:
             help=str(each["help"]),
             count=int(each["count"]),
             nodes=tuple(
-                AxeNode(node["selector"], node["ancestry"], node["snippet"], node["why"]) for node in each["nodes"]
+                AxeNode(node["selector"], node["ancestry"], node["snippet"], node["why"], node["colours"])
+                for node in each["nodes"]
             ),
+            pairs=tuple((str(colours), int(count)) for colours, count in each["pairs"]),
         )
         for each in found
     }

@@ -167,18 +167,24 @@ class Layout:
 class AxeNode:
     """An element that a rule reports. `why` is axe-core's own sentence.
 
-    `selector` is the shortest unique one; `ancestry` is the chain of its ancestors, without numbers.
+    `selector` is the shortest unique one; `ancestry` is the chain of its ancestors, without numbers. `colours` are
+    those of a text and its background, empty for other rules.
     """
 
     selector: str
     ancestry: str
     snippet: str
     why: str
+    colours: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class AxeRule:
-    """A rule that found violations or was incomplete. `impact` is axe-core's word; empty if it has none."""
+    """A rule that found violations or was incomplete. `impact` is axe-core's word; empty if it has none.
+
+    `pairs` are the pairs of colours with the number of their elements, the worst contrast first. `nodes` has elements
+    of each, in the same order.
+    """
 
     id: str
     impact: str
@@ -186,6 +192,7 @@ class AxeRule:
     help: str
     count: int
     nodes: tuple[AxeNode, ...]  # only the first nodes
+    pairs: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
