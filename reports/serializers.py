@@ -89,6 +89,15 @@ class OmittedCheckSerializer(serializers.Serializer):
     name = serializers.CharField()
 
 
+class RepeatedCheckSerializer(serializers.Serializer):
+    """A check that found the same fact as another one, which tells it. It costs no points."""
+
+    id = serializers.CharField()
+    name = serializers.CharField()
+    told_by = serializers.CharField(help_text="ID of the check whose finding includes this one.")
+    reason = serializers.CharField()
+
+
 class ExportedSkippedCheckSerializer(SkippedCheckSerializer):
     """A check that could not run, with its ID."""
 
@@ -106,5 +115,6 @@ class ReportExportSerializer(ReportSerializer):
         allow_null=True, help_text="The browser that the page was judged in, such as Chromium 156.0; null without one."
     )
     omitted_checks = OmittedCheckSerializer(many=True)
+    repeated_checks = RepeatedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
     catalogue_version = serializers.CharField()

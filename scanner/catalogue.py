@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from scanner.findings import Finding, ScanType, Severity
+from scanner.repeats import REPEATS
 from scanner.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -288,8 +289,9 @@ def catalogue_version(scan_type: ScanType) -> str:
         for each in checks(scan_type)
     ]
     limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]
+    repeats = [each for each in REPEATS if each.check.type is scan_type and each.is_within_type]
     rules = (RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, GRADES)
-    return hashlib.sha256(repr((members, limits, rules)).encode()).hexdigest()[:VERSION_DIGITS]
+    return hashlib.sha256(repr((members, limits, repeats, rules)).encode()).hexdigest()[:VERSION_DIGITS]
 
 
 @cache

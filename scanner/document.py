@@ -125,6 +125,15 @@ class ExportedOmittedCheck(TypedDict):
     name: str
 
 
+class ExportedRepeatedCheck(TypedDict):
+    """Check that found the same fact as the check `told_by`, which tells it; `reason` says so in words."""
+
+    id: str
+    name: str
+    told_by: str
+    reason: str
+
+
 class ExportedCap(TypedDict):
     limit: int
     reason: str
@@ -145,6 +154,7 @@ class ExportDocument(DocumentHead):
     skipped_checks: list[ExportedSkippedCheck]
     browser: NotRequired[str | None]  # such as Chromium 156.0; older exports have none
     omitted_checks: NotRequired[list[ExportedOmittedCheck]]  # older exports have none
+    repeated_checks: NotRequired[list[ExportedRepeatedCheck]]  # older exports have none
     caps: list[ExportedCap]
     catalogue_version: str
     error: NotRequired[ExportedError]  # of a failed scan; only the command writes such documents
@@ -202,6 +212,7 @@ class ReducedDocument(TypedDict):
     categories: list[ReducedCategory]
     skipped_checks: list[ReducedSilentCheck]
     omitted_checks: list[ReducedSilentCheck]
+    repeated_checks: NotRequired[list[ReducedSilentCheck]]  # older documents have none
     answer: int | None
     certificate: list[str] | None
 
@@ -233,8 +244,9 @@ class Facts(TypedDict, total=False):
     console_errors: int
 
 
-# ID, status, severity, declared severity, credit, `weighs` and `covers_category` of a `scanner.result.CheckResult`.
-StoredScoredCheck = tuple[str, Literal["pass", "warn", "fail"], str | None, str, float | None, bool, bool]
+# ID, status, severity, declared severity, credit, `weighs`, `covers_category` and `included_weight` of a
+# `scanner.result.CheckResult`.
+StoredScoredCheck = tuple[str, Literal["pass", "warn", "fail"], str | None, str, float | None, bool, bool, int]
 # Limit, count, severity and checks of a `scanner.scoring.Cap`.
 StoredCap = tuple[int, int, str | None, list[str]]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Callable, Mapping, Set
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from scanner import scoring
@@ -23,12 +23,14 @@ from scanner.net.targets import Target
 from scanner.page.evidence import Clock, Page, ServedContent
 from scanner.page.server import server_of
 from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments
+from scanner.repeats import told_once
 from scanner.result import (
     AppliedCap,
     CategoryResult,
     CheckResult,
     OmittedCheck,
     Outcome,
+    RepeatedCheck,
     ScanError,
     ScanResult,
     SkippedCheck,
@@ -69,6 +71,7 @@ class Judgement:
         self.evidence = evidence
         self.results: list[tuple[Check, CheckResult]] = []
         self.skipped: list[SkippedCheck] = []
+        self.repeated: tuple[RepeatedCheck, ...] = ()
         self._remaining_s = remaining_s
         self._shared_since = shared_since
 
@@ -86,9 +89,16 @@ class Judgement:
             elif outcome is not None:
                 self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason)))
         if self.results:
+            self._tell_once()
             return None
         reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
         return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
+
+    def _tell_once(self) -> None:
+        """Drop the results of checks that found the same fact as another one."""
+        checks = {each.id: each for each, _ in self.results}
+        kept, self.repeated = told_once(self.type, [result for _, result in self.results])
+        self.results = [(checks[result.id], result) for result in kept]
 
     def _judge_one(self, each: Check) -> CheckResult | Missing | None:
         if self._remaining_s() <= 0:
@@ -212,6 +222,7 @@ class Judgement:
             else (),
             browser=(seen.product or None) if seen else None,
             omitted_checks=() if error else self._omitted(),
+            repeated_checks=() if error else self.repeated,
             error=error,
             scoring=None if error else scoring.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
@@ -232,15 +243,17 @@ class Judgement:
                 categories[id].name,
                 self._weight(categories[id]),
                 tuple(check_results),
-                absent_weight=self._absent_weight(id, {result.id for result in check_results}),
+                absent_weight=self._absent_weight(id, check_results),
             )
             for id, check_results in grouped.items()
         ]
 
-    def _absent_weight(self, category_id: str, judged: Set[str]) -> int:
-        """Return the weight of the category's planned checks that have no finding."""
+    def _absent_weight(self, category_id: str, results: Sequence[CheckResult]) -> int:
+        """Return the weight of the category's planned checks that have no result and are part of none."""
+        judged = {result.id for result in results}
         planned = [each for each in self.plan.checks if each.category_id == category_id]
-        return sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+        absent = sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+        return absent - sum(result.included_weight for result in results)
 
     def _omitted(self) -> tuple[OmittedCheck, ...]:
         planned = set(self.plan.checks)

@@ -33,13 +33,15 @@ class CheckResult:
     credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
     weighs: bool = True  # False: the score is as if there had been no such check
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
+    included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
 
 
 @dataclass(frozen=True, slots=True)
 class CategoryResult:
     """A category with at least one check that ran; `score` is 0 to 100.
 
-    `absent_weight` is the weight, by severity, of its planned checks that did not apply or could not run.
+    `absent_weight` is the weight, by severity, of its planned checks that did not apply, could not run, or repeat
+    another one without being part of its finding.
     """
 
     id: str
@@ -48,6 +50,16 @@ class CategoryResult:
     checks: tuple[CheckResult, ...]
     score: int = 0
     absent_weight: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class RepeatedCheck:
+    """A check that found the same fact as the check `told_by`, whose finding has this `title`. It costs nothing."""
+
+    id: str
+    name: str
+    told_by: str
+    title: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +148,7 @@ class ScanResult:
     caps: tuple[AppliedCap, ...] = ()
     browser: str | None = None  # the browser that loaded the page, such as Chromium 156.0
     omitted_checks: tuple[OmittedCheck, ...] = ()
+    repeated_checks: tuple[RepeatedCheck, ...] = ()
     error: ScanError | None = None
     # Input of the score (`scoring.basis`).
     scoring: StoredBasis | None = None

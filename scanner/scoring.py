@@ -15,7 +15,7 @@ from scanner.result import CategoryResult, CheckResult
 
 # Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
 # point.
-RULES_VERSION = 2
+RULES_VERSION = 3
 
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,
@@ -116,6 +116,7 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
                         result.credit,
                         result.weighs,
                         result.covers_category,
+                        result.included_weight,
                     )
                     for result in category.checks
                 ],
@@ -195,7 +196,7 @@ def _restored_basis(stored: StoredBasis) -> tuple[list[CategoryResult], list[Cap
 
 
 def _restored(stored: StoredScoredCheck) -> CheckResult:
-    id, status, severity, declared, credit, weighs, covers = stored
+    id, status, severity, declared, credit, weighs, covers, included = stored
     return CheckResult(
         id,
         "",
@@ -207,6 +208,7 @@ def _restored(stored: StoredScoredCheck) -> CheckResult:
         credit=credit,
         weighs=weighs,
         covers_category=covers,
+        included_weight=included,
     )
 
 
@@ -253,14 +255,14 @@ def _kept(category: CategoryResult) -> tuple[float, float]:
 
 
 def _weight(result: CheckResult) -> int:
-    return SEVERITY_WEIGHT[result.declared_severity]
+    return SEVERITY_WEIGHT[result.declared_severity] + result.included_weight
 
 
 def _cost(result: CheckResult) -> float:
     """Return how much a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
     if not result.weighs:
         return 0.0
-    found = SEVERITY_WEIGHT[result.severity or result.declared_severity]
+    found = SEVERITY_WEIGHT[result.severity or result.declared_severity] + result.included_weight
     return min(_weight(result), found) * (1 - _credit(result))
 
 

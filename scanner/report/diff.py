@@ -28,6 +28,7 @@ class Reason(StrEnum):
 
     COULD_NOT_RUN = "could_not_run"
     NEEDS_BROWSER = "needs_browser"
+    TOLD_BY_ANOTHER = "told_by_another"
     NOT_APPLICABLE = "not_applicable"
     OTHER_RULES = "other_rules"
 
@@ -36,6 +37,7 @@ class Reason(StrEnum):
         return {
             Reason.COULD_NOT_RUN: "the check could not run",
             Reason.NEEDS_BROWSER: "no browser was available",
+            Reason.TOLD_BY_ANOTHER: "another check told the same",
             Reason.NOT_APPLICABLE: "the check does not apply",
             Reason.OTHER_RULES: "other rules, which may not have included the check",
         }[self]
@@ -260,9 +262,11 @@ def _silence(id: str, document: ComparableDocument, has_same_rules: bool) -> Rea
     """Return the reason why a report has no verdict on a check."""
     if any(each["id"] == id for each in document["skipped_checks"]):
         return Reason.COULD_NOT_RUN
-    # Older exports, which are kept as they were written, have no `omitted_checks`.
+    # Older exports, which are kept as they were written, have neither `omitted_checks` nor `repeated_checks`.
     if any(each["id"] == id for each in document.get("omitted_checks", ())):
         return Reason.NEEDS_BROWSER
+    if any(each["id"] == id for each in document.get("repeated_checks", ())):
+        return Reason.TOLD_BY_ANOTHER
     return Reason.NOT_APPLICABLE if has_same_rules else Reason.OTHER_RULES
 
 

@@ -55,6 +55,15 @@ def export_document(
         "skipped_checks": [{"name": each.name, "reason": each.reason, "id": each.id} for each in result.skipped_checks],
         "browser": result.browser,
         "omitted_checks": [{"id": each.id, "name": each.name} for each in result.omitted_checks],
+        "repeated_checks": [
+            {
+                "id": each.id,
+                "name": each.name,
+                "told_by": each.told_by,
+                "reason": f"“{each.title}” ({each.told_by}) tells the same.",
+            }
+            for each in result.repeated_checks
+        ],
         "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
         "catalogue_version": result.catalogue_version,
     }

@@ -50,7 +50,10 @@ CANONICAL, HREFLANG, ROBOTS, TITLE = "canonical link", "hreflang link", "robots 
 
 @dataclass(frozen=True, slots=True)
 class SocialMetadata:
-    """Metadata that social networks read when a page is shared (Open Graph, Twitter cards). Empty where missing."""
+    """Metadata that social networks read when a page is shared (Open Graph, Twitter cards). Empty where missing.
+
+    `needless` says why a page without any of them needs none; it is empty for all other pages.
+    """
 
     title: str = ""
     image: str = ""
@@ -58,6 +61,12 @@ class SocialMetadata:
     card: str = ""
     description: str = ""
     site_name: str = ""
+    needless: str = ""
+
+    @property
+    def is_missing(self) -> bool:
+        """Return True if the page has no metadata for a preview: nobody has prepared it for sharing."""
+        return not (self.title or self.image or self.url or self.card or self.description)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,7 +80,7 @@ def compare(
             changes.append((direction, change))
     keeps: set[str] = set()
     for each in found.not_compared:
-        if each.found_in == "to" or each.reason is Reason.OTHER_RULES:
+        if each.found_in == "to" or each.reason in (Reason.OTHER_RULES, Reason.TOLD_BY_ANOTHER):
             continue
         # A check that stops applying needs confirmation; a check that could not run tells nothing.
         if each.reason is not Reason.NOT_APPLICABLE:

@@ -43,6 +43,7 @@ def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
         ],
         "skipped_checks": [{"id": each["id"]} for each in export["skipped_checks"]],
         "omitted_checks": [{"id": each["id"]} for each in export.get("omitted_checks", ())],
+        "repeated_checks": [{"id": each["id"]} for each in export.get("repeated_checks", ())],
         "answer": facts.get("status"),
         "certificate": _certificate(export),
     }
@@ -116,6 +117,7 @@ def merged(known: ReducedDocument, report: ReducedDocument, *, keeps: Set[str]) 
         "categories": [{"name": name, "checks": checks} for name, checks in categories.items()],
         "skipped_checks": [each for each in report["skipped_checks"] if each["id"] not in held],
         "omitted_checks": [each for each in report["omitted_checks"] if each["id"] not in held],
+        "repeated_checks": [each for each in report.get("repeated_checks", ()) if each["id"] not in held],
         "certificate": certificate,
     }
 

@@ -175,13 +175,13 @@ def test_evidence_that_nothing_provides_is_refused(planted: Planted) -> None:
 
 def test_the_version_is_another_when_a_check_is(planted: Planted) -> None:
     category = 'CATEGORY = Category("A", weight=1)\n'
-    planted.add("seo/checks/a.py", category + a_check("one", "One"))
+    planted.add("performance/checks/a.py", category + a_check("one", "One"))
     planted.add("security/checks/a.py", category + a_check("one", "One"))
-    same = catalogue.catalogue_version(ScanType.SEO)
+    same = catalogue.catalogue_version(ScanType.PERFORMANCE)
     assert same == catalogue.catalogue_version(ScanType.SECURITY)
-    planted.add("performance/checks/a.py", category + a_check("one", "One").replace("Fix it.", "Mend it."))
+    planted.add("seo/checks/a.py", category + a_check("one", "One").replace("Fix it.", "Mend it."))
     planted.add("accessibility/checks/a.py", category.replace("1", "2") + a_check("one", "One"))
-    others = {catalogue.catalogue_version(each) for each in (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY)}
+    others = {catalogue.catalogue_version(each) for each in (ScanType.SEO, ScanType.ACCESSIBILITY)}
     assert len({same, *others}) == 3
 
 

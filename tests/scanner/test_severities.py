@@ -14,11 +14,9 @@ from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Severit
 from scanner.net.tls.ciphers import TlsVersion
 from scanner.security.checks import disclosure, headers, transport
 from scanner.security.evidence import PlainHttp, TlsSupport
-from scanner.seo.checks import crawlability, indexability
-from scanner.seo.evidence import CanonicalAnswer
+from scanner.seo.checks import crawlability
 from tests.scanner import cast
 from tests.scanner.security.cast import LEAF, NOW, document, hops, https_answer, page, peer, policies, verdict
-from tests.scanner.seo.cast import judge
 
 HSTS = "Strict-Transport-Security"
 PLAIN = "http://example.com/"
@@ -60,11 +58,6 @@ def comment(text: str) -> Case:
     return check, check(document(page(html=f"<!doctype html><!-- {text} --><p>Welcome")))
 
 
-def canonical(markup: str) -> Case:
-    check = indexability.canonical_target
-    return check, judge(check, cast.page(cast.head(markup)), CanonicalAnswer())
-
-
 def tls(*versions: TlsVersion) -> Case:
     check = transport.tls_modern_protocols
     return check, check(TlsSupport(dict.fromkeys(versions, GCM)))
@@ -96,8 +89,6 @@ def tls(*versions: TlsVersion) -> Case:
         (robots("User-agent: *\nDisallow: /admin\nEverybody is welcome"), "warn", LOW),
         (robots("User-agent: *\nDisallow:\nSitemap: /sitemap.xml"), "warn", LOW),
         (robots("<!doctype html><title>Not found</title>"), "warn", LOW),
-        # Search engines choose well if a page names no canonical URL.
-        (canonical(""), "warn", LOW),
         # A password is a leak; a note about unfinished work is only a hint.
         (comment("login: admin / password: Summer-2024!"), "fail", HIGH),
         (comment("TODO: fix the SQL injection in search"), "warn", LOW),

@@ -16,6 +16,7 @@ from infrastructure.telemetry.counters import Counter, Histogram
 from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
 from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
 from scanner import environment
+from scanner.repeats import REPEATS
 from scanner.scoring import GRADES, SEVERITY_WEIGHT
 from sites.monitors.alerts import KINDS
 from webhooks.delivery.schedule import PAUSES
@@ -128,6 +129,14 @@ def grades(before: str) -> Iterator[Row]:
         yield letter, str(least)
 
 
+def repeats(before: str) -> Iterator[Row]:
+    yield "check", "silent beside", "of the same places", "its fix and weight"
+    for each in REPEATS:
+        names = (each.check, each.told_by)
+        check, told_by = (f"`{id}`" if each.is_within_type else f"`{id}` ({kind.label})" for kind, id in names)
+        yield check, told_by, "only" if each.same_places else "", "are added" if each.is_part else ""
+
+
 def alerts(before: str) -> Iterator[Row]:
     yield "alert", "default", "a message is sent when"
     for kind in KINDS:
@@ -144,4 +153,5 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "retries": retries,
     "severities": severities,
     "grades": grades,
+    "repeats": repeats,
 }

@@ -5,21 +5,24 @@ from __future__ import annotations
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.images import judge_image_alternatives
 from scanner.accessibility.names import accessible_name, shown_text
+from scanner.browser.evidence import Rendered
 from scanner.catalogue import Category, check
-from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, Pass, Warn
+from scanner.crawl.indexing import IndexingRules
+from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import counted, excerpt
-from scanner.page.evidence import Document
+from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live
+from scanner.seo.log_in import is_log_in
 from scanner.seo.metadata import descriptions, title_px, titles, width
 from scanner.seo.visible_text import read_visible_text
 
 # The content of an error page is not indexed.
-CATEGORY = Category("Content and metadata", weight=25, html=True, error_pages=False)
+CATEGORY = Category("Content and metadata", weight=22, html=True, error_pages=False)
 
 TITLE_PX = (160, 600)
 # In letters of Latin width.
 DESCRIPTION_WIDTH = (80, 160)
-ENOUGH_WORDS = 200
+ENOUGH_WORDS = 50
 
 
 @check(
@@ -56,7 +59,7 @@ def title(document: Document) -> Finding:
     found="Meta description missing, too short or too long",
     why="It often becomes the text of the search result, which decides whether people click.",
     judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass.",
-    severity=MEDIUM,
+    severity=LOW,
     fix='Summarize the page in 80 to 160 characters: <meta name="description" content="…">',
     references=("Google Search Central: snippets and meta descriptions",),
 )
@@ -122,21 +125,27 @@ def seo_image_alt(document: AccessibleDocument) -> Finding:
     name="Page has enough text",
     found="Page has little text",
     why="Search engines find little that tells them what the page is about, and rank it low.",
-    judged=f"Pages with at least {ENOUGH_WORDS} words pass.",
+    judged=f"Pages with at least {ENOUGH_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
+    "pages, and pages that ask not to be indexed, are not judged.",
     severity=LOW,
-    fix="Write more about the page's subject, as text in the HTML itself.",
+    fix="Write about the page's subject, as text in the HTML itself.",
     references=("Google Search Central: helpful content",),
     content=True,
     absence=True,
 )
-def thin_content(document: AccessibleDocument) -> Finding:
+def thin_content(
+    page: Page, document: AccessibleDocument, indexing: IndexingRules, rendered: Rendered | None
+) -> Finding:
     text = read_visible_text(document)
+    if text.words < ENOUGH_WORDS and rendered is not None:
+        text = max(text, read_visible_text(AccessibleDocument(rendered.document)), key=lambda each: each.words)
     if text.words >= ENOUGH_WORDS:
         number = f"more than {text.words // 100 * 100:,}" if text.is_long else f"{text.words:,}"
         return Pass(f"The page has {number} words of visible text.")
+    if indexing.decisive or is_log_in(page, document):
+        return NotApplicable("Nobody searches for the page.")
     return Warn(
-        f"Before scripts run, the page has {counted(text.words, 'word')} of visible text; search engines need about "
-        f"{ENOUGH_WORDS} to tell what it is about."
+        f"The page has {counted(text.words, 'word')} of visible text, so little tells search engines what it is about."
     )
 
 

@@ -23,7 +23,7 @@ from scanner.page.soft_404 import resembles
 from scanner.seo.canonical import target_fault
 from scanner.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from scanner.seo.hreflang import Alternates
-from scanner.seo.metadata import CANONICAL, ROBOTS, MetadataOutsideHead, metadata_kinds
+from scanner.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
 from scanner.seo.visible_text import read_missing_page_words
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
@@ -152,6 +152,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
         return Warn(
             f"What robots.txt blocks is unknown, and crawlers stay away until it can be read. {excerpt(why)}",
             HIGH,
+            [{"url": excerpt(file.response.url), "status": file.response.status}] if file.response else (),
             fix=f"Let {excerpt(file.url)} answer with status 200, or with 404 if nothing is blocked.",
         )
     path = page.target.path
@@ -251,7 +252,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 @check(
     "canonical-target",
     name="Canonical URL is suitable",
-    found="Canonical URL is missing or unsuitable",
+    found="Canonical URL is unsuitable",
     why="Search engines may index another URL of the page, or split its ranking between several.",
     severity=HIGH,
     fix="Name a URL that answers with status 200, may be indexed and shows this page's content.",
@@ -260,22 +261,13 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 def canonical_target(
     page: Page,
     canonicals: Canonicals,
-    outside: MetadataOutsideHead,
     alternates: Alternates,
     answer: CanonicalAnswer,
     clock: Clock,
 ) -> Finding:
     url = canonicals.url
-    if not canonicals.links and not page.is_html:
-        return NO_CANONICAL  # few files have a Link header, and none a head
     if not canonicals.links:
-        in_body = any(each.kind == CANONICAL for each in outside.elements)
-        where = " in the head, and the one in the body is ignored" if in_body else ""
-        return Warn(
-            f"The page names no canonical URL{where}, so search engines choose one among its duplicates.",
-            LOW,
-            fix=f'Add to the head: <link rel="canonical" href="{excerpt(page.target.url)}">',
-        )
+        return NO_CANONICAL
     if url is None:
         return NotApplicable("No single canonical URL is named.")
     shown = excerpt(url)

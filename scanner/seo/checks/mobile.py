@@ -10,7 +10,7 @@ from scanner.page.evidence import Document
 from scanner.page.meta import scale
 from scanner.page.meta import viewport as declared_viewport
 
-CATEGORY = Category("Mobile", weight=5, html=True)
+CATEGORY = Category("Mobile", weight=8, html=True)
 
 VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">'
 LEGIBLE_PX = 12

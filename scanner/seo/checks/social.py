@@ -5,14 +5,15 @@ from __future__ import annotations
 from scanner.catalogue import Category, check
 from scanner.crawl.canonicals import Canonicals
 from scanner.crawl.link_relations import is_absolute, same_escapes
-from scanner.findings import LOW, Finding, Pass, Warn
+from scanner.findings import LOW, EvidenceItem, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt
 from scanner.page.evidence import Page
 from scanner.page.markup import http_address, parse_url
 from scanner.seo.evidence import SocialImage
 from scanner.seo.metadata import SocialMetadata
 
-CATEGORY = Category("Social cards", weight=3, html=True)
+# Nobody shares an error page.
+CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
 
 OPEN_GRAPH = "The Open Graph protocol"
 
@@ -28,7 +29,9 @@ OPEN_GRAPH = "The Open Graph protocol"
 )
 def og_title(social: SocialMetadata) -> Finding:
     if not social.title:
-        return Warn("The page has no og:title, so networks choose a title themselves when someone shares it.")
+        return _missing(
+            social, "The page has no og:title, so networks choose a title themselves when someone shares it."
+        )
     return Pass(f"og:title is “{excerpt(social.title, 80)}”.")
 
 
@@ -43,21 +46,22 @@ def og_title(social: SocialMetadata) -> Finding:
 )
 def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     if not social.image:
-        return Warn("The page has no og:image, so a shared link is shown without an image.")
+        return _missing(social, "The page has no og:image, so a shared link is shown without an image.")
     shown = excerpt(social.image, 120)
+    evidence: list[EvidenceItem] = [{"url": shown}]
     if not is_absolute(social.image):
-        return Warn(f"og:image is not an absolute URL, so social networks cannot load it: {shown}")
+        return Warn(f"og:image is not an absolute URL, so social networks cannot load it: {shown}", evidence=evidence)
     if image.status is None:
-        return Warn(f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}")
+        return Warn(f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}", evidence=evidence)
     if image.status != 200:
-        return Warn(f"og:image answers with status {image.status}: {shown}")
+        return Warn(f"og:image answers with status {image.status}: {shown}", evidence=evidence)
     return Pass(f"og:image loads: {shown}")
 
 
 @check(
     "og-url",
-    name="Open Graph URL is set and consistent",
-    found="Open Graph URL is missing, invalid or not canonical",
+    name="Open Graph URL is consistent",
+    found="Open Graph URL is invalid or not canonical",
     why="Shares of one page are counted separately for several URLs.",
     severity=LOW,
     fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
@@ -65,7 +69,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
 )
 def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
     if not social.url:
-        return Warn("The page has no og:url, so networks count shares separately for every form of its URL.")
+        return NotApplicable("The page has no og:url, so networks take the URL that is shared.")
     url = http_address(parse_url(social.url, page.target.url))
     if url is None:
         return Warn(f"og:url is not an http or https URL: {excerpt(social.url, 120)}")
@@ -86,5 +90,9 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
 )
 def twitter_card(social: SocialMetadata) -> Finding:
     if not social.card:
-        return Warn("The page has no twitter:card, so X shows its link without a card.")
+        return _missing(social, "The page has no twitter:card, so X shows its link without a card.")
     return Pass(f"twitter:card is “{excerpt(social.card, 40)}”.")
+
+
+def _missing(social: SocialMetadata, message: str) -> Finding:
+    return NotApplicable(social.needless) if social.needless else Warn(message)

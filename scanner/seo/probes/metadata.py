@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from scanner.accessibility.document import AccessibleDocument
 from scanner.catalogue import probe
 from scanner.crawl.canonicals import Canonicals, read_canonicals
 from scanner.crawl.indexing import IndexingRules, read_indexing_rules
 from scanner.crawl.links import PageLinks, read_links
 from scanner.page.evidence import Clock, Document, Page
 from scanner.seo.hreflang import Alternates, read_alternates
+from scanner.seo.log_in import is_log_in
 from scanner.seo.metadata import (
     MetadataOutsideHead,
     SocialMetadata,
@@ -33,8 +37,13 @@ def alternates(page: Page, document: Document) -> Alternates:
 
 
 @probe()
-def social_metadata(document: Document) -> SocialMetadata:
-    return read_social_metadata(document)
+def social_metadata(page: Page, document: AccessibleDocument, indexing: IndexingRules) -> SocialMetadata:
+    found = read_social_metadata(document.document)
+    if not found.is_missing:
+        return found
+    if indexing.decisive:
+        return replace(found, needless="The page is not meant to be found, and nobody has prepared it for sharing.")
+    return replace(found, needless="People do not share log-in pages." if is_log_in(page, document) else "")
 
 
 @probe()

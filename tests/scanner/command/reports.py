@@ -9,7 +9,7 @@ from typing import Any
 from scanner.command.judged import Judged
 from scanner.findings import ScanType, Severity
 from scanner.report.documents import export_document
-from scanner.result import CategoryResult, CheckResult, OmittedCheck, ScanError, ScanResult, SkippedCheck
+from scanner.result import CategoryResult, CheckResult, OmittedCheck, RepeatedCheck, ScanError, ScanResult, SkippedCheck
 from scanner.scoring import basis, grade, score
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
@@ -47,6 +47,9 @@ def judged(*checks: CheckResult, url: str = "https://example.com/", type: ScanTy
         categories=total.categories,
         skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer."),),
         omitted_checks=(OmittedCheck("lcp", "The page shows soon"),) if type is ScanType.PERFORMANCE else (),
+        repeated_checks=(RepeatedCheck("tbt", "Scripts are short", "lcp", "lcp is wrong"),)
+        if type is ScanType.PERFORMANCE
+        else (),
         scoring=basis(categories, ()),
     )
     return _judged(result)

@@ -156,6 +156,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
         "skipped_checks",
         "browser",
         "omitted_checks",
+        "repeated_checks",
         "caps",
         "catalogue_version",
     ]

@@ -7,7 +7,7 @@ from typing import Any
 from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.report.diff import Diff, Reason, diff
 
-STATES = ("pass", "warn", "fail", "skipped", "omitted", "absent")
+STATES = ("pass", "warn", "fail", "skipped", "omitted", "repeated", "absent")
 GROUPS = ("new", "fixed", "worse", "better", "same", "not_compared")
 
 
@@ -43,6 +43,7 @@ def document(
         "categories": [{"name": "Some", "checks": checks[::2]}, {"name": "Others", "checks": checks[1::2]}],
         "skipped_checks": [{"id": id} for id, state in states.items() if state == "skipped"],
         "omitted_checks": [{"id": id} for id, state in states.items() if state == "omitted"],
+        "repeated_checks": [{"id": id} for id, state in states.items() if state == "repeated"],
     }
 
 
@@ -82,6 +83,8 @@ def test_where_a_report_is_silent_nothing_is_new_and_nothing_is_fixed() -> None:
         ("omitted", "fail"): (Reason.NEEDS_BROWSER, "to", "no browser was available last time"),
         ("fail", "skipped"): (Reason.COULD_NOT_RUN, "from", "the check could not run this time"),
         ("warn", "omitted"): (Reason.NEEDS_BROWSER, "from", "no browser was available this time"),
+        ("repeated", "fail"): (Reason.TOLD_BY_ANOTHER, "to", "another check told the same last time"),
+        ("fail", "repeated"): (Reason.TOLD_BY_ANOTHER, "from", "another check told the same this time"),
         ("fail", "absent"): (Reason.NOT_APPLICABLE, "from", "the check does not apply this time"),
     }
     for (before, now), expected in ways.items():
@@ -118,7 +121,7 @@ def test_no_finding_is_lost_or_told_twice() -> None:
 
 
 def test_the_same_report_has_no_changes() -> None:
-    states = dict(zip("abcdef", STATES, strict=True))
+    states = dict(zip("abcdefg", STATES, strict=True))
     assert diff(document(states), document(states)).is_empty
 
 
@@ -204,7 +207,7 @@ def test_what_a_browser_sees_is_not_compared_with_the_markup_place_by_place() ->
 
 def test_a_report_of_before_there_were_browsers_can_be_compared() -> None:
     old = document({"a": "fail"})
-    del old["browser"], old["omitted_checks"]
+    del old["browser"], old["omitted_checks"], old["repeated_checks"]
     assert told(diff(old, document({"a": "fail"}))) == {"same": ["a"]}
 
 

@@ -87,7 +87,10 @@ def test_a_robots_txt_with_a_server_error_leaves_the_scan_whole() -> None:
     with Site({"/": Answer(head("")), "/robots.txt": Answer("Down", status=503)}) as site:
         result = scanned(f"{site.url}/")
     assert result.status == "completed"
-    assert statuses(result)["robots-blocked"] == "warn"
+    assert [each.status for each in result.checks if each.id == "robots-txt"] == ["fail"]
+    assert [(each.id, each.told_by) for each in result.repeated_checks if each.id == "robots-blocked"] == [
+        ("robots-blocked", "robots-txt")
+    ]
 
 
 def test_a_canonical_address_that_nobody_may_reach_fails() -> None:

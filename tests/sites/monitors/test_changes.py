@@ -163,6 +163,14 @@ def test_a_run_without_a_browser_says_nothing_and_a_second_one_begins_anew() -> 
     assert page.look({"a": "pass", "b": "fail"}, **with_browser) == []
 
 
+def test_a_fact_that_moves_from_one_check_to_another_is_news_once() -> None:
+    page = Page()
+    page.look({"region": "warn", "main": "pass"})
+    assert page.look({"region": "repeated", "main": "fail"}) == ["new main"]
+    assert page.look({"region": "warn", "main": "pass"}) == ["fixed main"]
+    assert page.look({"region": "pass", "main": "pass"}) == ["fixed region"]
+
+
 def test_other_rules_are_no_news_but_what_both_judge_is() -> None:
     page = Page()
     page.look({"a": "fail", "b": "pass", "old": "fail"}, severity="low", version="1")

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.browser.evidence import Rendered
 from scanner.findings import Severity, Warn
 from scanner.seo.checks import content as checks
-from tests.scanner.cast import body, head, message, page, verdict
+from tests.scanner.cast import body, document, head, message, page, verdict
 from tests.scanner.seo.cast import judge
 
 FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
@@ -107,18 +108,20 @@ def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) 
 @pytest.mark.parametrize(
     ("markup", "expected"),
     [
-        ("<p>" + "word " * 200, "pass"),
-        ("<p>" + "word " * 199, "warn"),
-        ("<p>word</p>" * 200, "pass"),
-        ("<p hidden>" + "word " * 200, "warn"),
-        ("<script>" + "word " * 200 + "</script>", "warn"),
-        ("<style>" + "word " * 200 + "</style>", "warn"),
-        ("<noscript>" + "word " * 200 + "</noscript>", "warn"),
+        ("<p>" + "word " * 50, "pass"),  # a short notice
+        ("<p>" + "word " * 49, "warn"),
+        ("<p>word</p>" * 50, "pass"),
+        ("<p hidden>" + "word " * 50, "warn"),
+        ("<script>" + "word " * 50 + "</script>", "warn"),
+        ("<style>" + "word " * 50 + "</style>", "warn"),
+        ("<noscript>" + "word " * 50 + "</noscript>", "warn"),
         ("<p>" + "- " * 300, "warn"),
-        ("<p aria-hidden=true>" + "word " * 200, "pass"),  # people see it
-        ("<p>" + "赤い靴" * 140, "pass"),
+        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # people see it
+        ("<p>" + "赤い靴" * 40, "pass"),
         ("<p>" + "赤い靴" * 20, "warn"),
         ("<div id=app></div>", "warn"),
+        ("<label>Password <input type=password></label>", "n/a"),
+        ("<div hidden><input type=password></div><p>Shoes", "warn"),
     ],
 )
 def test_thin_content(markup: str, expected: str) -> None:
@@ -132,10 +135,21 @@ def test_a_book_is_not_counted_to_its_end() -> None:
     assert said == "The page has more than 9,000 words of visible text."
 
 
-def test_a_page_that_scripts_fill_is_said_to_be_empty_before_they_run() -> None:
+@pytest.mark.parametrize(("words", "expected"), [(50, "pass"), (49, "warn")])
+def test_text_that_scripts_add_counts(words: int, expected: str) -> None:
     seen = page(body("<div id=app></div>"))
-    said = message(judge(checks.thin_content, seen))
-    assert said.startswith("Before scripts run, the page has 0 words")
+    rendered = Rendered(document(page(body("<p>" + "word " * words))), {})
+    assert verdict(judge(checks.thin_content, seen, rendered)) == expected
+
+
+def test_a_page_that_nobody_finds_need_not_have_much_text() -> None:
+    seen = page(head("<meta name=robots content=noindex>", "<p>All systems run."))
+    assert verdict(judge(checks.thin_content, seen)) == "n/a"
+
+
+def test_no_number_of_words_is_said_to_be_needed() -> None:
+    said = message(judge(checks.thin_content, page(body("<p>Three short words"))))
+    assert said == "The page has 3 words of visible text, so little tells search engines what it is about."
 
 
 @pytest.mark.parametrize(

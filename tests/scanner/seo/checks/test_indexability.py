@@ -237,7 +237,7 @@ OTHER = "https://site.example.com/shop/boots"
 @pytest.mark.parametrize(
     ("canonical", "answered", "expected"),
     [
-        (None, None, "warn"),
+        (None, None, "n/a"),  # search engines choose well by themselves
         (URL, None, "pass"),
         (URL + "#top", None, "pass"),
         (OTHER, answer(OTHER), "pass"),
@@ -297,11 +297,10 @@ def test_contradicting_canonicals_have_no_target() -> None:
     assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
 
 
-def test_a_canonical_in_the_body_is_said_to_be_ignored() -> None:
+def test_a_canonical_in_the_body_is_told_once() -> None:
     seen = page(head("", f"<p>Text{LINK.format(URL)}"))
-    finding = judge(checks.canonical_target, seen, CanonicalAnswer())
-    assert verdict(finding) == "warn"
-    assert "the one in the body is ignored" in message(finding)
+    assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
+    assert "canonical link" in message(judge(checks.head_integrity, seen))
 
 
 BARE, WWW = "http://site.example.com/", "https://www.site.example.com/"
@@ -408,7 +407,6 @@ def test_what_is_in_the_head_is_named_and_nothing_that_is_not() -> None:
 def test_what_has_no_head_is_not_told_to_put_a_canonical_link_there(media_type: str) -> None:
     seen = page("%PDF", ("Content-Type", media_type))
     assert verdict(judge(checks.canonical_target, seen, CanonicalAnswer())) == "n/a"
-    assert verdict(judge(checks.canonical_target, page(head("")), CanonicalAnswer())) == "warn"
 
 
 def test_what_a_site_sends_is_masked_and_cut() -> None:

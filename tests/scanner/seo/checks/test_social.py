@@ -2,6 +2,8 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.findings import Warn
+from scanner.page.evidence import Page
 from scanner.seo.checks import social as checks
 from scanner.seo.evidence import SocialImage
 from tests.scanner.cast import URL, head, message, page, verdict
@@ -67,7 +69,7 @@ def test_other_names_of_the_picture_count(name: str) -> None:
         (CANONICAL + og("og:url", "https://[broken"), "warn"),
         ('<link rel=canonical href="/%e6%97%a5">' + og("og:url", "https://site.example.com/\u65e5"), "pass"),
         (og("og:url", "fb:12345"), "warn"),
-        (CANONICAL, "warn"),
+        (CANONICAL, "n/a"),  # networks take the URL that is shared
     ],
 )
 def test_og_url(markup: str, expected: str) -> None:
@@ -87,3 +89,57 @@ def test_og_url(markup: str, expected: str) -> None:
 def test_twitter_card(markup: str, expected: str) -> None:
     seen = page(head(markup))
     assert verdict(judge(checks.twitter_card, seen)) == expected
+
+
+ALL_MISSING = (checks.og_title, checks.og_image, checks.og_url, checks.twitter_card)
+LOG_IN_FORM = "<form><input name=user><input type=password name=secret><button>Log in</button></form>"
+NOINDEX = "<meta name=robots content=noindex>"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head(NOINDEX)),
+        page(head(""), ("X-Robots-Tag", "noindex")),
+        page(head("", LOG_IN_FORM)),
+        page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/sign-in"),
+        page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/wp-login.php?redirect_to=/"),
+    ],
+    ids=["noindex", "noindex in a header", "password", "log-in without a password", "WordPress"],
+)
+def test_a_page_that_nobody_shares_needs_no_card(seen: Page) -> None:
+    assert [verdict(judge(check, seen, SocialImage())) for check in ALL_MISSING] == ["n/a"] * 4
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head(og("og:title", "All systems run") + NOINDEX)),  # a status page, which people share all the same
+        page(head(og("og:title", "Log in to the shop"), LOG_IN_FORM)),
+    ],
+    ids=["status page", "log-in page with a card"],
+)
+def test_a_page_that_somebody_has_prepared_for_sharing_is_judged_like_any_other(seen: Page) -> None:
+    assert verdict(judge(checks.og_title, seen)) == "pass"
+    assert verdict(judge(checks.og_image, seen, SocialImage())) == "warn"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head("", LOG_IN_FORM + "<p>News of the forum. " * 100)),  # a forum with a log-in beside its topics
+        page(head("", f"<div hidden>{LOG_IN_FORM}</div><p>Shoes.")),  # a shop whose log-in opens in a dialog
+        page(head("", "<p>Three steps."), url="https://site.example.com/help/how-to-log-in"),
+        page(head("<meta name=GPTBot content=noindex>")),
+        page(head("<meta name=bingbot content=noindex>")),
+    ],
+    ids=["forum", "shop", "article on log-ins", "no search engine", "one search engine"],
+)
+def test_a_page_that_people_share_needs_a_card(seen: Page) -> None:
+    assert [verdict(judge(check, seen, SocialImage())) for check in ALL_MISSING] == ["warn", "warn", "n/a", "warn"]
+
+
+def test_a_picture_that_does_not_load_is_named() -> None:
+    finding = judge(checks.og_image, page(head(og("og:image", "https://cdn.example.com/a.jpg"))), SocialImage(404))
+    assert isinstance(finding, Warn)
+    assert finding.evidence == [{"url": "https://cdn.example.com/a.jpg"}]
