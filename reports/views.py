@@ -29,8 +29,9 @@ from reports.page.sample import sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
-from scanner.document import StoredPictures
+from scanner.document import StoredPictures, read_export
 from scanner.report.diff import diff
+from scanner.report.elsewhere import OtherReport
 from scanner.report.explanations import advice, grade_meaning
 from scanner.report.exports import FORMATS
 from scanner.report.filters import Filter
@@ -86,6 +87,15 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             raise Http404  # the report has expired, or its sharing has ended, since the first query
         return row
 
+    other_ids = sorted(seen.reports_of_other_types().values_list("scan_id", flat=True))
+
+    def others() -> list[OtherReport]:
+        exports = seen.reports_of_other_types().filter(scan_id__in=other_ids).values_list("scan_id", "export")
+        return [
+            OtherReport(read_export(text), f"{reverse('report-page', args=[scan_id])}#check-")
+            for scan_id, text in exports
+        ]
+
     def of_parts() -> dict[str, Any]:
         report = whole()
         page = report_page(
@@ -97,6 +107,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             check_pages=reverse("docs-checks"),
             exhibits=report.exhibits,
             pictures=_pictures(report.pictures, scan.id),
+            others=others() if other_ids else (),
         )
         return {"page": page, "report": report}
 
@@ -105,7 +116,9 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
     # A report never changes, but its page depends on the mutes and on the reader's rights.
     of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
-    context["parts"] = parts_of(of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader))
+    context["parts"] = parts_of(
+        of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, *other_ids)
+    )
     return render(request, "report/report.html", context)
 
 
@@ -144,7 +157,13 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     }
 
     def of_parts() -> dict[str, Any]:
-        return {"page": found.page(chosen, reverse("docs-checks"), reverse("sample", args=[scan_type]))}
+        base = reverse("sample", args=[scan_type])
+        others = [
+            OtherReport(sample_of(each).document, f"{reverse('sample', args=[each])}#check-")
+            for each in Scan.Type.values
+            if each != scan_type
+        ]
+        return {"page": found.page(chosen, reverse("docs-checks"), base, others)}
 
     context["parts"] = parts_of(of_parts, request, context, chosen, key=("sample", scan_type))
     return render(request, "report/report.html", context)

@@ -50,7 +50,16 @@ class Seen:
 
     def reports(self) -> QuerySet[Report]:
         """Return the scan's report if it has not expired; for strangers, only while it is shared."""
-        found = access.rows(Report, self.scan.organization_id).filter(scan_id=self.scan.id, expires_at__gt=self.now)
+        return self._kept().filter(scan_id=self.scan.id)
+
+    def reports_of_other_types(self) -> QuerySet[Report]:
+        """Return the other reports of the same visit. Only visits of audits have several types."""
+        if self.scan.audit_page_id is None:
+            return Report.objects.none()
+        return self._kept().filter(scan__audit_page=self.scan.audit_page_id).exclude(scan_id=self.scan.id)
+
+    def _kept(self) -> QuerySet[Report]:
+        found = access.rows(Report, self.scan.organization_id).filter(expires_at__gt=self.now)
         return found if self.membership else found.filter(access.is_shared(part_of=AUDIT))
 
 

@@ -8,10 +8,12 @@ from __future__ import annotations
 import functools
 import json
 import re
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
+from scanner.report.elsewhere import OtherReport
 from scanner.report.filters import Filter
 from scanner.report.mute_matching import NO_MUTES
 from scanner.report.muting import Muting
@@ -40,7 +42,7 @@ class Sample:
     pictures: StoredPictures | None
     expires_at: None = None  # never
 
-    def page(self, chosen: Filter, check_pages: str, base: str) -> ReportPage:
+    def page(self, chosen: Filter, check_pages: str, base: str, others: Iterable[OtherReport] = ()) -> ReportPage:
         """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""
         facts: Facts = {**self.facts, "notice": NOTICE}
         facts.pop("final_url", None)
@@ -59,6 +61,7 @@ class Sample:
             ),
             chosen=chosen,
             check_pages=check_pages,
+            others=others,
         )
         return replace(page, link=None)
 

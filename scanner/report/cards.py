@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scanner.document import ExportedCheck
+from scanner.report.elsewhere import Elsewhere
 from scanner.report.evidence import contrasts, fixes
 from scanner.report.evidence.sentences import headline
 from scanner.report.evidence.tables import LONG, Table, tables
@@ -24,6 +25,7 @@ class CheckCard:
     the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
     nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
     are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
+    `elsewhere` are the findings of the visit's other reports that tell the same.
     `page_url` is the check's page in the documentation, empty if it has none.
     """
 
@@ -51,6 +53,7 @@ class CheckCard:
     metrics: tuple[str, ...] = ()
     is_hidden: bool = False
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
+    elsewhere: tuple[Elsewhere, ...] = ()
 
     @property
     def is_beside(self) -> bool:
@@ -85,6 +88,7 @@ def card_of(
     holds: bool = False,
     is_hidden: bool = False,
     crops: Mapping[int, Crop] | None = None,
+    elsewhere: tuple[Elsewhere, ...] = (),
 ) -> CheckCard:
     """Return the card of a check of a JSON export. The caller passes what the export does not contain."""
     named = [(text, criterion(text)) for text in exported["references"]]
@@ -121,6 +125,7 @@ def card_of(
         metrics=CONCERNED.get(exported["id"], ()),
         is_hidden=is_hidden,
         crops=crops or {},
+        elsewhere=elsewhere,
     )
 
 

@@ -6,7 +6,7 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import groupby
@@ -21,6 +21,7 @@ from scanner.document import (
 )
 from scanner.report.cards import CheckCard, card_of
 from scanner.report.diff import SEVERITY_RANK, STATUS_RANK
+from scanner.report.elsewhere import Elsewhere, OtherReport, elsewhere
 from scanner.report.evidence.columns import column
 from scanner.report.evidence.tables import written
 from scanner.report.exhibits.exhibits import Exhibits, exhibits_of
@@ -118,6 +119,15 @@ class Skipped:
 
 
 @dataclass(frozen=True, slots=True)
+class Repeated:
+    """Check that found the same fact as a finding of the report: its name, and the finding's reason and anchor."""
+
+    name: str
+    reason: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
 class CoverageSummary:
     """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are product and version, or empty."""
 
@@ -128,6 +138,7 @@ class CoverageSummary:
     axe: str
     skipped: tuple[Skipped, ...]
     omitted: tuple[str, ...]  # names of checks left out because there was no browser
+    repeated: tuple[Repeated, ...]
     worth: str  # what a score without browser is worth, in a sentence
 
     @property
@@ -183,16 +194,19 @@ def report_page(
     check_pages: str = "",
     exhibits: StoredExhibits | None = None,
     pictures: Pictures = NO_PICTURES,
+    others: Iterable[OtherReport] = (),
 ) -> ReportPage:
     """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
 
     `prefix` makes the anchors of several reports in one file unique. Findings outside the filter `chosen` are hidden.
     `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
+    `others` are the reports of the same visit for other types that the reader may see.
     """
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
     holds = held(document, muting.scoring, by_id, prefix)
+    links = elsewhere(document, others)
     cards = [
         [
             _card(
@@ -205,6 +219,7 @@ def report_page(
                 chosen,
                 page_url(check_pages, check["id"]),
                 pictures,
+                links.get(check["id"], ()),
             )
             for check in category["checks"]
         ]
@@ -234,7 +249,7 @@ def report_page(
         first=_first(categories, is_capped=bool(document["caps"])),
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
-        coverage=_coverage(document, facts),
+        coverage=_coverage(document, facts, prefix),
         waterfall=waterfall(requests),
         exhibits=exhibits_of(document, exhibits, prefix),
         pictures=pictures,
@@ -255,6 +270,7 @@ def _card(
     chosen: Filter,
     page: str,
     pictures: Pictures,
+    links: tuple[Elsewhere, ...],
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -269,6 +285,7 @@ def _card(
         is_hidden=not chosen.fits(check),
         page_url=page,
         crops=pictures.crops(check),
+        elsewhere=links,
     )
 
 
@@ -305,12 +322,13 @@ def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple
     return (*wins, *sorted(unknown, key=_weight))[:FIRST]
 
 
-def _coverage(document: ExportDocument, facts: Facts) -> CoverageSummary:
+def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSummary:
     by_reason: dict[str, list[str]] = {}
     for each in document["skipped_checks"]:
         by_reason.setdefault(each["reason"], []).append(each["name"])
     planned = facts.get("checks_planned", 0)
-    judged = document["summary"]["total_checks"] + len(document["skipped_checks"])
+    repeated = document.get("repeated_checks", [])
+    judged = document["summary"]["total_checks"] + len(document["skipped_checks"]) + len(repeated)
     return CoverageSummary(
         planned=planned,
         not_applicable=max(0, planned - judged),
@@ -320,6 +338,7 @@ def _coverage(document: ExportDocument, facts: Facts) -> CoverageSummary:
         axe=facts.get("axe_core", "") if document["type"] == "accessibility" else "",
         skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
+        repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
         worth=WORTH.get(document["type"], ""),
     )
 

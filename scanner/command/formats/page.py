@@ -11,6 +11,7 @@ from markupsafe import Markup
 from scanner import __version__
 from scanner.command.judged import Judged, Outcome
 from scanner.findings import ScanType
+from scanner.report.elsewhere import OtherReport
 from scanner.report.mute_matching import MuteRule, Mutes, host_and_path
 from scanner.report.muting import Muting
 from scanner.report.pictures import NO_PICTURES, Pictures, data_url, pictures_in_file
@@ -38,9 +39,7 @@ def page(outcome: Outcome) -> str:
     templates = environment(loader=FileSystemLoader(TEMPLATES))
     urls = {each.url for each in outcome.reports}
     context = {
-        "reports": [
-            _shown(judged, f"report-{number}", outcome.check_pages) for number, judged in enumerate(outcome.reports, 1)
-        ],
+        "reports": [_shown(judged, f"report-{number}", outcome) for number, judged in enumerate(outcome.reports, 1)],
         "complaints": outcome.complaints,
         "title": f"Scan of {urls.pop()}" if len(urls) == 1 else "Scans of several pages",
         # Our own style sheets, which contain no `</style>`.
@@ -52,7 +51,7 @@ def page(outcome: Outcome) -> str:
     return templates.get_template("report/file.html").render(NO_SERVICE | context)
 
 
-def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, object]:
+def _shown(judged: Judged, anchor: str, outcome: Outcome) -> Mapping[str, object]:
     shown: dict[str, object] = {
         "judged": judged,
         "anchor": anchor,
@@ -69,9 +68,14 @@ def _shown(judged: Judged, anchor: str, check_pages: str) -> Mapping[str, object
             judged.waterfall,
             muting,
             prefix,
-            check_pages=check_pages,
+            check_pages=outcome.check_pages,
             exhibits=judged.exhibits,
             pictures=_pictures(judged, prefix),
+            others=[
+                OtherReport(each.document, f"#report-{number}-check-")
+                for number, each in enumerate(outcome.reports, 1)
+                if each is not judged and each.url == judged.url and each.error is None
+            ],
         )
     shown["screenshot"] = data_url("image/webp", judged.screenshot)
     return shown

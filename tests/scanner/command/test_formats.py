@@ -277,3 +277,15 @@ def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
         "        at #three",
         "        and 2 more places",
     ]
+
+
+def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
+    seo = judged(found("lang-present"), type=ScanType.SEO)
+    accessibility = judged(found("html-has-lang"), type=ScanType.ACCESSIBILITY)
+    elsewhere = judged(found("html-has-lang"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
+    tree = LexborHTMLParser(formatted("html", Outcome([seo, accessibility, elsewhere], [], 3)))
+    links = {(card.id, link.attributes["href"]) for card in tree.css("li.check") for link in card.css("p.hint a")}
+    assert links == {
+        ("report-1-check-lang-present", "#report-2-check-html-has-lang"),
+        ("report-2-check-html-has-lang", "#report-1-check-lang-present"),
+    }

@@ -1,0 +1,54 @@
+"""Links between the reports of a visit, for facts that checks of two types find."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from scanner.document import ExportDocument, ExportedCheck
+from scanner.findings import ScanType
+from scanner.repeats import Told, told_elsewhere
+
+
+@dataclass(frozen=True, slots=True)
+class OtherReport:
+    """Report of the same visit for another type. The ID of a check completes `anchor` to the address of its card."""
+
+    document: ExportDocument
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Finding of another report that tells the same fact. `label` is the report's type."""
+
+    label: str
+    title: str
+    url: str
+
+
+def elsewhere(document: ExportDocument, others: Iterable[OtherReport]) -> Mapping[str, tuple[Elsewhere, ...]]:
+    """Return the findings of other reports that tell the same as the findings of a JSON export, by check ID."""
+    reports = {ScanType(each.document["type"]): each for each in others}
+    own = ScanType(document["type"])
+    told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
+    found: dict[str, list[Elsewhere]] = {}
+    for pair in told_elsewhere(told_of).items():
+        for here, there in (pair, pair[::-1]):
+            if here.type is own:
+                found.setdefault(here.id, []).append(_link(reports[there.type], there.type, there.id))
+    return {id: tuple(links) for id, links in found.items()}
+
+
+def _told(document: ExportDocument) -> Told:
+    found = {id: id for id, check in _checks(document).items() if check["status"] != "pass"}
+    return found | {each["id"]: each["told_by"] for each in document.get("repeated_checks", ())}
+
+
+def _checks(document: ExportDocument) -> dict[str, ExportedCheck]:
+    return {check["id"]: check for category in document["categories"] for check in category["checks"]}
+
+
+def _link(report: OtherReport, scan_type: ScanType, id: str) -> Elsewhere:
+    check = _checks(report.document)[id]
+    return Elsewhere(scan_type.label, check.get("title", check["name"]), f"{report.anchor}{id}")
