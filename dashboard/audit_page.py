@@ -17,6 +17,7 @@ from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.reader_muting import muting_of
+from scanner.repeats import REPEATS
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.explanations import advice
 from scanner.report.report_page import ReportPage, report_page
@@ -86,6 +87,7 @@ class Finding:
     muted_on: MutedOn
     check_id: str
     scan_id: str  # the scan of the first sample page
+    told_under: str  # the type that tells the same, whose list has it as well; empty if there is none
 
     @property
     def fix_parts(self) -> tuple[Part, ...]:
@@ -207,7 +209,7 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
 
 def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMutes) -> Listed:
     """Return the findings of a type, or of all types if empty, without muted ones, largest gain in score first."""
-    rows = _findings_of(audit, type)
+    rows = audit.listed_findings(type)
     rows = rows.exclude(id__in=mutes.muted(rows))
     filters = {"type": type} if type else {}
     return _listed(
@@ -229,14 +231,9 @@ class MutedFindings:
 
 def muted_findings(audit: Audit, type: str, mutes: AuditMutes) -> MutedFindings:
     """Return the muted findings of a type, or of all types if empty, in the order of `findings`."""
-    ids = mutes.muted(_findings_of(audit, type))
+    ids = mutes.muted(audit.listed_findings(type))
     first = AuditFinding.objects.filter(id__in=ids).order_by(F("points").desc(), "id")[:MUTED_SHOWN] if ids else ()
     return MutedFindings(len(ids), [_finding(audit, each, mutes) for each in first])
-
-
-def _findings_of(audit: Audit, type: str) -> QuerySet[AuditFinding]:
-    rows = AuditFinding.objects.filter(audit=audit)
-    return rows.filter(type=type) if type else rows
 
 
 def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
@@ -259,7 +256,14 @@ def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
         muted_on=mutes.on(found),
         check_id=found.check_id,
         scan_id=next((each["scan"] for each in found.samples), ""),
+        told_under=_label_of_teller(found),
     )
+
+
+def _label_of_teller(found: AuditFinding) -> str:
+    """Return the label of the type that tells the same; empty if there is none."""
+    tellers = (each.told_by.type.label for each in REPEATS if each.check == (found.type, found.check_id))
+    return next(tellers, "") if found.told_by else ""
 
 
 def pages(audit: Audit, query: Mapping[str, str]) -> Listed:

@@ -237,13 +237,14 @@ class AuditFindings(ApiView):
         responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Response:
-        """First what wins most on the audit's score where it is mended on all pages; each says where it is muted."""
+        """First what wins most on the audit's score where it is mended on all pages; each says where it is muted.
+
+        What two types find is listed once, by the check that tells it; with `type`, also by the other one.
+        """
         limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         context = {"audit": audit, "mutes": _mutes_of(audit)}
-        findings = audit.findings.all()
-        if (scan_type := choice(request.query_params, "type", Scan.Type.values)) is not None:
-            findings = findings.filter(type=scan_type)
+        findings = audit.listed_findings(choice(request.query_params, "type", Scan.Type.values) or "")
         order = (F("points").desc(), "id")
         # An index-only scan reads the rows that the offset skips.
         found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)

@@ -100,7 +100,7 @@ def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 
 def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
-    of_type = AuditFinding.objects.filter(audit=audit, type=scan_type)
+    of_type = audit.listed_findings().filter(type=scan_type)
     # The worst finding of each check represents it as the rule.
     rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
     indexes = {rule.check_id: index for index, rule in enumerate(rules)}
@@ -185,7 +185,7 @@ def _suppressed(finding: ShownFinding, mutes: AuditMutes) -> dict[str, Any]:
 
 def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[ShownFinding]]:
     """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
-    rows = AuditFinding.objects.filter(audit=audit).order_by("-points", "id")
+    rows = audit.listed_findings().order_by("-points", "id")
     if scan_type:
         rows = rows.filter(type=scan_type)
     after = Q()

@@ -65,6 +65,7 @@ class ShownFinding(TypedDict):
     fix: str
     pages_affected: int
     points: float
+    told_by: str | None
     sample_pages: list[SamplePage]
     muted: str  # ALL, SOME or NONE
     mutes: list[ShownMute]
@@ -205,6 +206,9 @@ class AuditFindingSerializer(serializers.Serializer):
     fix = serializers.CharField()
     pages_affected = serializers.IntegerField(min_value=1)
     points = serializers.SerializerMethodField()
+    told_by = serializers.SerializerMethodField(
+        help_text="The check of another type that tells the same; such findings are listed only with `type`."
+    )
     sample_pages = serializers.SerializerMethodField()
     muted = serializers.ChoiceField((ALL, SOME, NONE), help_text="On how many of its pages it is muted now.")
     mutes = MuteSerializer(many=True, help_text="What mutes it; empty for those who only hold the link.")
@@ -220,6 +224,9 @@ class AuditFindingSerializer(serializers.Serializer):
         audit: Audit = self.context["audit"]
         judged = audit.pages_judged(finding.type)
         return round(finding.points / judged, 1) if judged else 0.0
+
+    def get_told_by(self, finding: AuditFinding) -> str | None:
+        return finding.told_by or None
 
     @extend_schema_field(SamplePageSerializer(many=True))
     def get_sample_pages(self, finding: AuditFinding) -> list[SamplePage]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
 from django.db import connection
 from django.utils import timezone
 
 from scanner.fingerprints import fingerprints
+from scanner.repeats import CheckKey, told, told_elsewhere
 from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
@@ -22,12 +23,13 @@ MAX_GROUPS = 20_000
 
 COUNT_FINDINGS = """
     INSERT INTO sites_auditfinding AS known
-        (audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, samples)
+        (audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, told_by,
+        samples)
     SELECT %(audit)s, found.type, found.check_id, found.fingerprint, found.status, found.severity, found.title,
-        found.message, found.fix, 1, found.points, jsonb_build_array(found.sample)
+        found.message, found.fix, 1, found.points, found.told_by, jsonb_build_array(found.sample)
     FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
         type text, check_id text, fingerprint text, status text, severity text, title text, message text, fix text,
-        points float, sample jsonb
+        points float, told_by text, sample jsonb
     )
     WHERE %(has_room)s OR EXISTS (
         SELECT FROM sites_auditfinding AS other WHERE other.audit_id = %(audit)s AND other.type = found.type
@@ -36,6 +38,8 @@ COUNT_FINDINGS = """
     ON CONFLICT (audit_id, type, check_id, fingerprint) DO UPDATE SET
         pages_affected = known.pages_affected + 1,
         points = known.points + excluded.points,
+        -- On a page where nobody else tells it, the finding has to.
+        told_by = CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END,
         status = least(known.status, excluded.status),  -- fail comes before warn
         severity = CASE
             WHEN array_position({severities}, known.severity::text)
@@ -62,6 +66,7 @@ class _FindingRow(TypedDict):
     message: str
     fix: str
     points: float
+    told_by: str
     sample: SamplePage
 
 
@@ -135,7 +140,10 @@ def _first_failure(audit: Audit) -> tuple[str, str]:
 
 def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
     """Count each finding by its place; return the number of new findings."""
-    rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url)]
+    elsewhere = told_elsewhere(
+        {result.type: told(result.checks, result.repeated_checks) for _, result in ended if result is not None}
+    )
+    rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url, elsewhere)]
     if not rows:
         return 0
     parameters: dict[str, str | int] = {
@@ -149,10 +157,11 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
         return sum(1 for (pages,) in cursor.fetchall() if pages == 1)
 
 
-def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[_FindingRow]:
+def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:
     for check in result.checks:
         if check.status == "pass":
             continue
+        teller = elsewhere.get(CheckKey(result.type, check.id))
         places = fingerprints(check.id, check.evidence, url)
         for fingerprint, place in places.items():
             yield {
@@ -165,6 +174,7 @@ def _rows(scan: Scan, result: ScanResult, url: str) -> Iterator[_FindingRow]:
                 "message": _storable(check.message),
                 "fix": _storable(check.fix or ""),
                 "points": check.points / len(places),
+                "told_by": teller.id if teller else "",
                 "sample": {"url": url, "scan": scan.id, "place": _storable(place)},
             }
 

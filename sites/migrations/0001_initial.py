@@ -75,6 +75,7 @@ class Migration(migrations.Migration):
                 ('fix', models.TextField(blank=True)),
                 ('pages_affected', models.PositiveIntegerField()),
                 ('points', models.FloatField(help_text='The sum over its pages of what mending it wins on each.')),
+                ('told_by', models.CharField(blank=True, db_default='', default='', help_text='The check of another type that tells the same on all of its pages.', max_length=80)),
                 ('samples', models.JSONField(default=list, help_text='The first pages with it: {url, scan}.')),
                 ('audit', models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='findings', to='sites.audit')),
             ],
@@ -202,7 +203,7 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='auditfinding',
-            index=models.Index(fields=['audit', '-points', 'id'], name='audit_finding_worth'),
+            index=models.Index(fields=['audit', '-points', 'id'], include=('told_by',), name='audit_finding_worth'),
         ),
         migrations.AddConstraint(
             model_name='auditfinding',

@@ -209,6 +209,11 @@ class Audit(Keyed, Leased):
         value = rounded(mean if total["cap"] is None else min(mean, total["cap"]))
         return {"score": value, "grade": mean_grade(value, total["flawless"] == total["pages"])}
 
+    def listed_findings(self, type: str = "") -> models.QuerySet[AuditFinding]:
+        """Return the findings of a type, or those of all types: each fact once, by the check that tells it."""
+        found = AuditFinding.objects.filter(audit=self)
+        return found.filter(type=type) if type else found.filter(told_by="")
+
     @property
     def audit_url(self) -> str:
         """Return the address of the audit's page, which exists from the start."""
@@ -263,12 +268,19 @@ class AuditFinding(models.Model):
     fix = models.TextField(blank=True)
     pages_affected = models.PositiveIntegerField()
     points = models.FloatField(help_text="The sum over its pages of what mending it wins on each.")
+    told_by = models.CharField(
+        max_length=80,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="The check of another type that tells the same on all of its pages.",
+    )
     samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
         default=list, help_text="The first pages with it: {url, scan}."
     )
 
     class Meta:
-        indexes = [models.Index(fields=["audit", "-points", "id"], name="audit_finding_worth")]
+        indexes = [models.Index(fields=["audit", "-points", "id"], include=["told_by"], name="audit_finding_worth")]
         constraints = [
             models.UniqueConstraint(fields=["audit", "type", "check_id", "fingerprint"], name="audit_finding_unique")
         ]
