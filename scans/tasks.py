@@ -86,18 +86,29 @@ def run_scan(scan_id: str) -> None:
             working_on(claim.scan_id, claim.request_id),
             tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
         ):
+            if claim.audit_id:  # its place in the queue is free
+                _tell_of_place(claim)
             spent = Spent()
             results = _visit(claim, scan_policy())
             cpu_s = spent.cpu_s()
             if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
-            place_freed.send(Scan, organization_id=claim.organization_id)
+            _tell_of_place(claim)
             claims.wake_next(claim)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
     finally:
         give_back()
+
+
+def _tell_of_place(claim: claims.ScanClaim) -> None:
+    """Send `place_freed`. While the database does not answer, this is left to the sweeper, not to the visit."""
+    try:
+        place_freed.send(Scan, organization_id=claim.organization_id)
+    except (OperationalError, InterfaceError) as error:
+        log_failure(error)
+        connection.close()
 
 
 def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
@@ -130,7 +141,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     except SoftTimeLimitExceeded:
         error = ScanError("TIMEOUT", f"The scan did not end within {limit_s} seconds.")
     except (OperationalError, InterfaceError):
-        raise  # no request was sent to the site yet
+        raise  # the sweeper takes the visit up again
     except Exception:
         logger.exception("scan %s failed", claim.scan_id)
         error = ScanError("INTERNAL_ERROR", "The scanner failed. It does not count against your quota.")

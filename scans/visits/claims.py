@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import functools
 import uuid
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from django.db import transaction
-from django.db.models import F, QuerySet
+from django.db.models import F, Q, QuerySet
 from django.db.models.functions import Greatest, Now
 from django.utils import timezone
 
@@ -208,6 +209,40 @@ def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
     return ended
 
 
+def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
+    """End the visits of these leading scans, which no worker has claimed, as failed; return all their scans.
+
+    Runs in the caller's transaction, which then tells about them through `tell_ended`.
+    """
+    locked = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
+    lead_ids = list(locked.order_by("id").values_list("id", flat=True))
+    scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())  # type: ignore[attr-defined]  # ScanQuerySet
+    if _is_refunded(error):
+        _refund(scans)
+    columns = {
+        "status": Scan.Status.FAILED,
+        "completed_at": timezone.now(),
+        "percent": 100,
+        "phase": "done",
+        "error_code": error.code,
+        "error_message": error.message,
+    }
+    for scan_type in sorted({scan.type for scan in scans}):  # each statement locks the counters of its type
+        Scan.objects.filter(id__in=[scan.id for scan in scans if scan.type == scan_type]).update(**columns)
+    for scan in scans:
+        for name, value in columns.items():
+            setattr(scan, name, value)
+        transaction.on_commit(functools.partial(_tell, scan, scan.attempts, None))
+    tallies.note_ends(scans)
+    return scans
+
+
+def tell_ended(scans: Sequence[Scan]) -> None:
+    """Send `scan_ended` for scans without results, once for each of their visits."""
+    for lead in [scan for scan in scans if scan.lead_id is None]:
+        scan_ended.send(Scan, ended=[(scan, None) for scan in scans if lead.id in (scan.id, scan.lead_id)])
+
+
 def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     """End the unfinished scans of a visit as failed, and return them; the caller holds the leading scan's lock."""
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
@@ -255,6 +290,7 @@ def _is_refunded(error: ScanError | None) -> bool:
 
 
 def _refund(scans: Sequence[Scan]) -> None:
-    """Refund scans to their month's quota, before they are saved: the same order as at creation, quota first."""
-    if scans:
-        usage.refund(scans[0].organization_id, scans[0].period, len(scans))
+    """Refund scans to their months' quota, before they are saved: the same order as at creation, quota first."""
+    months = Counter((scan.organization_id, scan.period) for scan in scans)
+    for (organization_id, period), number in sorted(months.items()):
+        usage.refund(organization_id, period, number)

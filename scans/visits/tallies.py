@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -61,9 +61,18 @@ TALLIES = f"""
 
 def note_end(scan: Scan, cpu_s: float | None) -> None:
     """Record the facts of a finished scan, in the transaction that ends it."""
+    _facts_of(scan, cpu_s).save()
+
+
+def note_ends(scans: Sequence[Scan]) -> None:
+    """Record the facts of scans that ended together without a visit."""
+    EndedScan.objects.bulk_create(_facts_of(scan, None) for scan in scans)
+
+
+def _facts_of(scan: Scan, cpu_s: float | None) -> EndedScan:
     started_at, completed_at = scan.started_at, scan.completed_at
     assert completed_at is not None
-    EndedScan.objects.create(
+    return EndedScan(
         type=scan.type,
         status=scan.status,
         error_code=scan.error_code,

@@ -1,22 +1,25 @@
 """Release of audits' waiting pages as scans, within the organization's concurrency limit. Waiting pages use no quota.
 
-`release_pages` is called wherever a slot may be free: when an audit is created, when a visit ends, and by the sweeper.
+`release_pages` is called wherever there may be room: when an audit is created, when a visit of one begins, when any
+visit ends, and by the sweeper. An audit has few pages in the queue, however many slots its organization has.
 Audits of several pages, and audits of monitors, leave the last slot of their organization to interactive scans.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from datetime import datetime
 from typing import Any
 
 from django.db import transaction
-from django.db.models import Count, Exists, F, OuterRef, QuerySet, Subquery
+from django.db.models import F
 from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts import access, usage
+from accounts.models import Organization
 from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scans.models import Scan
@@ -24,76 +27,152 @@ from scans.visits.queue import enqueue, running_visits
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 
+RELEASE_LOCK = 0x70616765
+TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
+# Most pages of an audit in the queue, and in one batch. More are released when workers have claimed half of them: so
+# workers never wait for a release, and an audit can be cancelled at once.
+AHEAD = 8
+
+# `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
+NEXT = """
+    WITH queued AS (
+        SELECT page.audit_id, count(*) AS pages
+        FROM scans_scan AS scan JOIN sites_auditpage AS page ON page.id = scan.audit_page_id
+        WHERE scan.organization_id = %(organization)s AND scan.status = 'queued' AND scan.lead_id IS NULL
+        GROUP BY page.audit_id
+    ), audits AS (
+        SELECT audit.*, audit.of_monitor OR audit.kind <> 'page' AS is_background,
+            coalesce(queued.pages, 0) AS queued,
+            (
+                SELECT count(*) FROM sites_auditpage AS page WHERE page.audit_id = audit.id AND page.status = 'released'
+            ) AS under_way
+        FROM sites_audit AS audit LEFT JOIN queued ON queued.audit_id = audit.id
+        WHERE audit.organization_id = %(organization)s AND audit.status = 'running'
+    )
+    SELECT turn.id, audits.is_background
+    FROM audits CROSS JOIN LATERAL (
+        SELECT next.id, row_number() OVER (ORDER BY next.position) AS nth FROM (
+            SELECT page.id, page.position FROM sites_auditpage AS page
+            WHERE page.audit_id = audits.id AND page.status = 'waiting' AND (
+                EXISTS (
+                    SELECT FROM sites_auditpage AS known WHERE known.audit_id = page.audit_id
+                        AND known.status IN ('done', 'failed') AND known.origin = page.origin
+                ) OR NOT EXISTS (
+                    SELECT FROM sites_auditpage AS ahead WHERE ahead.audit_id = page.audit_id
+                        AND ahead.origin = page.origin
+                        AND (ahead.status = 'released' OR ahead.status = 'waiting' AND ahead.position < page.position)
+                )
+            )
+            ORDER BY page.position LIMIT greatest(%(ahead)s - audits.queued, 0)
+        ) AS next
+    ) AS turn
+    WHERE audits.queued <= %(ahead)s / 2
+    ORDER BY audits.is_background, audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at,
+        audits.id
+    LIMIT %(most)s
+"""
+
 
 def release_pages(organization_id: int) -> int:
-    """Release waiting pages while the organization has free slots; return their number."""
-    if not waiting_audits(organization_id).exists():  # an audit created after this query calls this function itself
-        return 0
+    """Release waiting pages while the organization has free slots; return their number.
+
+    One process at a time releases an organization's pages, so that a request never waits for more than one of them.
+    Another process leaves its pages to that one, which looks again after its commit.
+    """
     released = 0
-    while _release_one(organization_id):
-        released += 1
+    while (limits := _limits(organization_id)) and _next_pages(organization_id, limits):
+        batch = _release_batch(organization_id)
+        if batch is None:
+            break
+        released += batch
     return released
 
 
 def give_place(*, organization_id: int, **_: object) -> None:
-    """Release a waiting page into the slot that a visit has freed. Receives `place_freed`."""
+    """Release waiting pages into a place that a visit has freed. Receives `place_freed`."""
     release_pages(organization_id)
 
 
-def waiting_audits(organization_id: int) -> QuerySet[Audit]:
-    """Return the audits with waiting pages, in the order of their turns: fewest running visits, then longest wait."""
-    waiting = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.WAITING)
-    audits = access.rows(Audit, organization_id).filter(Exists(waiting), status=Audit.Status.RUNNING)
-    released = AuditPage.objects.filter(audit=OuterRef("pk"), status=AuditPage.Status.RELEASED).order_by()
-    under_way = Coalesce(Subquery(released.values("audit").annotate(number=Count("*")).values("number")), 0)
-    turn = (F("released_at").asc(nulls_first=True), "created_at", "id")
-    return audits.annotate(under_way=under_way).order_by("under_way", *turn)
+def _limits(organization_id: int) -> usage.TierLimits | None:
+    found = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
+    return usage.limits_of(found.tier) if found else None
 
 
-def _release_one(organization_id: int) -> bool:
-    """Release the next page, in one transaction; return False if none may be released.
+def _release_batch(organization_id: int) -> int | None:
+    """Release the next pages in one transaction, and return their number; None if another process is releasing.
 
     All code that takes pages out of the state `waiting` holds the organization's lock: this function and
     `services.cancel_audit`.
     """
     with transaction.atomic():
+        if not _is_only_releaser(organization_id):
+            return None
         try:
             limits = usage.lock_limits(organization_id)
         except usage.OrganizationClosed:
-            return False
+            return None
         now = timezone.now()
-        running = running_visits(organization_id)
-        for audit in waiting_audits(organization_id):
-            kept_free = 1 if audit.is_background and limits.concurrent_scans > 1 else 0
-            if running >= limits.concurrent_scans - kept_free:
-                continue
-            page = _next_page(audit)
-            if page is None:
-                continue  # the first page of its origin is still being scanned
-            try:
-                usage.take(organization_id, limits, len(audit.types), now)
-            except usage.QuotaExceeded as refusal:
-                _stop(audit, refusal)
-                return True
-            _release(audit, page, now)
-            return True
-    return False
+        pages = _next_pages(organization_id, limits)
+        if not pages:
+            return 0
+        left = usage.quota(organization_id, limits, now).remaining
+        batch = _affordable(pages, left) or pages[:1]
+        try:
+            usage.take(organization_id, limits, sum(len(page.audit.types) for page in batch), now)
+        except usage.QuotaExceeded as refusal:
+            _stop(batch[0].audit, refusal)
+            return 0
+        _release(batch, now)
+        return len(batch)
 
 
-def _next_page(audit: Audit) -> AuditPage | None:
-    """Return the first waiting page. One page of each origin goes ahead and gathers the evidence that others share."""
-    pages = AuditPage.objects.filter(audit=audit)
-    same = pages.filter(origin=OuterRef("origin"))
-    ahead = Exists(same.filter(status=AuditPage.Status.RELEASED))
-    known = Exists(same.filter(status__in=(AuditPage.Status.DONE, AuditPage.Status.FAILED)))
-    return pages.filter(~ahead | known, status=AuditPage.Status.WAITING).order_by("position").first()
+def _is_only_releaser(organization_id: int) -> bool:
+    """Take the lock of releasers until the end of the transaction; return False if another process has it."""
+    ((is_taken,),) = access.fetch_rows(TRY_LOCK, organization_id, lock=RELEASE_LOCK)
+    return bool(is_taken)
 
 
-def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
-    changed = AuditPage.objects.filter(id=page.id, status=AuditPage.Status.WAITING)
-    if not changed.update(status=AuditPage.Status.RELEASED):
+def _next_pages(organization_id: int, limits: usage.TierLimits) -> list[AuditPage]:
+    """Return the pages that may be released now, in the order of their turns.
+
+    Interactive audits are first, then the audit with the fewest pages under way, then the one with the longest wait.
+    One page of each origin goes ahead and gathers the evidence that others share.
+    """
+    free = limits.concurrent_scans - running_visits(organization_id)
+    if free <= 0:
+        return []
+    found = access.fetch_rows(NEXT, organization_id, ahead=AHEAD, most=min(free, AHEAD))
+    kept_free = 1 if limits.concurrent_scans > 1 else 0  # for interactive scans
+    chosen = [
+        page_id for number, (page_id, is_background) in enumerate(found) if number < free - kept_free * is_background
+    ]
+    pages = AuditPage.objects.select_related("audit").in_bulk(chosen)
+    return [pages[each] for each in chosen if each in pages]
+
+
+def _affordable(pages: list[AuditPage], left: int) -> list[AuditPage]:
+    """Return the first of these pages, as many as the rest of the month's quota is enough for."""
+    needed = itertools.accumulate(len(page.audit.types) for page in pages)
+    return [page for page, scans in zip(pages, needed, strict=True) if scans <= left]
+
+
+def _release(pages: list[AuditPage], now: datetime) -> None:
+    """Create the scans of these pages: one statement for all, because each waits for the counters of scans."""
+    waiting = AuditPage.objects.filter(id__in=[page.id for page in pages], status=AuditPage.Status.WAITING)
+    if waiting.update(status=AuditPage.Status.RELEASED) != len(pages):
         raise RuntimeError("the organization's lock did not hold")
-    lead, *others = _led(audit.types)
+    visits = [_scans_of(page, now) for page in pages]
+    Scan.objects.bulk_create([scan for scans in visits for scan in scans])
+    # Lock order: the scans and their counters before the audit, as at the end of a visit.
+    audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
+    audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
+    for lead, *_ in visits:
+        transaction.on_commit(functools.partial(enqueue, lead.id, ScanType(lead.type)))
+
+
+def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
+    """Return the unsaved scans of a page, the leading one first."""
+    audit = page.audit
     made = functools.partial(
         Scan,
         organization_id=audit.organization_id,
@@ -109,11 +188,9 @@ def _release(audit: Audit, page: AuditPage, now: datetime) -> None:
         request_id=audit.request_id,
         **_credentials_for(audit, page),
     )
+    lead, *others = _led(audit.types)
     leading = made(type=lead)
-    Scan.objects.bulk_create([leading, *(made(type=each, lead=leading) for each in others)])
-    # Lock order: the scans and their counters before the audit, as at the end of a visit.
-    Audit.objects.filter(id=audit.id).update(released_at=now, started_at=audit.started_at or now)
-    transaction.on_commit(lambda: enqueue(leading.id, ScanType(lead)))
+    return [leading, *(made(type=each, lead=leading) for each in others)]
 
 
 def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:

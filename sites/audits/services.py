@@ -26,7 +26,7 @@ from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
-from scans.visits.claims import fail_visit
+from scans.visits.claims import end_queued, tell_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
 from sites.audits.release import release_pages
@@ -185,17 +185,21 @@ def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
 def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
     """Cancel an audit: running visits go on and count, waiting ones do not start. A finished audit does not change.
 
+    All of it is one transaction, so that nothing begins and no counter of a waiting page changes after the response.
     Raises AuditNotFound.
     """
     with transaction.atomic():
         usage.lock(caller.organization_id)  # no page of the audit is released meanwhile
-        find_audit(caller.organization_id, audit_id)
-        audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
+        audit = find_audit(caller.organization_id, audit_id)
         if audit.is_final:
             return audit
-        cancel(audit)
-        activity.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
-    cancel_visits(Scan.objects.filter(audit_page__audit=audit))
+        # Lock order: the scans and their counters before the audit, as at the end of a visit.
+        ended = end_queued(Scan.objects.filter(audit_page__audit=audit_id), CANCELLED)
+        audit = Audit.objects.select_for_update(no_key=True).get(id=audit_id)
+        if not audit.is_final:
+            cancel(audit)
+            activity.record_call(caller, "audit.cancelled", audit.url, audit=audit.id)
+        tell_ended(ended)
     audit.refresh_from_db()
     return audit
 
@@ -209,18 +213,6 @@ def cancel(audit: Audit) -> None:
     audit.release()
     audit.save()
     audit_ended.send(Audit, audit=audit)
-
-
-def cancel_visits(scans: QuerySet[Scan]) -> int:
-    """Cancel those of these visits that no worker has claimed, and refund them to the quota; return their number."""
-    cancelled = 0
-    waiting = scans.filter(status=Scan.Status.QUEUED, lead=None)
-    for lead_id in waiting.values_list("id", flat=True):
-        with transaction.atomic():
-            if waiting.select_for_update(no_key=True, of=("self",)).filter(id=lead_id).exists():
-                fail_visit(Scan.objects.of_visit(lead_id), CANCELLED)
-                cancelled += 1
-    return cancelled
 
 
 def enqueue_discovery(audit_id: str) -> None:

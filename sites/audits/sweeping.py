@@ -1,4 +1,4 @@
-"""Sweeper of audits: lost and interrupted discoveries, free slots, queued scans of cancelled audits."""
+"""Sweeper of audits: lost and interrupted discoveries, and free slots."""
 
 from __future__ import annotations
 
@@ -9,12 +9,10 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
-from scans.models import Scan
 from sites.audits.release import release_pages
 from sites.audits.services import (
     DISCOVERY_LEASE,
     MAX_ATTEMPTS,
-    cancel_visits,
     enqueue_discovery,
     fail_audit,
     waiting_discoveries,
@@ -34,7 +32,6 @@ def sweep_audits(**_: object) -> None:
     _fail_interrupted()
     for organization_id in _organizations_with_waiting_pages():
         release_pages(organization_id)
-    cancel_visits(Scan.objects.filter(audit_page__audit__status=Audit.Status.CANCELLED))
 
 
 def _enqueue_lost() -> None:

@@ -1,0 +1,214 @@
+"""Release of an audit's pages: a few ahead of the workers, in batches, one releaser at a time; and its cancellation."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from unittest import mock
+
+import psycopg
+import pytest
+from django.db import OperationalError, connection
+
+from accounts.models import MonthlyUsage, Tier
+from scans import tasks
+from scans.models import Scan, ScanCount
+from scans.visits.claims import claim_next
+from scans.visits.queue import Worker, running_visits
+from sites.audits import release
+from sites.audits.release import AHEAD, release_pages
+from sites.models import Audit
+from tests.queries import counted
+from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.world import Member, make_result, member_of
+
+LARGE = 200
+
+
+@pytest.fixture
+def large(db: None) -> Member:
+    """Organization with many concurrent scans and pages for each audit."""
+    Tier.objects.update(concurrent_scans=LARGE, pages_per_audit=1000, scans_per_month=100_000)
+    return member_of("Large", "business")
+
+
+def claimed(worker: str = "one") -> Any:
+    waiting = Scan.objects.visits().filter(status="queued").first()
+    return claim_next(waiting.id, Worker(worker, LARGE)) if waiting else None
+
+
+def waiting_in_queue() -> int:
+    return int(Scan.objects.visits().filter(status="queued").count())
+
+
+def test_only_a_few_pages_wait_in_the_queue_however_many_places_a_plan_has(large: Member) -> None:
+    created(large, {"pages": pages(100), "types": ["seo"]})
+    assert visit(large)
+    assert waiting_in_queue() == AHEAD
+    for _ in range(20):
+        assert visit(large)
+        assert AHEAD // 2 <= waiting_in_queue() <= AHEAD
+
+
+def test_a_claim_makes_room_in_the_queue(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    created(large, {"pages": pages(100), "types": ["seo"]})
+    assert visit(large)
+    seen: list[int] = []
+
+    def look(claim: Any, *_: object) -> tuple[Any, ...]:
+        if len(seen) < 2 * AHEAD:  # this worker is busy, and another one takes the next page
+            seen.append(waiting_in_queue())
+            waiting = Scan.objects.visits().filter(status="queued").first()
+            assert waiting
+            tasks.run_scan(waiting.id)
+        return tuple(make_result(each) for each in Scan.objects.of_visit(claim.scan_id))
+
+    monkeypatch.setattr(tasks, "_this_worker", Worker("one", LARGE))
+    monkeypatch.setattr(tasks, "_visit", look)
+    tasks.run_scan(str(Scan.objects.visits().filter(status="queued").values_list("id", flat=True)[0]))
+    assert len(seen) == 2 * AHEAD
+    assert min(seen) >= AHEAD // 2
+
+
+def test_a_database_that_is_away_after_a_claim_costs_no_visit(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    created(large, {"pages": pages(3), "types": ["seo"]})
+    scan = Scan.objects.get()
+    monkeypatch.setattr(tasks, "_visit", lambda *_: (make_result(scan),))
+    monkeypatch.setattr(tasks, "connection", mock.Mock())
+    with mock.patch.object(release, "release_pages", side_effect=OperationalError("away")):
+        tasks.run_scan(scan.id)
+    scan.refresh_from_db()
+    assert scan.status == "completed"
+
+
+def statements(large: Member, room: int) -> list[str]:
+    Tier.objects.update(concurrent_scans=1)
+    audit = created(large, {"pages": pages(100), "types": ["seo", "security"]})
+    assert visit(large)
+    Scan.objects.filter(status="queued").delete()
+    Audit.objects.get(id=audit["id"]).pages.filter(status="released").update(status="waiting")
+    Tier.objects.update(concurrent_scans=room + 1)
+    with counted() as asked:
+        assert release_pages(large.organization.id) == room
+    Scan.objects.all().delete()
+    Audit.objects.all().delete()
+    return asked
+
+
+def test_a_batch_of_pages_needs_the_statements_of_one_page(large: Member) -> None:
+    assert len(statements(large, AHEAD)) == len(statements(large, 1))
+
+
+def test_interactive_audits_are_released_before_lists(large: Member, target: str) -> None:
+    created(large, {"pages": pages(20), "types": ["seo"]})
+    assert visit(large)
+    Tier.objects.update(concurrent_scans=AHEAD + 1)  # one place is left, and only an interactive audit may take it
+    with mock.patch("sites.audits.services.release_pages"):
+        single = created(large, {"page": target, "types": ["seo"]})
+    release_pages(large.organization.id)
+    assert Scan.objects.filter(status="queued", audit_page__audit_id=single["id"]).exists()
+
+
+@pytest.fixture
+def crowd(transactional_db: None) -> Member:
+    member = member_of("Crowd", "business")
+    Tier.objects.filter(name="business").update(concurrent_scans=LARGE)
+    return member
+
+
+@pytest.fixture
+def elsewhere(crowd: Member) -> Iterator[Any]:
+    """Connection of another process."""
+    settings = connection.get_connection_params()
+    settings.pop("cursor_factory", None)
+    settings.pop("context", None)
+    with psycopg.connect(**settings) as other:
+        yield other
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_one_process_at_a_time_releases_and_the_others_do_not_wait(crowd: Member, elsewhere: Any) -> None:
+    organization_id = crowd.organization.id
+    elsewhere.execute(release.TRY_LOCK, {"lock": release.RELEASE_LOCK, "organization": organization_id})
+    created(crowd, {"pages": pages(3), "types": ["seo"]})
+    assert release_pages(organization_id) == 0
+    elsewhere.rollback()
+    assert release_pages(organization_id) == 1
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_the_releaser_looks_again_for_those_that_it_turned_away(crowd: Member) -> None:
+    """A place that became free while another process was releasing is filled by that process."""
+    Tier.objects.update(concurrent_scans=2)
+    created(crowd, {"pages": pages(5), "types": ["seo"]})
+    with mock.patch.object(release, "_next_pages", return_value=[]):
+        assert visit(crowd)
+    looked = release._next_pages
+    turned_away: list[int] = []
+
+    def come_late() -> int:
+        try:
+            Tier.objects.update(concurrent_scans=4)
+            return release_pages(crowd.organization.id)
+        finally:
+            connection.close()
+
+    def look(*args: Any) -> Any:
+        found = looked(*args)
+        if connection.in_atomic_block and not turned_away:
+            with ThreadPoolExecutor(1) as pool:
+                turned_away.append(pool.submit(come_late).result(30))
+        return found
+
+    with mock.patch.object(release, "_next_pages", look):
+        assert release_pages(crowd.organization.id) == 3
+    assert turned_away == [0]
+
+
+# Cancellation
+
+
+def test_cancelling_needs_the_statements_of_one_page_and_ends_all_at_once(large: Member) -> None:
+    audit = created(large, {"pages": pages(100), "types": ["seo", "security"]})
+    assert visit(large)
+    running = claimed()
+    assert running
+    queued = list(Scan.objects.filter(status="queued"))
+    with counted() as asked:
+        answer = large.api.delete(f"/v1/audits/{audit['id']}")
+    assert answer.status_code == 200
+    updates = [each for each in asked if each.startswith('UPDATE "scans_scan"')]
+    assert len(updates) == 2, "one for each type"
+    assert len(asked) < 60
+    assert (running_visits(large.organization.id), waiting_in_queue()) == (1, 0)
+    ended = {each.id: each for each in Scan.objects.filter(id__in=[each.id for each in queued])}
+    assert {(each.status, each.error_code, each.phase, each.percent) for each in ended.values()} == {
+        ("failed", "SCAN_CANCELLED", "done", 100)
+    }
+    assert MonthlyUsage.objects.get().used == 4
+    counts = {(each.type, each.status): each.count for each in ScanCount.objects.all() if each.count}
+    assert counts == {
+        (kind, status): number
+        for kind in ("seo", "security")
+        for status, number in (("completed", 1), ("scanning", 1), ("failed", len(queued) // 2))
+    }
+    body = answer.json()
+    assert (body["status"], body["pages"]["failed"]) == ("cancelled", len(queued) // 2)
+    assert claimed() is None
+    assert release_pages(large.organization.id) == 0
+    assert shown(large, audit) == body
+
+
+def test_a_page_that_waits_in_the_queue_alone_is_cancelled_not_failed(home: Member, target: str) -> None:
+    audit = created(home, {"page": target})
+    body = home.api.delete(f"/v1/audits/{audit['id']}").json()
+    assert (body["status"], body["error"], body["pages"]["failed"]) == ("cancelled", None, 1)
+    assert [each["status"] for each in shown(home, audit, "/pages")["pages"]] == ["failed"]
+
+
+def test_an_audit_whose_cancellation_fails_goes_on_as_a_whole(large: Member) -> None:
+    audit = created(large, {"pages": pages(9), "types": ["seo"]})
+    with mock.patch("sites.audits.services.cancel", side_effect=OperationalError):
+        assert large.api.delete(f"/v1/audits/{audit['id']}").status_code == 503
+    assert (shown(large, audit)["status"], waiting_in_queue()) == ("running", 1)
