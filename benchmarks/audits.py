@@ -30,9 +30,8 @@ KINDS = {
     "links elsewhere": r"/(zoom|film|basket)(\?.*)?",
     "probes of the origin": r".*",
 }
-# Requests for a page in its own visit: one to read it, two to time it, two from foreign origins; and one from a page
-# that links to it.
-PER_PAGE, PER_FILE, OF_ORIGIN = 6.2, 2.0, 130
+# Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
+PER_PAGE, PER_FILE, OF_ORIGIN = 4.2, 2.0, 130
 
 
 def measure(table: Table, share: float) -> None:

@@ -179,6 +179,7 @@ class Network:
         decode: bool = True,
         with_credentials: bool = False,
         reuse: Reuse = Reuse.NEVER,
+        kept_bytes: int = 0,
     ) -> Response:
         """Send one request and return its response. Does not follow redirects.
 
@@ -186,25 +187,29 @@ class Network:
         it, the certificate is checked first and `Response.tls` says why it is not trusted; outdated TLS versions are
         allowed, too. Without `decode` the body stays as it was sent, still compressed. Set `with_credentials` for the
         page and its resources; requests for resources that everybody can see go without. A reusable response also
-        serves other requests for the same, at the same time or later, for as many bytes or fewer. Raises any NetError,
-        or InvalidUrl.
+        serves other requests for the same, now or later, for as many bytes or fewer; in an audit, up to `kept_bytes`
+        are read for them. Raises any NetError, or InvalidUrl.
         """
         target = url if isinstance(url, Target) else parse_target(url, self.policy)
         limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
-        anonymous = with_referrer(headers or {}, target)
-        shown = anonymous
+        shown = anonymous = with_referrer(headers or {}, target)
         if with_credentials and self.credentials is not None:
             shown = self.credentials.added_to(anonymous, target.origin)
-        ask = functools.partial(self._ask, target, method, shown, anonymous, data, limit, timeout_s, verify, decode)
-        if reuse is Reuse.NEVER or method != "GET":
+        is_kept = reuse is not Reuse.NEVER and method == "GET"
+        read = max(limit, kept_bytes) if is_kept and self._answers.outlive_visit else limit
+        ask = functools.partial(self._ask, target, method, shown, anonymous, data, read, timeout_s, verify, decode)
+        if not is_kept:
             return ask()
         # The key includes the credentials: an answer to a request with them must not go to one without.
         key = key_of(target.url, shown, decode=decode)
+        wish = Wish(limit, verify, is_private=shown is not anonymous)
         if reuse is Reuse.ALLOWED:
             wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
-            return self._answers.answer(key, Wish(limit, verify), ask, wait_s)
+            return self._answers.answer(key, wish, ask, wait_s)
+        if (found := self._answers.of_earlier_visit(key, wish)) is not None:
+            return found
         response = ask()
-        self._answers.keep_beginning(key, response)
+        self._answers.keep_beginning(key, response, is_private=wish.is_private)
         return response
 
     def _ask(
@@ -256,6 +261,7 @@ class Network:
         decode: bool = True,
         with_credentials: bool = False,
         reuse: Reuse = Reuse.NEVER,
+        kept_bytes: int = 0,
     ) -> tuple[Response, ...]:
         """Fetch a URL and follow redirects; each hop is checked like the first. The last response is the final one.
 
@@ -279,6 +285,7 @@ class Network:
                 decode=decode,
                 with_credentials=with_credentials,
                 reuse=reuse,
+                kept_bytes=kept_bytes,
             )
             responses.append(response)
             trail.keep_cookies(hop, response)

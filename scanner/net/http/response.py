@@ -64,3 +64,4 @@ class Response:
     ttfb_s: float = 0.0  # from sending the request to the end of the response's headers
     total_s: float = 0.0
     tls: TlsSession | None = None
+    is_kept: bool = False  # received by an earlier request, whose times these are

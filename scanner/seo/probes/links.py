@@ -27,6 +27,7 @@ MAX_CANDIDATES = 60  # compared with robots.txt, whose rules may be many
 # Other probes request the same host at the same time.
 AT_ONCE = 6
 MAX_BYTES = 16 * 1024
+KEPT_BYTES = 512 * 1024  # of a page of the same site, which an audit is about to visit
 TIMEOUT_S = 8.0
 TIME_LIMIT_S = 15.0
 GONE = frozenset({404, 410})
@@ -91,7 +92,7 @@ class _Asker:
             return None
         try:
             target = self._page.target.join(url)
-            response = self._ask(target)
+            response = self._ask(target, KEPT_BYTES if is_internal else 0)
         except BudgetExceeded as error:
             self.ended = error
             return None
@@ -118,7 +119,7 @@ class _Asker:
         credentials = self._network.credentials
         return credentials is not None and credentials.origin == target.origin
 
-    def _ask(self, target: Target) -> Response:
+    def _ask(self, target: Target, kept_bytes: int) -> Response:
         """Return the response at the end of the redirects. A 5xx is requested again, as the scan may have caused it."""
         for _ in range(2):
             left_s = max(self._ends - time.monotonic(), 0.1)
@@ -129,6 +130,7 @@ class _Asker:
                 timeout_s=min(TIMEOUT_S, left_s),
                 verify=False,
                 reuse=Reuse.ALLOWED,
+                kept_bytes=kept_bytes,
             )[-1]
             if not 500 <= response.status < 600:
                 break

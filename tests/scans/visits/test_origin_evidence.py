@@ -194,7 +194,7 @@ def test_without_redis_nothing_is_kept_and_nothing_breaks(monkeypatch: pytest.Mo
         raise RedisError
 
     for name in ("get", "add", "touch", "incr"):
-        monkeypatch.setattr(shared._cache, name, down)
+        monkeypatch.setattr(shared._store._cache, name, down)
     robots = probe_named("robots_file")
     shared.keep(ORIGIN, robots, "kept")
     assert shared.find(ORIGIN, robots) is None

@@ -10,8 +10,10 @@ import pytest
 
 from accounts.models import Tier
 from reports.models import Report
+from scanner.performance.probes import timing
 from scans import tasks
 from scans.models import Scan
+from scans.visits.kept_answers import answers_of
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.sites.audits.cast import groups_of, work_off
 from tests.targets.server import Site
@@ -45,7 +47,8 @@ def audited(owner: Member, site: Site, **body: object) -> Audit:
     return work_off(response.json()["id"])
 
 
-def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
+def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(timing, "AGREEMENT_S", 60.0)  # on a busy machine, times to first byte differ
     audit = audited(owner, site)
     assert (audit.status, audit.pages_done, audit.scans_done) == ("completed", PAGES, 4 * PAGES), audit.error_message
 
@@ -63,9 +66,9 @@ def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
             assert [each.pages_affected for each in groups_of(audit, check)] == [per_template[template]], check
 
     asked = Counter(each.path for each in site.requests)
-    # Requests for a page: its own visit reads it, times it twice, and requests it from two foreign origins; one more
-    # checks it as a link of another page, or finds other pages.
-    assert max(asked[path] for path in page_paths(PAGES)) <= 8
+    # Requests for a page: its own visit, or one that tests a link to it, reads it; one or two more time it if they
+    # agree, and one requests it as a foreign origin. Discovery reads the start page, too.
+    assert sum(asked[path] for path in page_paths(PAGES)) <= 4 * PAGES + 1
     assert asked["/robots.txt"] <= 2
     assert asked["/sitemap.xml"] <= 2
     files = {path: count for path, count in asked.items() if path.startswith(("/js/", "/css/")) and path[-1] != "/"}
@@ -76,3 +79,17 @@ def test_a_site_of_three_templates(owner: Member, site: Site) -> None:
     # No fault of a template, or of the whole site, is reported page by page.
     alone = [each for each in AuditFinding.objects.filter(audit=audit) if each.pages_affected < PAGES // 3]
     assert [(each.check_id, each.samples) for each in alone] == []
+
+
+def test_worker_processes_share_what_they_have_asked_for(
+    owner: Member, site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(timing, "TRIES", 0)
+    body = {"site": f"{site.url_as('localhost')}/", "max_pages": PAGES}
+    audit_id = owner.api.post("/v1/audits", body).json()["id"]
+    audit = work_off(audit_id, lambda _: answers_of.cache_clear())  # each visit is that of another process
+    assert audit.status == "completed", audit.error_message
+    asked = Counter(each.path for each in site.requests if not each.header("Origin"))
+    assert sum(asked[path] for path in page_paths(PAGES)) <= 1.1 * PAGES
+    shared = {path: count for path, count in asked.items() if path.startswith(("/js/", "/css/")) and path[-1] != "/"}
+    assert set(shared.values()) == {1}
