@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import ClassVar
 
 
@@ -16,3 +18,5 @@ class Refusal(Exception):
     status: ClassVar[int] = 500
     # The field of the input that is wrong, such as `alert.score_drop`; empty where no single one is.
     field: str = ""
+    # Fields of the error response beside `code` and `error`.
+    details: Mapping[str, object] = MappingProxyType({})

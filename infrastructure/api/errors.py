@@ -68,7 +68,8 @@ def handle(error: Exception, context: dict[str, Any]) -> Response:
     """Exception handler of Django REST framework: return a response with an error code for every exception."""
     status, code, message, headers = _answer(error)
     count(REFUSALS, code)
-    return Response({"code": code, "error": message}, status=status, headers=headers)
+    details = error.details if isinstance(error, Refusal) else {}
+    return Response({"code": code, "error": message, **details}, status=status, headers=headers)
 
 
 def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:

@@ -47,7 +47,7 @@ def refusal_of(errors: Mapping[str, Any]) -> Refusal:
     """
     found = list(_details(errors))
     path, detail = next((each for each in found if each[1].code != Blocked.code), found[0])
-    refusal = _kinds().get(detail.code or "", InvalidParams)(str(detail))
+    refusal: Refusal = getattr(detail, "refusal", None) or _kinds().get(detail.code or "", InvalidParams)(str(detail))
     refusal.field = ".".join(each for each in path if each != "non_field_errors")
     return refusal
 
@@ -69,8 +69,12 @@ def _kinds(of: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
 
 
 def refused(refusal: Refusal) -> serializers.ValidationError:
-    """Return a refusal as the error of a field, with its code and words."""
-    return serializers.ValidationError(str(refusal), code=refusal.code)
+    """Return a refusal as the error of a field, with its code, words and details."""
+    detail = ErrorDetail(str(refusal), refusal.code)
+    detail.refusal = refusal  # type: ignore[attr-defined]  # for refusal_of
+    error = serializers.ValidationError()
+    error.detail = [detail]
+    return error
 
 
 class Nested(serializers.Serializer):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,7 +18,7 @@ from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 from scanner.net.targets import InvalidUrl, Target, parse_target
 from scans.models import Scan
-from scans.serializers import CredentialsSerializer
+from scans.serializers import CredentialsSerializer, InvalidType
 from sites.models import Audit
 
 DISCOVER = ("sitemap", "links")
@@ -26,16 +26,19 @@ MAX_LISTED = 1_000
 MAX_PATTERNS = 50
 PATTERN_LENGTH = 500
 USUAL_MAX_PAGES = 100
-# Maximum number of invalid pages that an error names; the rest appear once these are fixed.
-TOLD = 20
 OF_A_SITE = frozenset({"discover", "max_pages", "include", "exclude"})
 
 
 class InvalidPages(Refusal):
-    """Refusal of a list with pages that can't be scanned; the message names their positions, from 1."""
+    """Refusal of a list with pages that can't be scanned: `pages` has the position, from 1, and the reason of each."""
 
     code = "INVALID_PAGES"
     status = 400
+
+    def __init__(self, pages: Sequence[Mapping[str, object]]) -> None:
+        number = f"{len(pages)} of the pages" if len(pages) > 1 else "One of the pages"
+        super().__init__(f"{number} cannot be scanned. {pages[0]['position']}: {pages[0]['error']}")
+        self.details = {"pages": pages}
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,16 +77,15 @@ class Addresses(Parsed, serializers.ListField):
 
 def _targets(addresses: list[object], policy: Policy) -> tuple[Target, ...]:
     targets: dict[str, Target] = {}
-    wrong: list[str] = []
+    wrong: list[dict[str, object]] = []
     for position, each in enumerate(addresses, 1):
         try:
             target = parse_target(each, policy)
             targets.setdefault(target.url, target)
         except (InvalidUrl, Blocked) as refusal:
-            wrong.append(f"{position}: {refusal}")
+            wrong.append({"position": position, "code": refusal.code, "error": str(refusal)})
     if wrong:
-        more = f" And {len(wrong) - TOLD} more." if len(wrong) > TOLD else ""
-        raise refused(InvalidPages(f"Some of the pages cannot be scanned. {' '.join(wrong[:TOLD])}{more}"))
+        raise refused(InvalidPages(wrong))
     return tuple(targets.values())
 
 
@@ -108,8 +110,9 @@ class Patterns(Parsed, serializers.ListField):
         return tuple(dict.fromkeys(data))
 
 
-def _chosen(name: str, choices: Any, known: Any) -> Chosen:
-    return Chosen(choices, required=False, says=f"{name} must be a list with one or more of {', '.join(known)}.")
+def _chosen(name: str, choices: Any, known: Any, code: str | None = None) -> Chosen:
+    says = f"{name} must be a list with one or more of {', '.join(known)}."
+    return Chosen(choices, required=False, says=says, code=code)
 
 
 class AuditFields(Input):
@@ -118,7 +121,7 @@ class AuditFields(Input):
     page = Address(required=False, help_text="One page.")
     pages = Addresses(required=False)
     site = Address(required=False, help_text="Where a site begins; its pages are looked for.")
-    types = _chosen("types", Scan.Type.choices, Scan.Type.values)
+    types = _chosen("types", Scan.Type.choices, Scan.Type.values, InvalidType.code)
     discover = _chosen("discover", DISCOVER, DISCOVER)
     max_pages = Whole(min_value=1, required=False, says="max_pages must be a whole number of at least 1.")
     include = Patterns(required=False)

@@ -35,7 +35,9 @@ from sites.monitors.serializers import (
 )
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
-INVALID = "`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`, which names the field."
+INVALID = (
+    "`INVALID_URL`, `INVALID_TYPE`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`, which names the field."
+)
 BLOCKED = "`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here."
 
 
