@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, date, datetime
 
-from django.http import HttpResponse
+from django.http import HttpResponse, QueryDict
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -13,6 +13,7 @@ from rest_framework.response import Response
 from accounts import access, usage
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
+from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
@@ -89,6 +90,7 @@ class ScanListing(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=Scan.Status.values),
             OpenApiParameter("type", str, enum=Scan.Type.values),
+            OpenApiParameter("audit", str, description="The ID of an audit: only its scans."),
         ],
         responses=responses(
             {200: ScanListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
@@ -102,6 +104,7 @@ class ScanListing(ApiView):
         filters = {
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),
+            "audit": _audit_id(query),
         }
         given = {column: value for column, value in filters.items() if value is not None}
         listed = scan_list(
@@ -152,6 +155,13 @@ def _scan(request: Request, scan_id: str) -> Scan:
     if scan is None:
         raise services.ScanNotFound("There is no scan with this ID.")
     return scan
+
+
+def _audit_id(query: QueryDict) -> str | None:
+    raw = query.get("audit")
+    if raw is not None and not is_id("aud", raw):
+        raise InvalidParams("audit must be the ID of an audit.")
+    return raw
 
 
 def _midnight(day: date) -> datetime:

@@ -14,20 +14,28 @@ from accounts import access
 from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
-from scans.serializers import QuotaObjectSerializer, ScanSummarySerializer
+from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
 
 # GET /v1/scans is the most frequent request of dashboards and pollers: one prepared statement, whose JSON is sent
-# unchanged. The conditions contain only these two column names; their values are parameters.
-FILTERS = ("status", "type")
+# unchanged. The conditions are fixed texts; their values are parameters.
+PAGES = "SELECT id FROM sites_auditpage WHERE audit_id = %(audit)s"
+FILTERS = {
+    "status": "status = %(status)s",
+    "type": "type = %(type)s",
+    "audit": f"audit_page_id IN ({PAGES})",
+}
+AUDIT = "(SELECT audit_id FROM sites_auditpage WHERE sites_auditpage.id = scan.audit_page_id)"
 LIST_QUERY = """
     SELECT (
         SELECT coalesce(json_agg(summary), '[]') FROM (
             SELECT {summary} FROM {source} ORDER BY scan.created_at DESC, id DESC {page}
         ) AS summary
-    )::text, (
-        SELECT coalesce(sum(count), 0)::bigint FROM scans_scancount WHERE organization_id = %(organization)s{conditions}
-    ), {used}, {used_elsewhere}
+    )::text, ({total}), {used}, {used_elsewhere}
 """
+TOTAL = """
+    SELECT coalesce(sum(count), 0)::bigint FROM scans_scancount WHERE organization_id = %(organization)s{conditions}
+"""
+TOTAL_OF_AUDIT = "SELECT count(*) FROM scans_scan WHERE organization_id = %(organization)s{conditions}"
 FIRST_PAGE = "scans_scan AS scan WHERE organization_id = %(organization)s{conditions}"
 # An index-only scan reads the rows that the offset skips.
 LATER_PAGE = """
@@ -48,11 +56,11 @@ def scan_list(
     now: datetime,
 ) -> str:
     """Return the response of GET /v1/scans as JSON text: newest first; the ID breaks ties, so pages never overlap."""
-    conditions = "".join(f" AND {column} = %({column})s" for column in FILTERS if column in filters)
+    conditions = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
         source=(LATER_PAGE if offset else FIRST_PAGE).format(conditions=conditions),
-        conditions=conditions,
+        total=(TOTAL_OF_AUDIT if "audit" in filters else TOTAL).format(conditions=conditions),
         # The first page's query has a literal limit: with a parameter PostgreSQL would plan it anew every time.
         page="" if offset else f"LIMIT {limit:d}",
         used=USED,
@@ -69,9 +77,13 @@ def scan_list(
 @functools.cache
 def _summary_columns() -> str:
     """Return the SQL columns for the serializer's fields, with timestamps in the serializer's format."""
-    fields = ScanSummarySerializer().fields.items()
+    fields = ListedScanSerializer().fields.items()
     return ", ".join(
-        f"{sql_timestamp(f'scan.{name}')} AS {name}" if isinstance(field, DateTimeField) else name
+        f"{AUDIT} AS audit"
+        if name == "audit"
+        else f"{sql_timestamp(f'scan.{name}')} AS {name}"
+        if isinstance(field, DateTimeField)
+        else name
         for name, field in fields
     )
 

@@ -114,10 +114,16 @@ class QuotaObjectSerializer(serializers.Serializer):
     tier = serializers.CharField()
 
 
+class ListedScanSerializer(ScanSummarySerializer):
+    """A scan in the list."""
+
+    audit = serializers.RegexField(r"^aud_[0-9A-Za-z]{22}$", allow_null=True, help_text="The audit that it is of.")
+
+
 class ScanListSerializer(serializers.Serializer):
     """The answer of GET /v1/scans."""
 
-    scans = ScanSummarySerializer(many=True)
+    scans = ListedScanSerializer(many=True)
     total = serializers.IntegerField(min_value=0)
     limit = serializers.IntegerField(min_value=1, max_value=100)
     offset = serializers.IntegerField(min_value=0)

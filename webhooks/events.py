@@ -33,18 +33,27 @@ def record_scan_ends(*, ended: Ended, **_: object) -> None:
 def record_scan_end(scan: Scan, *, findings: int) -> None:
     """Write the event of a scan that has just ended, and its deliveries, inside the transaction that ends the scan.
 
-    Scans of a monitor's audits have no event.
+    Scans of audits of several pages have an event of their own, because there may be thousands; those of a monitor's
+    audits have none.
     """
     assert scan.completed_at is not None
-    kind = EventKind(f"scan.{scan.status}")
+    kind = EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
     record(
         kind,
         scan.organization_id,
         scan.completed_at,
-        lambda: None if scan.audit_page and scan.audit_page.audit.of_monitor else scan_data(scan, findings),
+        lambda: _data_of(scan, findings),
         request_id=scan.request_id,
         scan=scan,
     )
+
+
+def _data_of(scan: Scan, findings: int) -> dict[str, Any] | None:
+    audit = scan.audit_page.audit if scan.audit_page else None
+    if audit is not None and audit.of_monitor:
+        return None
+    data = scan_data(scan, findings)
+    return data | {"audit_id": audit.id if audit else None} if scan.is_background else data
 
 
 def record(

@@ -37,6 +37,8 @@ def _scan(kind: EventKind, now: datetime) -> dict[str, Any]:
 
 def _audit(kind: EventKind, now: datetime) -> dict[str, Any]:
     audit_id = new_id("aud")
+    if kind is EventKind.AUDIT_SCAN:
+        return {**_scan(EventKind.SCAN_COMPLETED, now), "audit_id": audit_id}
     is_failed = kind is EventKind.AUDIT_FAILED
     data: dict[str, Any] = {
         "audit_id": audit_id,

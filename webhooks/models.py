@@ -36,6 +36,7 @@ class EventKind(models.TextChoices):
     SCAN_PARTIAL = "scan.partial", "A scan ended with a report, but some checks could not run."
     AUDIT_COMPLETED = "audit.completed", "An audit ended; some of its pages may be missing."
     AUDIT_FAILED = "audit.failed", "An audit ended, and none of its pages could be checked."
+    AUDIT_SCAN = "audit.scan", "A scan of an audit of several pages ended."
     MONITOR_CHANGED = "monitor.changed", "A monitor found a change: something new, fixed, worse or better."
     MONITOR_FAILED = "monitor.failed", "A monitor can no longer reach its page or site."
     MONITOR_RECOVERED = "monitor.recovered", "A monitor can reach its page or site again."

@@ -83,6 +83,8 @@ def _scan(name: str, data: Mapping[str, Any]) -> Told:
 
 
 def _audit(name: str, data: Mapping[str, Any]) -> Told:
+    if name == "audit.scan":
+        return _scan(f"scan.{data['status']}", data)
     links = [("Open the audit", data["audit_url"])]
     if name == "audit.failed":
         return "Audit failed", [[data["target"], *_error(data)]], links
