@@ -118,3 +118,8 @@ class ReportExportSerializer(ReportSerializer):
     repeated_checks = RepeatedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
     catalogue_version = serializers.CharField()
+    site_evidence_at = serializers.DateTimeField(
+        allow_null=True,
+        help_text="When an earlier visit of the audit gathered the oldest evidence about the whole site; null if this "
+        "scan gathered all of it.",
+    )

@@ -157,6 +157,7 @@ class ExportDocument(DocumentHead):
     repeated_checks: NotRequired[list[ExportedRepeatedCheck]]  # older exports have none
     caps: list[ExportedCap]
     catalogue_version: str
+    site_evidence_at: NotRequired[str | None]  # older exports have none
     error: NotRequired[ExportedError]  # of a failed scan; only the command writes such documents
 
 

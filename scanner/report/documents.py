@@ -66,6 +66,7 @@ def export_document(
         ],
         "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
         "catalogue_version": result.catalogue_version,
+        "site_evidence_at": result.facts.get("site_evidence_at"),
     }
 
 

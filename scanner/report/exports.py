@@ -97,6 +97,7 @@ def sarif_run(document: ExportDocument, accepted: Mapping[str, Iterable[str]], c
             "grade": document["grade"],
             "browser": document.get("browser"),
             "checks_left_out": len(document.get("omitted_checks", ())),
+            "site_evidence_at": document.get("site_evidence_at"),
         },
     }
 
