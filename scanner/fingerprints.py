@@ -74,6 +74,7 @@ PLACES = (
     ("missing",),
     ("url",),
     ("fault",),
+    ("response_status",),
 )
 
 # Evidence names of elements, which are counted.

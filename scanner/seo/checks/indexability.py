@@ -48,12 +48,11 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 def http_status(page: Page) -> Finding:
     response = page.response
     answers = f"The page answers with status {excerpt(f'{response.status} {response.reason}'.strip())}"
-    if response.status >= 500:
-        return Fail(f"{answers}; crawlers slow down, then drop it from the index.")
-    if response.status >= 400:
-        return Fail(f"{answers}, so it is not indexed.")
     if response.status >= 300:
-        return Fail(f"{answers} and leads to no other page, so it is not indexed.")
+        leads = "" if response.status >= 400 else " and leads to no other page"
+        is_failure = response.status >= 500
+        so = "; crawlers slow down, then drop it from the index." if is_failure else f"{leads}, so it is not indexed."
+        return Fail(f"{answers}{so}", evidence=[{"response_status": response.status}])
     if not response.body.strip():
         return Warn(f"{answers}, but without any content to index.", HIGH)
     return Pass(f"{answers}.")

@@ -5,6 +5,7 @@ import pytest
 from scanner.crawl.robots import Robots, parse_robots
 from scanner.crawl.robots_file import RobotsFile
 from scanner.findings import Fail, Severity, Warn
+from scanner.fingerprints import fingerprints
 from scanner.seo.checks import indexability as checks
 from scanner.seo.evidence import CanonicalAnswer
 from tests.scanner.cast import URL, document, head, message, page, response, verdict
@@ -415,3 +416,14 @@ def test_what_a_site_sends_is_masked_and_cut() -> None:
     assert isinstance(finding, Warn | Fail)
     assert "3f2a9c77" not in f"{finding.message}{finding.evidence}"
     assert len(finding.message) < 400
+
+
+def test_different_error_statuses_are_different_findings() -> None:
+    def places(status: int) -> set[str]:
+        finding = checks.http_status(page("<p>Text", status=status))
+        assert isinstance(finding, Fail)
+        return set(fingerprints("http-status", finding.evidence, "https://example.com/"))
+
+    assert places(404) == places(404)
+    assert not places(404) & places(500)
+    assert not places(500) & places(503)
