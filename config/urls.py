@@ -37,7 +37,7 @@ from documentation.landing import (
 from infrastructure.api.views import UnknownPath
 from operations.views import operations_page
 from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
-from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView
+from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, UnknownReportExport
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import (
@@ -55,7 +55,7 @@ from reports.views import (
 from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_OUR_SCANS
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
-from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages
+from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_link, page_badge
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
@@ -154,6 +154,7 @@ urlpatterns = [
         path(f"v1/report/<any:scan_id>/export/{ending}", each.as_view(), name=f"report-{ending}")
         for ending, each in REPORT_EXPORT_VIEWS.items()
     ),
+    path("v1/report/<any:scan_id>/export/<str:ending>", UnknownReportExport.as_view(), name="report-unknown-export"),
     path("v1/report/<any:scan_id>/export", ReportExport.as_view(), name="report-export"),
     path("v1/report/<any:scan_id>/mutes", ReportMutes.as_view(), name="report-mutes"),
     path("v1/report/<any:scan_id>/diff", ReportDiff.as_view(), name="report-diff"),
@@ -165,6 +166,7 @@ urlpatterns = [
         path(f"v1/audits/<any:audit_id>/export/{ending}", each.as_view(), name=f"audit-{ending}")
         for ending, each in AUDIT_EXPORT_VIEWS.items()
     ),
+    path("v1/audits/<any:audit_id>/export/<str:ending>", UnknownAuditExport.as_view(), name="audit-unknown-export"),
     path("v1/audits/<any:audit_id>/export", AuditExport.as_view(), name="audit-export"),
     path("v1/audits/<any:audit_id>", AuditItem.as_view(), name="audit-item"),
     path("v1/mutes", MuteCollection.as_view(), name="mute-collection"),

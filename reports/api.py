@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from documentation.checks import check_pages
-from infrastructure.api.pagination import choice
+from infrastructure.api.pagination import choice, unknown_format
 from infrastructure.api.schema import FORMAT, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.views import ApiView
 from reports.diff_serializers import DiffSerializer
@@ -119,6 +119,15 @@ def _export_view(ending: str, export_format: exports.ExportFormat) -> type[ApiVi
 
 # The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
 EXPORT_VIEWS = {ending: _export_view(ending, each) for ending, each in exports.FORMATS.items() if ending != "json"}
+
+
+class UnknownReportExport(ApiView):
+    """GET /v1/report/:id/export/<anything else>."""
+
+    schema = None
+
+    def get(self, request: Request, scan_id: str, ending: str) -> Response:
+        raise unknown_format(exports.FORMATS)
 
 
 class ReportDiff(ApiView):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from django.http import QueryDict
 
@@ -29,6 +29,11 @@ def page_of(query: QueryDict) -> tuple[int, int]:
     """Return the parameters `limit` (number of rows) and `offset` (number of rows skipped)."""
     limit = integer(query, "limit", default=USUAL_PAGE, least=1, most=MAX_PAGE)
     return limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+
+
+def unknown_format(known: Iterable[str]) -> InvalidParams:
+    """Return the refusal of a path that ends in an export format that there is not."""
+    return InvalidParams(f"There is no such export format; there are {', '.join(known)}.")
 
 
 def choice(query: QueryDict, name: str, known: Sequence[str]) -> str | None:

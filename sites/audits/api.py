@@ -12,7 +12,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.pagination import choice, page_of, unknown_format
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     FORMAT,
@@ -63,7 +63,8 @@ class AuditCollection(ApiView):
         parameters=creation_parameters(202, "audit"),
         responses=responses(
             {202: AuditSerializer},
-            e400="`INVALID_URL`, `INVALID_PAGES`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
+            e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_PAGES` (`pages` has the `position`, `code` and `error` of "
+            "each), `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
             e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
             e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
@@ -184,6 +185,15 @@ def _export_view(ending: str) -> type[ApiView]:
             return _export(request, audit_id, ending)
 
     return AuditFile
+
+
+class UnknownAuditExport(ApiView):
+    """GET /v1/audits/:id/export/<anything else>."""
+
+    schema = None
+
+    def get(self, request: Request, audit_id: str, ending: str) -> Response:
+        raise unknown_format(WRITERS)
 
 
 # The views of the formats by the ends of their paths, except JSON, whose path is `export` itself.
