@@ -45,6 +45,7 @@ class Gauge:
     note: str
     query: str
     is_current: bool
+    caps: tuple[str, ...]  # why pages' scores are limited
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,6 +170,10 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
             note=_note(audit, type, scans.get(type)),
             query=urlencode({"type": type}),
             is_current=type == shown,
+            caps=tuple(
+                f"{'1 page' if pages == 1 else f'{pages:,} pages'}: {reason}"
+                for reason, pages in audit.cap_reasons(type).items()
+            ),
         )
         for type in audit.types
     ]
@@ -251,11 +256,12 @@ def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
         judged=judged,
         points=round(found.points / judged, 1) if judged else 0.0,
         samples=tuple(
-            Sample(path_of(each["url"]), reverse("report-page", args=[each["scan"]]) + anchor) for each in found.samples
+            Sample(path_of(each["url"]), reverse("report-page", args=[each["scan_id"]]) + anchor)
+            for each in found.samples
         ),
         muted_on=mutes.on(found),
         check_id=found.check_id,
-        scan_id=next((each["scan"] for each in found.samples), ""),
+        scan_id=next((each["scan_id"] for each in found.samples), ""),
         told_under=_label_of_teller(found),
     )
 
@@ -268,7 +274,7 @@ def _label_of_teller(found: AuditFinding) -> str:
 
 def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
     """Filter pages by `status` and text in the URL (`q`). Sort by discovery, or lowest score first (`order=worst`)."""
-    rows = AuditPage.objects.filter(audit=audit)
+    rows = audit.pages.all()
     filters = {"show": "pages"} | page_filters(query)
     if filters.get("status"):
         rows = rows.filter(status__in=STATUSES[filters["status"]][1])
@@ -290,18 +296,13 @@ def page_filters(query: Mapping[str, str]) -> dict[str, str]:
 
 
 def _page_rows(audit: Audit, found: Sequence[AuditPage]) -> list[PageRow]:
-    failed = [page.id for page in found if page.status == AuditPage.Status.FAILED]
-    reasons: dict[int, str] = {}
-    if failed:
-        scans = access.rows(Scan, audit.organization_id).filter(audit_page__in=failed, lead=None)
-        reasons = dict(scans.values_list("audit_page_id", "error_message"))
     return [
         PageRow(
             url=page.url,
             path=path_of(page.url),
             status=PAGE_STATUSES[AuditPage.Status(page.status)],
             tone=PAGE_TONES.get(AuditPage.Status(page.status), ""),
-            problem=reasons.get(page.id, ""),
+            problem=page.error["message"] if page.error else "",
             grades=tuple(_page_grade(page, type) if type in audit.types else None for type in Scan.Type.values),
         )
         for page in found
@@ -313,7 +314,7 @@ def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
     if result is None:
         return None
     note = "" if result["score"] is not None else "Failed"
-    url = reverse("report-page", args=[result["scan"]])
+    url = reverse("report-page", args=[result["scan_id"]])
     return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, url)
 
 
@@ -332,7 +333,7 @@ def _listed(
 
 def left_out(audit: Audit) -> int:
     """Return the number of pages that the audit found but did not scan because it ended first."""
-    return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT).count()
+    return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT, results={}).count()
 
 
 def status_label(audit: Audit) -> str:

@@ -180,7 +180,7 @@ def _reports_of(monitor: Monitor, runs: Iterable[MonitorRun]) -> dict[str, dict[
     pages = AuditPage.objects.filter(audit__in=audits, audit__organization=monitor.organization_id)
     found = pages.values_list("audit_id", "results")
     return {
-        audit: {type: each["scan"] for type, each in results.items() if each.get("score") is not None}
+        audit: {type: each["scan_id"] for type, each in results.items() if each.get("score") is not None}
         for audit, results in found
     }
 

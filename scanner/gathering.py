@@ -43,6 +43,7 @@ class Gathering:
         now: datetime,
         browser: Browser | None,
         shared: KeptEvidence | None,
+        admit: Callable[[Page], None],
     ) -> None:
         self.target = target
         self.network = network
@@ -58,6 +59,7 @@ class Gathering:
         if browser is not None:
             self.evidence[Browser] = browser
         self._shared = shared
+        self._admit = admit
         self._shared_at: dict[type, datetime] = {}
         self._probes = {provides: probe for each in self.plans.values() for provides, probe in each.probes.items()}
         self._began = time.monotonic()
@@ -155,6 +157,10 @@ class Gathering:
             for scan_type in self.plans:
                 if refusal := refusal_of(value.response, scan_type):
                     self.errors[scan_type] = ScanError(refusal.code, str(refusal))
+            try:
+                self._admit(value)
+            except Refusal as refusal:
+                self.errors = dict.fromkeys(self.plans, ScanError(refusal.code, str(refusal)))
             self.evidence[ScanTypes] = ScanTypes(each for each in self.plans if each not in self.errors)
 
     def _give_up(self, running: _Running) -> None:

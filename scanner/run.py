@@ -14,6 +14,7 @@ from scanner.judging import Judgement
 from scanner.kept_evidence import KeptEvidence
 from scanner.net.client import Network
 from scanner.net.targets import Target
+from scanner.page.evidence import Page
 from scanner.plan import Plan
 from scanner.result import Budget, Checked, Phase, Progress, ScanError, ScanResult
 
@@ -26,16 +27,18 @@ def scan(
     progress: Callable[[Progress], None] = lambda _: None,
     browser: Browser | None = None,
     shared: KeptEvidence | None = None,
+    admit: Callable[[Page], None] = lambda _: None,
 ) -> tuple[ScanResult, ...]:
     """Visit one page and judge it for these types. Results are in the order of `types`; `browser` may be None.
 
     Never raises for anything the site does. Evidence is gathered concurrently, once for all types, and only if a check
     of one of them needs it. Evidence of the origin that an earlier visit stored in `shared` is not gathered again. If a
-    probe fails, its checks "could not run" (`partial`); if the page can't be loaded, the scan is `failed`.
+    probe fails, its checks "could not run" (`partial`); if the page can't be loaded, or `admit` raises a Refusal for
+    it, the scan is `failed`.
     """
     wanted = tuple(dict.fromkeys(types))
     started_at = datetime.now(UTC)
-    visit = Gathering(target, wanted, network, budget, started_at, browser, shared)
+    visit = Gathering(target, wanted, network, budget, started_at, browser, shared, admit)
     told = _Told(visit.plans, progress)
     told.tell(2, "connecting")
     visit.collect(lambda done: told.tell(10 + int(60 * done), "collecting"))

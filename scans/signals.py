@@ -16,6 +16,10 @@ Ended = Sequence[tuple[Scan, ScanResult | None]]
 # writes commit with it, and an error of any receiver rolls back everything.
 scan_ended = Signal()
 
+# Sent with `scan_id`, `page` and `network`, outside a transaction, by the worker that has loaded a page of an audit of
+# several pages. A receiver that raises a Refusal ends the visit's scans as failed.
+page_read = Signal()
+
 # Sent with `organization_id` by the worker after that transaction, because the visit's slot is free; and when it has
 # claimed a page of an audit, because the page's place in the queue is free.
 place_freed = Signal()

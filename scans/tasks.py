@@ -25,6 +25,7 @@ from scanner.memory import give_back, use_one_heap
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
+from scanner.page.evidence import Page
 from scanner.redaction import redacted
 from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
@@ -32,7 +33,7 @@ from scans import credentials
 from scans.browser import Spent, browser, close_browser
 from scans.models import SCAN_LEASE, Scan
 from scans.policy import scan_policy
-from scans.signals import place_freed, swept
+from scans.signals import page_read, place_freed, swept
 from scans.visits import claims, tallies
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
@@ -128,11 +129,15 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             latest = progress
             renewal.hasten()
 
+        def admit(page: Page) -> None:
+            if claim.audit_id:
+                page_read.send(Scan, scan_id=claim.scan_id, page=page, network=network)
+
         # A separate thread renews the lease, so that the engine needs no database. A lost claim closes the network.
         renewal = Renewal(SCAN_LEASE, lambda: claims.renew_claim(claim, latest), network.close, PROGRESS_STEP_S)
         with others, network, renewal:
             budget = Budget(time_limit_s=limit_s)
-            results = scan(target, claim.types, network, budget, tell, browser(), shared)
+            results = scan(target, claim.types, network, budget, tell, browser(), shared, admit)
         if network.refused:
             count(EGRESS_REFUSED, "scan", by=network.refused)
         return tuple(redacted(each, given) for each in results)

@@ -58,6 +58,7 @@ class _PageScan(TypedDict):
 
 class _Page(TypedDict):
     url: str
+    status: str
     results: dict[str, _PageScan]  # by type
 
 
@@ -165,7 +166,9 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
             server.ask("DELETE", f"/v1/audits/{audit['id']}")
         raise
     for page in _pages(server, audit["id"]):
-        yield [_judged(server, audit, page, str(each)) for each in options.types]
+        # A URL that its visit has found to be no page of the site is left out with its scans.
+        if page["status"] != "left_out" or not page["results"]:
+            yield [_judged(server, audit, page, str(each)) for each in options.types]
 
 
 def _is_of_service(address: str) -> bool:
@@ -195,7 +198,7 @@ def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judge
             "message": "The audit ended before this page was scanned.",
         }
         return _failed(page["url"], scan_type, "", error, audit)
-    scan_id = result["scan"]
+    scan_id = result["scan_id"]
     if result["score"] is None:
         scan: _Scan = server.ask("GET", f"/v1/scan/{scan_id}")
         error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from scanner.crawl.robots import MAX_BYTES, Robots, parse_robots
 from scanner.net.client import Network
 from scanner.net.errors import BudgetExceeded, NetError, TooManyRedirects
+from scanner.net.http.answers import Reuse
 from scanner.net.http.response import Response
 from scanner.net.targets import InvalidUrl, Target
 from scanner.page.fetch import SiteProtected, challenge_sign
@@ -39,7 +40,7 @@ class RobotsFile:
         return self.response.status >= 500 or self.response.status == 429
 
 
-def load_robots(page: Target, network: Network) -> RobotsFile:
+def load_robots(page: Target, network: Network, reuse: Reuse = Reuse.NEVER) -> RobotsFile:
     """Fetch the robots.txt of a page's origin, following redirects.
 
     Raises `SiteProtected` if a bot protection answers instead, and `BudgetExceeded`.
@@ -52,6 +53,7 @@ def load_robots(page: Target, network: Network) -> RobotsFile:
             timeout_s=TIMEOUT_S,
             verify=False,
             with_credentials=True,
+            reuse=reuse,
         )
     except TooManyRedirects as error:
         return RobotsFile(url, None, Robots(), str(error), redirected_away=True)

@@ -59,6 +59,7 @@ ADVICE = {
     "NO_CHECK_RAN": "Nothing at this address could be checked. Check that it leads to a web page.",
     "INTERNAL_ERROR": "This was an error on our side, not the site's. Scan again.",
     "SCAN_CANCELLED": "Scan again if you still want the report.",
+    "PAGE_LEFT_OUT": "The audit goes on without this address. Scan it alone if you want its report.",
     "SCAN_NOT_STARTED": "This was an error on our side, not the site's. Scan again.",
     "SCAN_INTERRUPTED": "This was an error on our side, not the site's. Scan again.",
 }

@@ -43,8 +43,9 @@ from scans.visits.queue import (
 PASSED_ON_AFTER_S = 0.5
 # Faults of the service, not of the site.
 OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"})
+LEFT_OUT = "PAGE_LEFT_OUT"  # the visit of an audit of a site has found that the URL is no page of the audit
 # Scans with these errors, and scans that never began, are refunded to the quota.
-REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED"}
+REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
 
 
 @dataclass(frozen=True, slots=True)

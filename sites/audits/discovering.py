@@ -23,6 +23,8 @@ from sites.models import Audit
 logger = logging.getLogger(__name__)
 
 TIME_LIMIT_S = 300
+# Pages found beyond the list, which replace those that turn out to be none when they are visited.
+SPARE, PAGES_FOR_ANOTHER = 5, 10
 # Longer, so that the search ends by its own time limit, whose message is clearer.
 NETWORK_LIMIT_S = TIME_LIMIT_S + 5
 
@@ -46,7 +48,15 @@ def _finish(claim: services.DiscoveryClaim, found: Discovery) -> bool:
         pages = [(url, parse_target(url, policy).origin) for url in found.pages]
     except Refusal as refusal:  # the policy has changed since the search began
         found, pages = _failed(ScanError(refusal.code, str(refusal))), []
-    return services.finish_discovery(claim, pages, found=found.found, notes=found.notes, error=found.error)
+    return services.finish_discovery(
+        claim,
+        pages,
+        found=found.found,
+        notes=found.notes,
+        error=found.error,
+        spare_pages=found.spare,
+        follows_links=found.has_unread_links,
+    )
 
 
 def _failed(error: ScanError) -> Discovery:
@@ -61,6 +71,7 @@ def _discover(audit: Audit, claim: services.DiscoveryClaim) -> Discovery:
             max_pages=audit.max_pages,
             include=tuple(audit.include),
             exclude=tuple(audit.exclude),
+            spare=SPARE + audit.max_pages // PAGES_FOR_ANOTHER,
         )
         limits = discovery_limits(audit.max_pages)
         count = 0

@@ -196,7 +196,7 @@ def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
-    rows = AuditPage.objects.filter(audit=audit).order_by("position")
+    rows = audit.pages.order_by("position")
     last = -1
     while batch := list(rows.filter(position__gt=last)[:BATCH]):
         yield batch

@@ -164,13 +164,21 @@ class AuditSerializer(AuditSummarySerializer):
         return {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()}
 
 
+class PageErrorSerializer(serializers.Serializer):
+    """The reason why a page or a scan of it has no result."""
+
+    code = serializers.CharField()
+    message = serializers.CharField()
+
+
 class PageScanSerializer(serializers.Serializer):
     """A scan of a page of an audit."""
 
-    scan = serializers.RegexField(SCAN_ID)
+    scan_id = serializers.RegexField(SCAN_ID)
     status = serializers.ChoiceField(Scan.Status.choices)
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
     grade = serializers.RegexField(GRADE, allow_null=True)
+    error = PageErrorSerializer(required=False, help_text="Why it has no score; absent if it has one.")
 
 
 class AuditPageSerializer(serializers.Serializer):
@@ -178,6 +186,7 @@ class AuditPageSerializer(serializers.Serializer):
 
     url = serializers.CharField()
     status = serializers.ChoiceField(AuditPage.Status.choices)
+    error = PageErrorSerializer(allow_null=True, help_text="Why a `failed` or `left_out` page has no score.")
     results = serializers.SerializerMethodField()
 
     @extend_schema_field(serializers.DictField(child=PageScanSerializer()))
@@ -189,7 +198,7 @@ class SamplePageSerializer(serializers.Serializer):
     """A page on which a finding was made, and the place there that it names."""
 
     url = serializers.CharField()
-    scan = serializers.RegexField(SCAN_ID)
+    scan_id = serializers.RegexField(SCAN_ID)
     place = serializers.CharField()
 
 
@@ -275,7 +284,7 @@ def _worst_pages(audit: Audit) -> dict[str, list[WorstPage]]:
     found: dict[str, list[WorstPage]] = {}
     for each in audit.types:
         scored: list[WorstPage] = [
-            {"url": url, "scan_id": result["scan"], "score": result["score"]}
+            {"url": url, "scan_id": result["scan_id"], "score": result["score"]}
             for url, results in pages
             if (result := results.get(each)) is not None and result["score"] is not None
         ]

@@ -278,6 +278,8 @@ def finish_discovery(
     found: int,
     notes: Sequence[str],
     error: ScanError | None,
+    spare_pages: Sequence[str] = (),
+    follows_links: bool = False,
 ) -> bool:
     """Write the found pages, as URL and origin; without any the audit fails. Return False if the claim was lost."""
     with transaction.atomic():
@@ -287,6 +289,8 @@ def finish_discovery(
             return False
         audit.release()
         audit.notes = list(notes)
+        audit.spare_pages = list(spare_pages)
+        audit.follows_links = follows_links
         audit.pages_found = found
         if error is not None:
             audit.error_code, audit.error_message = error.code, error.message

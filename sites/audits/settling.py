@@ -10,16 +10,20 @@ from django.db import connection
 from django.utils import timezone
 
 from scanner.fingerprints import fingerprints
+from scanner.messages import counted
 from scanner.repeats import CheckKey, told, told_elsewhere
 from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
+from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditFinding, AuditPage
-from sites.models.audit import SamplePage
+from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended
 
 # Limit of findings per audit, because a site may show a different fault on every page; known findings still count.
 MAX_GROUPS = 20_000
+MAX_REASONS = 20  # of caps; catalogues have few
+CHECKS_SKIPPED = "CHECKS_SKIPPED"
 
 COUNT_FINDINGS = """
     INSERT INTO sites_auditfinding AS known
@@ -78,14 +82,12 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     # The lock serializes the ends of the audit's pages, so that each page counts once.
     audit = Audit.objects.select_for_update(no_key=True).get(id=page.audit_id)
     for scan, result in ended:
-        page.results[scan.type] = {
-            "scan": scan.id,
-            "status": str(scan.status),
-            "score": scan.score,
-            "grade": scan.grade,
-        }
+        page.results[scan.type] = _result(scan)
         if scan.score is not None:
             _add_score(audit, scan, scan.score, result)
+    if all(scan.error_code == LEFT_OUT for scan, _ in ended):
+        _leave_out(audit, page)
+        return
     scores = [scan.score for scan, _ in ended if scan.score is not None]
     page.status = AuditPage.Status.DONE if scores else AuditPage.Status.FAILED
     page.worst_score = min(scores, default=None)
@@ -98,6 +100,22 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     audit.save()
 
 
+def _result(scan: Scan) -> PageResult:
+    result: PageResult = {"scan_id": scan.id, "status": str(scan.status), "score": scan.score, "grade": scan.grade}
+    if scan.error_code:
+        result["error"] = {"code": scan.error_code, "message": scan.error_message}
+    return result
+
+
+def _leave_out(audit: Audit, page: AuditPage) -> None:
+    """Remove a page from the plan whose visit has found that it is none; the caller holds the audit's lock."""
+    page.status = AuditPage.Status.LEFT_OUT
+    page.save(update_fields=["results", "status"])
+    audit.pages_planned -= 1
+    end_if_done(audit)
+    audit.save()
+
+
 def end_if_done(audit: Audit) -> None:
     """End an audit if all of its planned pages are done or failed; the caller holds its lock and saves it."""
     if audit.status != Audit.Status.RUNNING or audit.pages_done + audit.pages_failed < audit.pages_planned:
@@ -106,9 +124,12 @@ def end_if_done(audit: Audit) -> None:
     if not audit.pages_done:
         audit.status = Audit.Status.FAILED
         if not audit.error_code:
-            audit.error_code, audit.error_message = _first_failure(audit)
-    elif audit.error_code or audit.pages_failed or _has_gaps(audit):
+            audit.error_code, message = _first_failure(audit)
+            audit.error_message = f"No page could be judged. {message}"
+    elif audit.error_code or (gap := _gap(audit)):
         audit.status = Audit.Status.PARTIAL
+        if not audit.error_code:
+            audit.error_code, audit.error_message = gap
     else:
         audit.status = Audit.Status.COMPLETED
     audit.save()
@@ -116,26 +137,44 @@ def end_if_done(audit: Audit) -> None:
 
 
 def _add_score(audit: Audit, scan: Scan, score: int, result: ScanResult | None) -> None:
-    total = audit.totals.setdefault(scan.type, {"pages": 0, "sum": 0, "flawless": 0, "gaps": 0, "cap": None})
+    total = audit.totals.setdefault(
+        scan.type, {"pages": 0, "sum": 0, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
+    )
     total["pages"] += 1
     total["sum"] += score
     total["flawless"] += scan.grade == "A+"
     total["gaps"] += scan.status != Scan.Status.COMPLETED
     for cap in result.caps if result else ():
+        if cap.reason in total["caps"] or len(total["caps"]) < MAX_REASONS:
+            total["caps"][cap.reason] = total["caps"].get(cap.reason, 0) + 1
         if cap.is_of_origin:
             total["cap"] = cap.limit if total["cap"] is None else min(total["cap"], cap.limit)
 
 
-def _has_gaps(audit: Audit) -> bool:
-    """Return True if a scan of the audit is partial, or failed although others of its page did not."""
-    judged = sum(total["pages"] for total in audit.totals.values())
-    return judged < audit.scans_done or any(total["gaps"] for total in audit.totals.values())
+def _gap(audit: Audit) -> tuple[str, str] | None:
+    """Return what an audit with results lacks, as code and message; None if nothing."""
+    failed_scans = audit.scans_done - sum(total["pages"] for total in audit.totals.values())
+    if failed_scans:
+        code, message = _first_failure(audit)
+        if audit.pages_failed:
+            return (
+                code,
+                f"{audit.pages_failed} of {counted(audit.pages_planned, 'page')} could not be judged. {message}",
+            )
+        return code, f"{failed_scans} of {counted(audit.scans_done, 'scan')} failed. {message}"
+    partial = sum(total["gaps"] for total in audit.totals.values())
+    if not partial:
+        return None
+    scans = Scan.objects.filter(audit_page__audit=audit, status=Scan.Status.PARTIAL)
+    skipped = scans.order_by("audit_page__position", "id").values_list("skipped_checks", flat=True).first()
+    example = f" For example, {skipped[0]['name']}: {skipped[0]['reason']}" if skipped else ""
+    return CHECKS_SKIPPED, f"Checks could not run in {partial} of {counted(audit.scans_done, 'scan')}.{example}"
 
 
 def _first_failure(audit: Audit) -> tuple[str, str]:
-    failed = Scan.objects.filter(audit_page__audit=audit, error_code__gt="").order_by("audit_page__position", "id")
-    code, message = failed.values_list("error_code", "error_message").first() or ("NO_PAGE", "No page was looked at.")
-    return code, f"No page could be judged. {message}"
+    failed = Scan.objects.filter(audit_page__audit=audit, error_code__gt="").exclude(error_code=LEFT_OUT)
+    first = failed.order_by("audit_page__position", "id").values_list("error_code", "error_message").first()
+    return first or ("NO_PAGE", "No page was looked at.")
 
 
 def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
@@ -175,7 +214,7 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
                 "fix": _storable(check.fix or ""),
                 "points": check.points / len(places),
                 "told_by": teller.id if teller else "",
-                "sample": {"url": url, "scan": scan.id, "place": _storable(place)},
+                "sample": {"url": url, "scan_id": scan.id, "place": _storable(place)},
             }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar, TypedDict
+from typing import ClassVar, NotRequired, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -36,22 +36,31 @@ class TypeTotal(TypedDict):
     flawless: int  # pages with an A+
     gaps: int  # pages with a partial report
     cap: int | None  # from faults of the whole origin
+    caps: dict[str, int]  # pages whose scores are capped, by the reason
 
 
 class PageResult(TypedDict):
     """Scan of a page of an audit that has ended."""
 
-    scan: str
+    scan_id: str
     status: str
     score: int | None
     grade: str | None
+    error: NotRequired[PageError]  # why it failed
+
+
+class PageError(TypedDict):
+    """Reason why a page has no result."""
+
+    code: str
+    message: str
 
 
 class SamplePage(TypedDict):
     """Page on which a finding was made, and the place there that it names."""
 
     url: str
-    scan: str
+    scan_id: str
     place: str
 
 
@@ -127,6 +136,12 @@ class Audit(Keyed, Leased):
     # By type.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
+    spare_pages = models.JSONField(
+        default=list, blank=True, help_text="URLs found beyond the list, which replace pages that are left out."
+    )
+    follows_links = models.BooleanField(
+        default=False, db_default=False, help_text="Its visits follow links, because discovery has not read all pages."
+    )
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
@@ -197,6 +212,10 @@ class Audit(Keyed, Leased):
         """Return by type the mean of its pages' known scores, and its grade."""
         return {each: self._score(self.totals.get(each)) for each in self.types}
 
+    def cap_reasons(self, type: str) -> dict[str, int]:
+        """Return why scores of this type are capped, with the number of pages."""
+        return self.totals[type]["caps"] if type in self.totals else {}
+
     def pages_judged(self, type: str) -> int:
         """Return the number of pages with a score of this type."""
         return self.totals[type]["pages"] if type in self.totals else 0
@@ -239,6 +258,9 @@ class AuditPage(models.Model):
     # By type, written when its visit ends.
     results: models.JSONField[dict[str, PageResult], dict[str, PageResult]] = models.JSONField(default=dict, blank=True)
     worst_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    is_linked = models.BooleanField(
+        default=False, db_default=False, help_text="Found by a visit's links, so that an error there is no page."
+    )
 
     class Meta:
         indexes = [
@@ -249,6 +271,18 @@ class AuditPage(models.Model):
 
     def __str__(self) -> str:
         return f"{self.audit_id} {self.position}: {self.url}"
+
+    @property
+    def error(self) -> PageError | None:
+        """Return why the page has no result; None if it has one, or still may get one."""
+        if self.status not in (self.Status.FAILED, self.Status.LEFT_OUT):
+            return None
+        own = next((each["error"] for each in self.results.values() if "error" in each), None)
+        if own is not None:
+            return own
+        if self.audit.status == Audit.Status.CANCELLED:
+            return {"code": "SCAN_CANCELLED", "message": "The audit was cancelled before the page was scanned."}
+        return {"code": self.audit.error_code, "message": self.audit.error_message}
 
 
 class AuditFinding(models.Model):
@@ -276,7 +310,7 @@ class AuditFinding(models.Model):
         help_text="The check of another type that tells the same on all of its pages.",
     )
     samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages with it: {url, scan}."
+        default=list, help_text="The first pages with it: {url, scan_id, place}."
     )
 
     class Meta:

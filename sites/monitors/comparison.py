@@ -137,7 +137,8 @@ def _is_muted(organization_id: int, now: datetime) -> IsMuted:
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
-    pages = AuditPage.objects.filter(audit=audit).exclude(results={}).order_by("position")
+    judged = (AuditPage.Status.DONE, AuditPage.Status.FAILED)  # a visited page that is left out is none of the site
+    pages = AuditPage.objects.filter(audit=audit, status__in=judged).exclude(results={}).order_by("position")
     position = -1
     while batch := list(pages.filter(position__gt=position)[:PAGES_AT_ONCE]):
         yield batch
@@ -151,7 +152,7 @@ def _compare_pages(
     states: dict[str, dict[str, MonitorState]] = {}
     for state in MonitorState.objects.filter(monitor=monitor, page__in=keys.values()):
         states.setdefault(state.page, {})[state.type] = state
-    scan_ids = [result["scan"] for page in pages for result in page.results.values()]
+    scan_ids = [result["scan_id"] for page in pages for result in page.results.values()]
     found = Report.objects.filter(scan__in=scan_ids).values_list("scan_id", "export", "facts")
     reports = {scan_id: (export, facts) for scan_id, export, facts in found}
     failed = [each for each in scan_ids if each not in reports]
@@ -170,7 +171,7 @@ class _Page:
         self._comparison = comparison
         self._kept_days = kept_days
         self._url = page.url
-        self._scans = {name: result["scan"] for name, result in page.results.items()}
+        self._scans = {name: result["scan_id"] for name, result in page.results.items()}
         self._states = states
         self._now = now
 

@@ -90,6 +90,12 @@ class Crawl:
         self.intricate = 0
         self.broken = 0
         self.is_complete = True
+        self._is_begun = False
+
+    @property
+    def has_unread(self) -> bool:
+        """Return True if there are listed pages whose links were not followed."""
+        return not self._is_begun or bool(self._listed or self._found)
 
     @property
     def acting(self) -> int:
@@ -98,6 +104,7 @@ class Crawl:
 
     def run(self, start: str, markup: Markup) -> None:
         """Crawl from the links of the start page until the list is full. Raises `Exhausted`."""
+        self._is_begun = True
         listed = [path for path in self._pages.paths if identity(path) != identity(start)]
         self._in_vain = max(IN_VAIN, len(listed) // ONE_IN)
         first = sampled(listed, LOOKED_AT_FIRST)

@@ -32,7 +32,8 @@ SITEMAP, LINKS = "sitemap", "links"
 class Wish:
     """The wanted pages: those found from `start` through its sitemaps, its links or both (`discover`).
 
-    `include` and `exclude` are patterns for path and query (`patterns.py`).
+    `include` and `exclude` are patterns for path and query (`patterns.py`). `spare` is the number of further pages to
+    list, which replace those that turn out to be none.
     """
 
     start: Target
@@ -40,6 +41,7 @@ class Wish:
     max_pages: int
     include: tuple[str, ...] = ()
     exclude: tuple[str, ...] = ()
+    spare: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,7 +49,8 @@ class Discovery:
     """The pages of a site as canonical URLs, the start page first. Their order depends on the site only.
 
     `notes` are sentences for people. `is_complete`: there is no sign of further pages. `found` counts all known pages,
-    including those beyond `max_pages` as far as they were counted. With an `error` there are no pages.
+    including those beyond `max_pages` as far as they were counted. `spare` are the next pages after those. With
+    `has_unread_links`, links on some of the pages were not followed. With an `error` there are no pages.
     """
 
     pages: tuple[str, ...]
@@ -55,6 +58,8 @@ class Discovery:
     is_complete: bool
     found: int
     error: ScanError | None = None
+    spare: tuple[str, ...] = ()
+    has_unread_links: bool = False
 
 
 def discovery_limits(max_pages: int) -> Limits:
@@ -142,7 +147,7 @@ class _Search:
         pace = Pace(rules.crawl_delay_s)
         site = Site(page.target)
         self._start = site.path(page.target.url, page.target.url) or page.target.path
-        self._pages = PageList(rules, patterns, wish.max_pages, effort)
+        self._pages = PageList(rules, patterns, wish.max_pages + wish.spare, effort)
         self._sitemaps = SitemapReading(site, network, self._pages, effort, pace, tell)
         self._crawl = Crawl(site, network, self._pages, effort, pace, agent, wish.max_pages, tell)
         self._site = site
@@ -167,13 +172,20 @@ class _Search:
             return _failed("NO_PAGES", "No page of the site matches the include and exclude patterns.")
         is_complete = (
             not self._exhausted
-            and not self._pages.overflow
+            and not self._is_beyond
             and self._sitemaps.is_complete
             and (self._sitemaps.files > 0 or LINKS in self._wish.discover)
             and self._crawl.is_complete
             and self._has_links
         )
-        return Discovery(pages, tuple(self._notes()), is_complete, self._pages.found)
+        return Discovery(
+            pages[: self._wish.max_pages],
+            tuple(self._notes()),
+            is_complete,
+            self._pages.found,
+            spare=pages[self._wish.max_pages :],
+            has_unread_links=LINKS in self._wish.discover and self._crawl.has_unread,
+        )
 
     def _follow_links(self) -> None:
         markup = read_markup(self._page, self._agent) if self._page.is_html else Markup()
@@ -183,6 +195,11 @@ class _Search:
         self._has_links = bool(markup.links) or len(self._pages) > 1
         self._crawl.run(self._start, markup)
 
+    @property
+    def _is_beyond(self) -> bool:
+        """Return True if the site is known to have more pages than wanted."""
+        return self._pages.overflow > 0 or len(self._pages) > self._wish.max_pages
+
     def _notes(self) -> list[str]:
         pages, crawl, wish = self._pages, self._crawl, self._wish
         notes: list[str] = []
@@ -190,7 +207,7 @@ class _Search:
             notes.append(
                 f"{wish.start.host} redirects to {self._page.target.host}, so the pages there were looked for."
             )
-        if pages.overflow:
+        if self._is_beyond:
             notes.append(f"The site has more pages than {wish.max_pages:,}.")
         elif pages.is_full and not crawl.is_complete:
             notes.append(f"The list ends with {wish.max_pages:,} pages; the site may have more.")

@@ -130,7 +130,7 @@ def huge(home: Member) -> Audit:
         completed_at=timezone.now(),
         totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None}},
     )
-    result = {"seo": {"scan": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
+    result = {"seo": {"scan_id": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
     url = "https://example.com/" + "path/" * 15
     AuditPage.objects.bulk_create(
         (

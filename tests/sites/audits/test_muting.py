@@ -60,7 +60,7 @@ def found(audit: Audit, check: str, *urls: str, pages: int = 0, place: str = "")
         message="Seen.",
         pages_affected=pages or len(urls),
         points=len(urls),
-        samples=[{"url": url, "scan": scan.id, "place": place} for url in urls],
+        samples=[{"url": url, "scan_id": scan.id, "place": place} for url in urls],
     )
 
 

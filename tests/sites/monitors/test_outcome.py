@@ -67,7 +67,7 @@ def test_only_what_has_changed_is_told(owner: Member, site: Judged) -> None:
     (body,) = home.look()
     assert first is not None
     assert home.run.audit is not None
-    before, now = (audit.pages.get().results["seo"]["scan"] for audit in (first, home.run.audit))
+    before, now = (audit.pages.get().results["seo"]["scan_id"] for audit in (first, home.run.audit))
     data = body["data"]
     assert (body["event"], data["monitor_id"], data["target"]) == (
         "monitor.changed",

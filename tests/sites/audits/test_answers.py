@@ -1,0 +1,166 @@
+"""Answers of the audit endpoints: every fault is named, and one thing has one name."""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+
+import pytest
+
+from accounts.models import Tier
+from scanner.result import AppliedCap, ScanError, SkippedCheck
+from scans.models import Scan
+from tests.sites.audits.test_life import created, pages, shown, visit
+from tests.world import Member, browser_of, person_of
+from webhooks.models import Event
+
+FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
+NOT_JUDGED = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
+
+
+@pytest.fixture
+def roomy(home: Member) -> Member:
+    Tier.objects.update(pages_per_audit=1000, concurrent_scans=4, scans_per_month=10_000)
+    return home
+
+
+def test_all_pages_of_a_list_that_are_wrong_are_named(roomy: Member) -> None:
+    named = ["https://example.com/", *["nonsense"] * 30, "http://localhost/"]
+    response = roomy.api.post("/v1/audits", {"pages": named})
+    assert response.status_code == 400
+    body = response.json()
+    assert (body["code"], [each["position"] for each in body["pages"]]) == ("INVALID_PAGES", list(range(2, 33)))
+    assert {each["code"] for each in body["pages"]} == {"INVALID_URL", "DOMAIN_BLOCKED"}
+    assert body["pages"][-1] == {
+        "position": 32,
+        "code": "DOMAIN_BLOCKED",
+        "error": "localhost is a reserved name, not a public site.",
+    }
+    assert body["error"].startswith("31 of the pages cannot be scanned. 2: ")
+
+
+@pytest.mark.parametrize("types", [["seo", "design"], [], "seo", [5], None])
+@pytest.mark.parametrize("path", ["audits", "monitors"])
+def test_an_unknown_type_is_INVALID_TYPE(roomy: Member, target: str, path: str, types: object) -> None:
+    body = {"page": target, "types": types, "name": "Shop", "every": "day"}
+    response = roomy.api.post(f"/v1/{path}", body)
+    assert (response.status_code, response.json()["code"]) == (400, "INVALID_TYPE")
+
+
+def test_a_partial_audit_says_why_and_so_does_its_failed_page(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(3), "types": ["seo"]})
+    assert visit(roomy)
+    assert visit(roomy, **NOT_JUDGED)
+    assert visit(roomy)
+    ended = shown(roomy, audit)
+    assert (ended["status"], ended["error"]) == (
+        "partial",
+        {"code": "TARGET_STATUS", "message": "1 of 3 pages could not be judged. The page answers with status 404."},
+    )
+    first, second, _ = shown(roomy, audit, "/pages")["pages"]
+    assert first["error"] is None
+    assert second["error"] == {"code": "TARGET_STATUS", "message": "The page answers with status 404."}
+    assert second["results"]["seo"]["error"] == second["error"]
+
+
+def test_a_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
+    skipped = (SkippedCheck("soft-404", "Successful answer is no error page", "The site did not answer in time."),)
+    assert visit(roomy, status="partial", skipped_checks=skipped)
+    error = shown(roomy, audit)["error"]
+    assert error["code"] == "CHECKS_SKIPPED"
+    assert error["message"] == (
+        "Checks could not run in 1 of 1 scan. For example, Successful answer is no error page: "
+        "The site did not answer in time."
+    )
+
+
+def test_pages_left_out_say_why(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(3), "types": ["seo"]})
+    assert roomy.api.delete(f"/v1/audits/{audit['id']}").status_code == 200
+    assert {each["error"]["code"] for each in shown(roomy, audit, "/pages")["pages"]} == {"SCAN_CANCELLED"}
+
+
+def test_scans_of_lists_send_their_own_event_only_to_who_asks(roomy: Member, target: str) -> None:
+    roomy.api.post("/api/webhooks", {"url": target, "events": ["scan.completed", "audit.completed"]})
+    audit = created(roomy, {"pages": pages(2), "types": ["seo"]})
+    while visit(roomy):
+        pass
+    assert list(Event.objects.values_list("kind", flat=True)) == ["audit.completed"]
+    answer = roomy.api.post("/api/webhooks", {"url": target, "events": ["audit.scan"]})
+    assert answer.status_code == 201, answer.content
+    second = created(roomy, {"pages": pages(2), "types": ["seo"]})
+    while visit(roomy):
+        pass
+    told = [json.loads(bytes(each.body))["data"] for each in Event.objects.filter(kind="audit.scan")]
+    assert {each["audit_id"] for each in told} == {second["id"]} != {audit["id"]}
+    assert {each["status"] for each in told} == {"completed"}
+    assert len(told) == 2
+
+
+def test_scans_of_a_page_for_all_types_send_scan_events(roomy: Member, target: str) -> None:
+    roomy.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]})
+    created(roomy, {"page": target, "types": ["seo"]})
+    assert visit(roomy)
+    assert list(Event.objects.values_list("kind", flat=True)) == ["scan.completed"]
+
+
+def test_a_listed_scan_says_its_audit_and_can_be_found_by_it(roomy: Member, target: str) -> None:
+    first, second = (created(roomy, {"pages": pages(2), "types": ["seo"]}) for _ in range(2))
+    while visit(roomy):
+        pass
+    alone = roomy.api.post("/v1/scan", {"url": target, "type": "seo"}).json()
+    listed = roomy.api.get("/v1/scans?limit=100").json()
+    audits = {each["id"]: each["audit"] for each in listed["scans"]}
+    assert audits[alone["id"]] is None
+    for audit in (first, second):
+        found = roomy.api.get(f"/v1/scans?audit={audit['id']}").json()
+        assert (found["total"], {each["audit"] for each in found["scans"]}) == (2, {audit["id"]})
+        later = roomy.api.get(f"/v1/scans?audit={audit['id']}&status=completed&limit=1&offset=1").json()
+        assert (later["total"], len(later["scans"])) == (2, 1)
+    assert roomy.api.get(f"/v1/scans?audit=aud_{'a' * 22}").json()["scans"] == []
+    refused = roomy.api.get("/v1/scans?audit=1")
+    assert (refused.status_code, refused.json()["code"]) == (400, "INVALID_PARAMS")
+
+
+def test_another_organization_finds_no_scan_by_the_audit(roomy: Member, stranger: Member) -> None:
+    audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
+    assert stranger.api.get(f"/v1/scans?audit={audit['id']}").json()["total"] == 0
+
+
+def test_a_scan_is_called_scan_id_everywhere(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(1), "types": ["seo"]})
+    assert visit(roomy)
+    scan = Scan.objects.get()
+    assert shown(roomy, audit, "/pages")["pages"][0]["results"]["seo"]["scan_id"] == scan.id
+    assert shown(roomy, audit, "/findings")["findings"][0]["sample_pages"][0]["scan_id"] == scan.id
+    assert shown(roomy, audit)["results"]["seo"]["worst_pages"][0]["scan_id"] == scan.id
+
+
+@pytest.mark.parametrize("path", ["audits/aud_" + "a" * 22, "report/scan_" + "a" * 22])
+def test_an_unknown_export_format_is_refused_as_such(home: Member, path: str) -> None:
+    response = home.api.get(f"/v1/{path}/export/xml")
+    assert (response.status_code, response.json()["code"]) == (400, "INVALID_PARAMS")
+    assert response.json()["error"].startswith("There is no such export format; there are json, ")
+
+
+def test_the_page_of_an_audit_gives_the_reason_of_a_cap(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(2), "types": ["seo"]})
+    reason = "The site is not encrypted."
+    while visit(roomy, score=69, categories=(), caps=(AppliedCap(69, reason),)):
+        pass
+    browser = browser_of(person_of(roomy, "viewer", "viewer@people.test"))
+    page = browser.get(f"/audit/{audit['id']}").content.decode()
+    assert f"2 pages: {reason}" in page
+
+
+def test_evidence_of_an_earlier_visit_has_its_time_in_the_export(roomy: Member) -> None:
+    created(roomy, {"pages": pages(2), "types": ["security"]})
+    at = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)
+    assert visit(roomy)
+    assert visit(roomy, facts={"site_evidence_at": f"{at:%Y-%m-%dT%H:%M:%SZ}"})
+    first, second = Scan.objects.order_by("audit_page__position")
+    exported = [roomy.api.get(f"/v1/report/{each.id}/export").json() for each in (first, second)]
+    assert [each["site_evidence_at"] for each in exported] == [None, "2026-11-22T09:00:00Z"]
+    log = roomy.api.get(f"/v1/report/{second.id}/export/sarif").json()
+    assert log["runs"][0]["properties"]["site_evidence_at"] == "2026-11-22T09:00:00Z"
