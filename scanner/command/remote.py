@@ -51,7 +51,7 @@ class _Audit(TypedDict):
 
 
 class _PageScan(TypedDict):
-    scan: str
+    scan_id: str
     status: str
     score: int | None
 

@@ -217,7 +217,7 @@ def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
     """
     locked = leads.filter(status=Scan.Status.QUEUED, lead=None).select_for_update(no_key=True, of=("self",))
     lead_ids = list(locked.order_by("id").values_list("id", flat=True))
-    scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())  # type: ignore[attr-defined]  # ScanQuerySet
+    scans = list(Scan.objects.filter(Q(id__in=lead_ids) | Q(lead_id__in=lead_ids)).locked())
     if _is_refunded(error):
         _refund(scans)
     columns = {

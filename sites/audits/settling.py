@@ -126,12 +126,10 @@ def end_if_done(audit: Audit) -> None:
         if not audit.error_code:
             audit.error_code, message = _first_failure(audit)
             audit.error_message = f"No page could be judged. {message}"
-    elif audit.error_code or (gap := _gap(audit)):
-        audit.status = Audit.Status.PARTIAL
-        if not audit.error_code:
-            audit.error_code, audit.error_message = gap
     else:
-        audit.status = Audit.Status.COMPLETED
+        if not audit.error_code and (gap := _gap(audit)):
+            audit.error_code, audit.error_message = gap
+        audit.status = Audit.Status.PARTIAL if audit.error_code else Audit.Status.COMPLETED
     audit.save()
     audit_ended.send(Audit, audit=audit)
 
