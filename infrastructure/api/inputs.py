@@ -34,9 +34,12 @@ class Input(serializers.Serializer):
 
         Raises the refusal of the first field, in their order, that is wrong.
         """
-        found = cls(data=body, context=context)
+        details: dict[str, Mapping[str, object]] = {}  # of refusals by their code, which errors of fields cannot carry
+        found = cls(data=body, context={**context, "details": details})
         if not found.is_valid():
-            raise refusal_of(found.errors)
+            refusal = refusal_of(found.errors)
+            refusal.details = details.get(refusal.code, {})
+            raise refusal
         return found.validated_data
 
 
@@ -47,7 +50,7 @@ def refusal_of(errors: Mapping[str, Any]) -> Refusal:
     """
     found = list(_details(errors))
     path, detail = next((each for each in found if each[1].code != Blocked.code), found[0])
-    refusal: Refusal = getattr(detail, "refusal", None) or _kinds().get(detail.code or "", InvalidParams)(str(detail))
+    refusal = _kinds().get(detail.code or "", InvalidParams)(str(detail))
     refusal.field = ".".join(each for each in path if each != "non_field_errors")
     return refusal
 
@@ -69,12 +72,8 @@ def _kinds(of: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
 
 
 def refused(refusal: Refusal) -> serializers.ValidationError:
-    """Return a refusal as the error of a field, with its code, words and details."""
-    detail = ErrorDetail(str(refusal), refusal.code)
-    detail.refusal = refusal  # type: ignore[attr-defined]  # for refusal_of
-    error = serializers.ValidationError()
-    error.detail = [detail]
-    return error
+    """Return a refusal as the error of a field, with its code and words."""
+    return serializers.ValidationError(str(refusal), code=refusal.code)
 
 
 class Nested(serializers.Serializer):

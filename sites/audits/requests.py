@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,11 +34,6 @@ class InvalidPages(Refusal):
 
     code = "INVALID_PAGES"
     status = 400
-
-    def __init__(self, pages: Sequence[Mapping[str, object]]) -> None:
-        number = f"{len(pages)} of the pages" if len(pages) > 1 else "One of the pages"
-        super().__init__(f"{number} cannot be scanned. {pages[0]['position']}: {pages[0]['error']}")
-        self.details = {"pages": pages}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,10 +67,10 @@ class Addresses(Parsed, serializers.ListField):
             raise serializers.ValidationError(f"pages has {len(data)} addresses; your plan allows {most} in one audit.")
         if len(data) > MAX_LISTED:
             raise serializers.ValidationError(f"pages has {len(data)} addresses; a list may have {MAX_LISTED}.")
-        return _targets(data, policy)
+        return _targets(data, policy, self.context["details"])
 
 
-def _targets(addresses: list[object], policy: Policy) -> tuple[Target, ...]:
+def _targets(addresses: list[object], policy: Policy, details: dict[str, object]) -> tuple[Target, ...]:
     targets: dict[str, Target] = {}
     wrong: list[dict[str, object]] = []
     for position, each in enumerate(addresses, 1):
@@ -85,7 +80,9 @@ def _targets(addresses: list[object], policy: Policy) -> tuple[Target, ...]:
         except (InvalidUrl, Blocked) as refusal:
             wrong.append({"position": position, "code": refusal.code, "error": str(refusal)})
     if wrong:
-        raise refused(InvalidPages(wrong))
+        details[InvalidPages.code] = {"pages": wrong}
+        number = f"{len(wrong)} of the pages" if len(wrong) > 1 else "One of the pages"
+        raise refused(InvalidPages(f"{number} cannot be scanned. {wrong[0]['position']}: {wrong[0]['error']}"))
     return tuple(targets.values())
 
 

@@ -163,7 +163,7 @@ class _Search:
             self._tell(self._pages.found)
             if SITEMAP in self._wish.discover:
                 self._sitemaps.read(self._robots.robots.sitemaps, self._wish.max_pages)
-            if LINKS in self._wish.discover and not self._pages.is_full:
+            if LINKS in self._wish.discover and len(self._pages) < self._wish.max_pages:
                 self._follow_links()
         except Exhausted as exhausted:
             self._exhausted = str(exhausted)
