@@ -1,0 +1,114 @@
+"""Real pages: templates and documentation in packages of npm and Debian, installed by their own clients.
+
+`real_pages.toml` lists them with the findings that an owner would agree to, judged by hand.
+"""
+
+from __future__ import annotations
+
+import gzip
+import mimetypes
+import shutil
+import subprocess
+import tarfile
+import tempfile
+import tomllib
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from urllib.parse import unquote
+
+from scanner.findings import ScanType
+from tests.targets.server import Answer, Request, Route
+
+LIST = Path(__file__).with_suffix(".toml")
+KEPT = Path(tempfile.gettempdir()) / "website-scan-real-pages"
+PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")
+# Headers as of a usual host of static files, so that findings are about the pages.
+HEADERS = {
+    "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "DENY",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RealPage:
+    """A page of a package. `agreed` are the IDs of checks, by scan type, whose findings its owner would agree to."""
+
+    package: str
+    folder: Path
+    path: str
+    agreed: Mapping[ScanType, frozenset[str]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.package} {self.path}"
+
+
+def real_pages() -> Iterator[RealPage]:
+    """Yield the pages whose packages can be had here, and print the others."""
+    for package in tomllib.loads(LIST.read_text())["package"]:
+        name = package.get("npm") or package["debian"]
+        try:
+            unpacked = _npm(name) if "npm" in package else _debian(name)
+        except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
+            print(f"left out: {name} ({error})")
+            continue
+        for page in package["page"]:
+            agreed = {each: frozenset(page.get(each, ())) for each in ScanType}
+            yield RealPage(name, unpacked / package["folder"], page["path"], agreed)
+
+
+def served(folder: Path) -> Route:
+    """Return a route that serves the files of a folder, compressed where it pays, with long caching for assets."""
+
+    def answer(request: Request) -> Answer:
+        path = (folder / unquote(request.path.partition("?")[0]).lstrip("/")).resolve()
+        file = path / "index.html" if path.is_dir() else path
+        if not file.is_file() or folder.resolve() not in file.parents:
+            return Answer("<!doctype html><title>Not found</title><h1>Not found</h1>", status=404, headers=HEADERS)
+        media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        body = file.read_bytes()
+        is_page = media_type == "text/html"
+        headers = HEADERS | {"Content-Type": media_type, "Cache-Control": f"max-age={600 if is_page else 31_536_000}"}
+        if media_type.startswith(PACKED) and "gzip" in (request.header("Accept-Encoding") or ""):
+            body = gzip.compress(body, 6, mtime=0)
+            headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
+        return Answer(body, headers=headers)
+
+    return answer
+
+
+def _npm(spec: str) -> Path:
+    """Return the folder of a package of npm, downloaded once."""
+    folder = KEPT / spec.replace("/", "_")
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as temporary:
+            _run("npm", "pack", spec, "--silent", "--pack-destination", temporary)
+            (archive,) = Path(temporary).iterdir()
+            with tarfile.open(archive) as files:
+                files.extractall(unpacking := Path(temporary) / "unpacked", filter="data")
+            _keep(unpacking, folder)
+    return folder
+
+
+def _debian(name: str) -> Path:
+    """Return the folder of a Debian package in the version of this machine's release, downloaded once."""
+    folder = KEPT / name
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as temporary:
+            _run("apt-get", "download", "-qq", name, folder=temporary)
+            (archive,) = Path(temporary).iterdir()
+            _run("dpkg-deb", "-x", str(archive), unpacking := f"{temporary}/unpacked")
+            _keep(Path(unpacking), folder)
+    return folder
+
+
+def _keep(unpacked: Path, folder: Path) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    shutil.move(unpacked, folder)
+
+
+def _run(*command: str, folder: str | None = None) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)

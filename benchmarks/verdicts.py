@@ -1,0 +1,96 @@
+"""Precision of findings on real pages, by check, with and without a browser, beside axe-core in the page."""
+
+from __future__ import annotations
+
+import tempfile
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import sync_playwright
+
+from benchmarks.real_pages import RealPage, real_pages, served
+from benchmarks.table import Table
+from scanner.browser.load import SCREEN
+from scanner.browser.visit import Browser
+from scanner.browser.warm import WarmBrowser
+from scanner.findings import ScanType, Severity
+from scanner.net.browser import find_browser, launch_options
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.net.targets import parse_target
+from scanner.result import Budget, CheckResult
+from scanner.run import scan
+from tests.scanner.net.loopback import NETWORKS
+from tests.targets.server import Certificate, Site
+
+TIME_LIMIT_S = 120.0
+WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
+# Shares of the findings that owners agree to: of all, and of each check.
+GOAL, GOAL_OF_CHECK = 0.97, 0.8
+
+Finding = tuple[ScanType, str]
+
+
+def measure(table: Table, share: float) -> None:
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    pages = list(real_pages())
+    chosen = pages[: max(1, round(len(pages) * share))]
+    with WarmBrowser(program) as browser:
+        judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
+    rules = _rules_of_axe(chosen, program)
+    table.head("findings, and the share that owners agree to", "static", "", "browser", "", "axe-core")
+    for scan_type, check in sorted({each for found, _ in judged.values() for each in found}):
+        figures = [figure for found, right in judged.values() for figure in _figures(found, right, (scan_type, check))]
+        table.row(f"{scan_type} {check}", *figures, rules[check] if scan_type is ScanType.ACCESSIBILITY else "")
+    for title, (found, right) in judged.items():
+        table.head(title, "precision", "findings")
+        table.row("all findings", right.total() / found.total(), found.total(), least=(GOAL,))
+        worst = min(found, key=lambda each: right[each] / found[each])
+        table.row(f"worst check: {' '.join(worst)}", right[worst] / found[worst], found[worst], least=(GOAL_OF_CHECK,))
+
+
+def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType, CheckResult]]:
+    """Scan a page for all types; yield its findings of at least medium severity."""
+    with Site({"*": served(page.folder)}, certificate=Certificate.VALID) as site:
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
+        with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
+            target = parse_target(f"{site.url_as('localhost')}/{page.path}", policy)
+            for result in scan(target, ScanType, network, Budget(TIME_LIMIT_S), browser=browser):
+                assert result.score is not None, (page.name, result.error)
+                for category in result.categories:
+                    for check in category.checks:
+                        if check.status != "pass" and check.severity in WEIGHTY:
+                            yield result.type, check
+
+
+def _judged(pages: Iterable[RealPage], browser: Browser | None) -> tuple[Counter[Finding], Counter[Finding]]:
+    """Return on how many pages each check has a finding, and on how many of these its owner would agree."""
+    found: Counter[Finding] = Counter()
+    right: Counter[Finding] = Counter()
+    for page in pages:
+        for scan_type, check in findings(page, browser):
+            found[scan_type, check.id] += 1
+            right[scan_type, check.id] += check.id in page.agreed[scan_type]
+    return found, right
+
+
+def _figures(found: Counter[Finding], right: Counter[Finding], of: Finding) -> tuple[int | str, str]:
+    return (found[of], f"{right[of] / found[of]:.0%}") if found[of] else ("", "")
+
+
+def _rules_of_axe(pages: Iterable[RealPage], program: Path) -> Counter[str]:
+    """Return on how many pages each rule of axe-core, run in the page by itself, has a violation."""
+    rules: Counter[str] = Counter()
+    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
+        browser = playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
+        for page in pages:
+            with Site({"*": served(page.folder)}) as site:
+                tab = browser.new_page(viewport=SCREEN)  # type: ignore[arg-type]  # a TypedDict of the same shape
+                tab.goto(f"{site.url_as('localhost')}/{page.path}")
+                rules.update({each["id"] for each in Axe().run(tab).response["violations"]})
+                tab.close()
+        browser.close()
+    return rules
