@@ -217,8 +217,8 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@_known
 @fresh_login_needed()
+@_known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Switch the monitor's badge: `badge` is `on` or `off`."""
     found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")

@@ -21,8 +21,8 @@ from scanner.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from scanner.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from scanner.net.failures import NoAnswer, named_errors
 from scanner.net.http.answers import Answers, Reuse, Wish, key_of
-from scanner.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, tls_context
-from scanner.net.http.decoding import ACCEPT_ENCODING, decode
+from scanner.net.http.connections import CurrentExchange, GuardedAdapter, TargetedRequest, Trust, targeted, tls_context
+from scanner.net.http.decoding import decode
 from scanner.net.http.messages import LenientResponse, read_body
 from scanner.net.http.redirects import Hop, Trail, with_referrer
 from scanner.net.http.response import Response, TlsSession
@@ -231,7 +231,7 @@ class Network:
         send = functools.partial(
             self._exchange,
             target=target,
-            request=self._request(target, method, shown, data),
+            request=targeted(target, method, shown, data, self.policy.user_agent),
             deadline=deadline,
             max_bytes=max_bytes,
             decode_body=decode,
@@ -245,7 +245,7 @@ class Network:
             except Untrusted as error:
                 self._distrusted[origin] = error.reason
         # The server's identity is unknown, so it gets no credentials.
-        unknown = self._request(target, method, anonymous, data)
+        unknown = targeted(target, method, anonymous, data, self.policy.user_agent)
         return send(request=unknown, trust=Trust.NONE, trust_error=self._distrusted[origin])
 
     def follow(
@@ -301,25 +301,6 @@ class Network:
     def register(self, connection: GuardedTlsSocket) -> None:
         """Have `close` end this connection as well."""
         self._dialer.register(connection)
-
-    def _request(self, target: Target, method: str, headers: Mapping[str, str], data: bytes | None) -> TargetedRequest:
-        own = {
-            "Host": target.origin.partition("://")[2],
-            "User-Agent": self.policy.user_agent,
-            "Accept": "*/*",
-            "Accept-Encoding": ACCEPT_ENCODING,
-        }
-        given = {name.lower() for name in headers}
-        request = TargetedRequest()
-        request.prepare(
-            method,
-            target.origin,
-            headers={name: value for name, value in own.items() if name.lower() not in given} | dict(headers),
-            data=data,
-        )
-        request.url = target.url
-        request.scheme, request.host, request.port = target.scheme, target.host, target.port
-        return request
 
     def _adapter(self, trust: Trust) -> GuardedAdapter:
         with self._lock:

@@ -8,6 +8,7 @@ import logging
 import ssl
 import threading
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -20,7 +21,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from scanner.net.budget import Exchange, Limits
 from scanner.net.deadline import GuardedSocket, GuardedTlsSocket, before_handshake
 from scanner.net.errors import TimedOut, TlsFailed, Untrusted
+from scanner.net.http.decoding import ACCEPT_ENCODING
 from scanner.net.http.messages import LenientResponse
+from scanner.net.targets import Target
 
 # Number of hosts with connections kept alive, and of connections kept alive to each. The latter is more than the probes
 # of a scan, which run concurrently, open to the page's own host: urllib3 discards the rest, with a warning for each.
@@ -127,6 +130,25 @@ class TargetedRequest(requests.PreparedRequest):
     scheme: str
     host: str
     port: int
+
+
+def targeted(
+    target: Target, method: str, headers: Mapping[str, str], data: bytes | None, user_agent: str
+) -> TargetedRequest:
+    """Prepare a request to a target. `headers` replace our own of the same names."""
+    own = {
+        "Host": target.origin.partition("://")[2],
+        "User-Agent": user_agent,
+        "Accept": "*/*",
+        "Accept-Encoding": ACCEPT_ENCODING,
+    }
+    given = {name.lower() for name in headers}
+    kept = {name: value for name, value in own.items() if name.lower() not in given}
+    request = TargetedRequest()
+    request.prepare(method, target.origin, headers=kept | dict(headers), data=data)
+    request.url = target.url
+    request.scheme, request.host, request.port = target.scheme, target.host, target.port
+    return request
 
 
 def _pool_classes(opener: Opener, current: CurrentExchange, limits: Limits) -> dict[str, type[HTTPConnectionPool]]:
