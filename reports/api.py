@@ -124,8 +124,7 @@ EXPORT_VIEWS = {ending: _export_view(ending, each) for ending, each in exports.F
 class UnknownReportExport(ApiView):
     """GET /v1/report/:id/export/<anything else>."""
 
-    schema = None
-
+    @operation(exclude=True)
     def get(self, request: Request, scan_id: str, ending: str) -> Response:
         raise unknown_format(exports.FORMATS)
 

@@ -74,7 +74,7 @@ PLACES = (
     ("missing",),
     ("url",),
     ("fault",),
-    ("response_status",),
+    ("status",),
 )
 
 # Evidence names of elements, which are counted.

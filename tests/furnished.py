@@ -135,6 +135,7 @@ def _scans(home: Member, rows: int, now: datetime, results: Mapping[ScanType, Sc
     shared_before = finish_with(home, _worse(partial, 4), now - timedelta(hours=2))
     Report.objects.filter(scan__in=[shared, shared_before]).update(shared_at=now)
     ids: dict[str, Any] = {f"{each}_id": scan_id for each, scan_id in reported.items()}
+    ids["ending"] = "xml"  # no format of exports
     ids |= {
         "scan_id": reported[ScanType.SECURITY],
         "partial_id": finish_with(home, partial, now - timedelta(hours=1)).id,

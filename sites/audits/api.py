@@ -190,8 +190,7 @@ def _export_view(ending: str) -> type[ApiView]:
 class UnknownAuditExport(ApiView):
     """GET /v1/audits/:id/export/<anything else>."""
 
-    schema = None
-
+    @operation(exclude=True)
     def get(self, request: Request, audit_id: str, ending: str) -> Response:
         raise unknown_format(WRITERS)
 

@@ -270,7 +270,7 @@ def test_a_person_invites_a_bounded_number_from_all_their_organizations(
 
 
 def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Member, owner: User) -> None:
-    home.organization.name = "Your invoice is due, pay at evil.example/pay"  # from before, or an operator's
+    home.organization.name = "Your invoice is due, pay at evil.example.com/pay"  # from before, or an operator's
     home.organization.save()
     link = invite(owner)
     sent = mail.outbox[-1]
@@ -278,8 +278,8 @@ def test_the_mail_names_the_person_and_our_host_and_leads_nowhere_else(home: Mem
     words = sent.body.replace(WORD_JOINER, "")
     assert "owner@people.test invites you to join an organization at http://localhost:8000, as member." in words
     assert "If you do not know owner@people.test" in words
-    assert "evil.example" in words
-    assert "evil.example" not in sent.body, "no mail program makes a link of it"
+    assert "evil.example.com" in words
+    assert "evil.example.com" not in sent.body, "no mail program makes a link of it"
     assert re.findall(r"https?://\S+", sent.body) == ["http://localhost:8000,", f"http://localhost:8000{link}"]
 
 

@@ -129,6 +129,7 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
         "repeated_checks",
         "caps",
         "catalogue_version",
+        "site_evidence_at",
     }
     assert (export["browser"], export["omitted_checks"]) == (None, [])
     assert export["report_id"] == scan.report.id

@@ -10,7 +10,7 @@ from django.utils import timezone
 from scans.models import Scan, ScanCount
 from tests.world import Member, finished_scan, make_scan
 
-SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at"]
+SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at", "audit"]
 
 
 def test_a_running_scan_says_when_to_ask_again_and_a_final_one_does_not(home: Member) -> None:

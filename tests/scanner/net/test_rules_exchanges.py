@@ -19,11 +19,10 @@ from requests.adapters import HTTPAdapter
 
 from scanner.net import client, deadline
 from scanner.net.budget import Exchange
-from scanner.net.client import Network
 from scanner.net.deadline import Deadline
 from scanner.net.errors import BadResponse
 from scanner.net.http import connections, redirects
-from scanner.net.http.connections import GuardedAdapter, Trust
+from scanner.net.http.connections import GuardedAdapter, Trust, targeted
 from scanner.net.http.redirects import Hop
 from scanner.net.targets import Target
 from tests.scanner.net.rules import HUGE, Rule, done, exempting, guarding, lifted, replaced
@@ -95,9 +94,9 @@ def asking_the_environment(self: GuardedAdapter, request: Any, **options: Any) -
     return HTTPAdapter.send(self, request, proxies=requests.utils.getproxies(), **options)
 
 
-def with_netrc(original: Any = Network._request) -> Any:
-    def request(self: Network, target: Target, *args: Any) -> Any:
-        made = original(self, target, *args)
+def with_netrc(original: Any = targeted) -> Any:
+    def request(target: Target, *args: Any) -> Any:
+        made = original(target, *args)
         made.prepare_auth(requests.utils.get_netrc_auth(target.url))
         return made
 
@@ -219,7 +218,7 @@ EXCHANGES = [
     Rule("redirects in a loop", forgetting_places, goes_round),
     Rule("number of redirects", lifted(redirects=20, requests=HUGE, requests_per_host=HUGE), goes_on_and_on),
     Rule("no proxies of the environment", replaced(GuardedAdapter, "send", asking_the_environment), through_a_proxy),
-    Rule("no netrc", lambda patch: patch.setattr(Network, "_request", with_netrc()), sends_netrc),
+    Rule("no netrc", lambda patch: patch.setattr("scanner.net.client.targeted", with_netrc()), sends_netrc),
     Rule(
         "certificates",
         replaced(client, "tls_context", lambda bundle, _: connections.tls_context(bundle, Trust.NONE)),

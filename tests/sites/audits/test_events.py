@@ -51,6 +51,7 @@ def test_an_audit_that_has_ended_is_told_once(home: Member, receiver: Webhook) -
             "target": pages(1)[0],
             "types": ["security", "seo"],
             "status": "partial",
+            "error": ended["error"],
             "pages": {"planned": 2, "done": 1, "failed": 1},
             "results": {each: {"score": 71, "grade": "C"} for each in ("security", "seo")},
             "audit_url": audit["audit_url"],
@@ -78,7 +79,7 @@ def test_a_cancelled_audit_is_told_to_nobody(home: Member, receiver: Webhook) ->
 
 def test_who_asked_for_scans_alone_is_told_of_no_audit(home: Member, target: str) -> None:
     home.api.post("/api/webhooks", {"url": target, "events": ["scan.completed"]})
-    created(home, {"pages": pages(1), "types": ["seo", "security"]})
+    created(home, {"page": target, "types": ["seo", "security"]})
     assert visit(home)
     assert set(Event.objects.values_list("kind", flat=True)) == {"scan.completed"}
     assert Event.objects.count() == 2

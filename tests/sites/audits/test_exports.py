@@ -128,7 +128,7 @@ def huge(home: Member) -> Audit:
         max_pages=PAGES,
         status="completed",
         completed_at=timezone.now(),
-        totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None}},
+        totals={"seo": {"pages": PAGES, "sum": 70 * PAGES, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}},
     )
     result = {"seo": {"scan_id": "scan_" + "a" * 22, "status": "completed", "score": 70, "grade": "C"}}
     url = "https://example.com/" + "path/" * 15

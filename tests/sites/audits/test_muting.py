@@ -38,7 +38,7 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
         released_at=now,
         pages_planned=len(urls),
         pages_done=len(urls),
-        totals={"security": {"pages": len(urls), "sum": 50, "flawless": 0, "gaps": 0, "cap": None}},
+        totals={"security": {"pages": len(urls), "sum": 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}},
     )
     for position, url in enumerate(urls):
         origin = "/".join(url.split("/")[:3])

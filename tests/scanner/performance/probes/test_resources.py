@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import dataclasses
 import gzip
 import threading
 from collections.abc import Iterator
@@ -131,13 +132,15 @@ def test_no_time_leaves_all_out(site: Site, monkeypatch: pytest.MonkeyPatch) -> 
     assert (found.items, found.left_out) == ((), 1)
 
 
-def test_timing_asks_three_times_in_all(site: Site) -> None:
+def test_timing_asks_once_more_and_only_then_again_if_the_times_differ(site: Site) -> None:
     site.routes["/"] = Answer("<p>Text")
     with Network(POLICY) as network:
         page: Page = fetch_page(target(site.url), network)
         found = timing(page, network)
-    assert len(found.ttfb_s) == 3
-    assert site.paths() == ["/", "/", "/"]
+        assert len(found.ttfb_s) == 2
+        slow = dataclasses.replace(page, hops=(dataclasses.replace(page.response, ttfb_s=9.0),))
+        assert len(timing(slow, network).ttfb_s) == 3
+    assert site.paths() == ["/"] * 4
 
 
 def test_timing_ends_where_the_site_has_enough(site: Site) -> None:
