@@ -454,7 +454,7 @@ def test_a_key_shows_nothing_of_another_organization(world: World) -> None:
         if route.startswith(API) and "(?" not in route:
             answer = world.ask("anonymous", "get", address(route, ids), headers=key)
             refused = "400" if "<str:ending>" in route else "404"  # no such format, whatever the ID
-        assert answer.outcome() in ((refused, "405") if "<" in route else ("200", "405")), route
+            assert answer.outcome() in ((refused, "405") if "<" in route else ("200", "405")), route
             assert not any(answer.names(each) for each in (NAME, *world.our_ids())), route
             if answer.outcome() == "200":
                 shown = answer.response.json()
