@@ -16,11 +16,11 @@ from datetime import UTC, date, datetime
 from typing import Any
 
 from django.db import connection
-from django.db.models import IntegerField, OuterRef, Subquery, Value
-from django.db.models.functions import Coalesce
+from django.db.models import F, Func, IntegerField, OuterRef, QuerySet, Subquery, Value
+from django.db.models.functions import Coalesce, Lower
 from django.utils.crypto import salted_hmac
 
-from accounts.addresses import MAILBOX, SUBADDRESS
+from accounts.addresses import MAILBOX, SUBADDRESS, mailbox
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
 from scanner.errors import Refusal
@@ -117,10 +117,24 @@ class Account:
 
 def account_of(organization_id: int) -> Account:
     """Return the account of an organization; people own several, and what they ask for counts together."""
-    owners = Membership.objects.filter(organization_id=OuterRef("pk"), role=Membership.Role.OWNER).order_by("id")
-    found = Organization.objects.filter(id=organization_id).annotate(owner=Subquery(owners.values("user_id")[:1]))
-    owner, places = found.values_list("owner", "tier__concurrent_scans").get()
-    return Account(f"person-{owner}" if owner else f"organization-{organization_id}", places)
+    ((owner, places),) = fetch(
+        f"SELECT {PRESENT_OWNER}, concurrent_scans FROM accounts_tier WHERE name = ("  # noqa: S608  # of constants
+        "SELECT tier_id FROM accounts_organization WHERE id = %(organization)s)",
+        {"organization": organization_id, "per_owner": True, "salt": _salt()},
+    )
+    return Account(owner or f"organization-{organization_id}", places)
+
+
+def sharing_limits(organization: Organization) -> QuerySet[Organization]:
+    """Return the organizations that share limits with this one: on plans with `quota_per_owner`, all of its owner."""
+    owners = Membership.objects.filter(role=Membership.Role.OWNER, user__is_active=True).order_by("id")
+    emails = owners.filter(organization=organization).values_list("user__email", flat=True)
+    if not organization.tier.quota_per_owner or (owner := emails.first()) is None:
+        return Organization.objects.filter(id=organization.id)
+    box = Lower(Func(F("user__email"), Value(SUBADDRESS), Value(MAILBOX), function="regexp_replace"))
+    first = owners.filter(organization=OuterRef("pk")).annotate(mailbox=box).values("mailbox")[:1]
+    owned = Organization.objects.filter(membership__in=owners.annotate(mailbox=box).filter(mailbox=mailbox(owner)))
+    return owned.annotate(mailbox=Subquery(first)).filter(mailbox=mailbox(owner))
 
 
 def limits_of(tier: Tier) -> TierLimits:
@@ -153,9 +167,12 @@ def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
 
 def counted(limits: TierLimits, now: datetime) -> dict[str, Any]:
     """Return the parameters of USED and USED_ELSEWHERE besides the organization."""
-    # Keyed, so that nobody without the key can find out whose digest it is.
-    salt = salted_hmac("accounts.usage", "owner").hexdigest()
-    return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": salt}
+    return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": _salt()}
+
+
+def _salt() -> str:
+    """Return the key of the owners' digests, without which nobody can find out whose they are."""
+    return salted_hmac("accounts.usage", "owner").hexdigest()
 
 
 def used_column(now: datetime) -> Coalesce:

@@ -149,8 +149,11 @@ def _refuse_too_many(organization: Organization, kind: str) -> None:
 
 
 def has_enough_sites(organization: Organization) -> bool:
-    """Return True if the organization has used up its audits of sites for the last hour."""
-    sites = access.rows(Audit, organization.id).filter(kind=Audit.Kind.SITE)
+    """Return True if the organization, with those that share its limits, has used up an hour's audits of sites.
+
+    Discoveries use no quota: those that failed or were cancelled count as well.
+    """
+    sites = Audit.objects.filter(organization__in=usage.sharing_limits(organization), kind=Audit.Kind.SITE)
     lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
     return lately.count() >= SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans
 

@@ -18,7 +18,7 @@ from accounts.members import change_role
 from accounts.models import Membership, MonthlyUsage, Organization, Tier, User
 from accounts.retention import delete_usage
 from accounts.services import create_organization
-from accounts.usage import QuotaExceeded
+from accounts.usage import QuotaExceeded, sharing_limits
 from tests.world import Api, browser_of
 
 NOW = datetime(2026, 11, 21, tzinfo=UTC)
@@ -181,3 +181,15 @@ def test_usage_without_an_organization_is_deleted_after_its_month(ada: User) -> 
     gone(one)
     assert delete_usage()
     assert MonthlyUsage.objects.get().period == usage.month_of(timezone.now())
+
+
+def test_who_shares_limits_is_who_shares_the_quota(ada: User) -> None:
+    one, two = (create_organization(name=name, owner=ada) for name in ("One", "Two"))
+    again = create_organization(name="Again", owner=User.objects.create_user("Ada+2@people.test"))
+    foreign = create_organization(name="Foreign", owner=User.objects.create_user("bob@people.test"))
+    # An owner who joined later is not whose quota it is, so nobody can use up another person's limits.
+    Membership.objects.create(organization=foreign, user=ada, role=Membership.Role.OWNER)
+    assert set(sharing_limits(one)) == {one, two, again}
+    assert set(sharing_limits(foreign)) == {foreign}
+    Tier.objects.update(quota_per_owner=False)
+    assert set(sharing_limits(Organization.objects.get(pk=one.pk))) == {one}

@@ -27,6 +27,7 @@ from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType
 from scanner.net.browser import find_browser, launch_options
 from tests.furnished import Furnished, furnish, real_result
+from tests.targets.server import root_file
 from tests.world import browser_of, member_of, person_of
 
 T = TypeVar("T")
@@ -264,7 +265,7 @@ def render_pages() -> Rendering:
     """Render all pages, with real reports, one of them made with a browser. Needs the database."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    with WarmBrowser(program) as browser:
+    with WarmBrowser(program, ca_bundle=root_file()) as browser:
         seen = real_result(ScanType.PERFORMANCE, browser)
     furnished = furnish(ROWS, {ScanType.SECURITY: real_result(ScanType.SECURITY), ScanType.PERFORMANCE: seen})
     people, ids = _people(furnished), _ids(furnished)

@@ -129,7 +129,7 @@ class Site:
         self._context: ssl.SSLContext | None = None
         if certificate is not None:
             folder = Path(self._cleanup.enter_context(tempfile.TemporaryDirectory(prefix="site-")))
-            self.ca_file = _root_file()
+            self.ca_file = root_file()
             self._context = _server_context(folder, certificate, tuple(names))
             if tune is not None:
                 tune(self._context)
@@ -263,7 +263,7 @@ def _folder_of_root() -> tempfile.TemporaryDirectory[str]:
 
 
 @functools.cache
-def _root_file() -> Path:
+def root_file() -> Path:
     """Write the root for all sites into one file.
 
     Clients cache their TLS settings by this path, and loading all roots anew takes 0.1 s.

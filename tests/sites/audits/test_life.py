@@ -13,7 +13,7 @@ from scans.visits.queue import Worker, running_visits
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage
-from tests.world import Member, make_result
+from tests.world import Member, make_result, person_of
 
 ALL = ["security", "performance", "accessibility", "seo"]
 
@@ -174,6 +174,16 @@ def test_looking_for_pages_has_a_bound_also_for_who_cancels(home: Member, target
     response = home.api.post("/v1/audits", {"site": target})
     assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
     created(home, {"page": target})
+
+
+def test_organizations_of_one_owner_share_that_bound(home: Member, stranger: Member, target: str) -> None:
+    Tier.objects.update(concurrent_scans=1)
+    for member, email in ((home, "ada@people.test"), (stranger, "ada+2@people.test")):
+        person_of(member, "owner", email)
+    for number in range(10):
+        created(home if number % 2 else stranger, {"site": target})
+    response = home.api.post("/v1/audits", {"site": target})
+    assert (response.status_code, response.json()["code"]) == (429, "CONCURRENT_LIMIT")
 
 
 def test_audits_under_way_have_a_bound(home: Member) -> None:
