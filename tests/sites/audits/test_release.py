@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -99,6 +100,22 @@ def statements(large: Member, room: int) -> list[str]:
 
 def test_a_batch_of_pages_needs_the_statements_of_one_page(large: Member) -> None:
     assert len(statements(large, AHEAD)) == len(statements(large, 1))
+
+
+def rows_read(plan: dict[str, Any]) -> float:
+    own = plan["Actual Rows"] * plan["Actual Loops"]
+    return float(own + sum(rows_read(each) for each in plan.get("Plans", ())))
+
+
+def test_each_page_of_a_list_is_read_once_for_a_release(large: Member) -> None:
+    """Even while the first page of the only origin goes ahead, and no other one may be released."""
+    created(large, {"pages": pages(300), "types": ["seo"]})
+    asked = {"organization": large.organization.id, "ahead": AHEAD, "most": AHEAD}
+    with connection.cursor() as cursor:
+        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {release.NEXT}", asked)
+        ((found,),) = cursor.fetchall()
+    (plan,) = found if isinstance(found, list) else json.loads(found)
+    assert rows_read(plan["Plan"]) < 20 * 300
 
 
 def test_interactive_audits_are_released_before_lists(large: Member, target: str) -> None:
