@@ -103,7 +103,8 @@ def test_a_batch_of_pages_needs_the_statements_of_one_page(large: Member) -> Non
 
 
 def rows_read(plan: dict[str, Any]) -> float:
-    own = plan["Actual Rows"] * plan["Actual Loops"]
+    left_out = sum(plan.get(f"Rows Removed by {each}", 0) for each in ("Filter", "Join Filter"))
+    own = (plan["Actual Rows"] + left_out) * plan["Actual Loops"]
     return float(own + sum(rows_read(each) for each in plan.get("Plans", ())))
 
 
