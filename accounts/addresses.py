@@ -15,7 +15,7 @@ MAILBOX = r"\1@"
 # What a reader or a mail program takes for an address: marks of one, numbers of IPv4, and names with dots in between.
 MARKED = re.compile(r"@|://|\bwww\.", re.IGNORECASE)
 IPV4 = re.compile(r"\b\d{1,3}(?:\.\d{1,3}){3}\b")
-DOTTED = re.compile(r"[\w-]+(?:\.[\w-]+)+")
+DOTTED = re.compile(r"(?<![\w-])[\w-]++(?:\.[\w-]++)++")
 IDEOGRAPHIC_STOP = "\u3002"  # browsers read it as a dot in host names
 # Legal forms that end like a domain when the space is missing, as in "Bakers Co.KG".
 LEGAL_FORMS = frozenset({"co.kg", "co.ltd", "co.inc", "co.llc", "pvt.ltd", "pte.ltd"})

@@ -14,7 +14,9 @@ WORD = re.compile(r"\S+")
 # Words that mail programs turn into links: "http://evil", "www.evil", "mailto:a@evil", "a@evil".
 LINK = re.compile(r"://|\bwww\.|\b(?:mailto|sms|tel):|\w@[^\W\d_]", re.IGNORECASE)
 # Names that may be hosts. Mail programs turn them into links if they end in a top-level domain.
-NAME = re.compile(r"(?:[\w-]+\.)+[^\W\d_]{2,}")
+NAME = re.compile(r"(?<![\w-])(?<![\w-]\.)(?:[\w-]++\.)+[^\W\d_]{2,}")
+# The rest of an address after its host, if it contains no other address.
+REST = re.compile(r"(?:[/?#][\w./~%+=&?#-]*)?")
 SEVERITY_COLORS = {"critical": "#b91c34", "high": "#b04a06", "medium": "#8f5a00", "low": "#545d72"}
 WORD_JOINER = "\N{WORD JOINER}"
 
@@ -38,8 +40,9 @@ def _unlinked(word: str, own_host: str) -> str:
 
 def _is_of(word: str, host: str) -> bool:
     """Return True if a word is an address of this host and contains no other, perhaps in quotes or at a full stop."""
-    address = rf"[\"'“(\[]*(?:https?://)?{re.escape(host)}(?:[/?#][\w./~%+=&?#-]*)?[\"'”)\],;:!?.…]*"
-    return re.fullmatch(address, word, re.IGNORECASE) is not None
+    bare = word.lower().lstrip("\"'“([").rstrip("\"'”)],;:!?.…")
+    address = bare.removeprefix("https://").removeprefix("http://")
+    return address.startswith(host.lower()) and REST.fullmatch(address, len(host)) is not None
 
 
 def grade_colours(grade: str) -> Colours:

@@ -152,8 +152,8 @@ class PasskeyAddView(Personal, webauthn.AddWebAuthnView):
     template_name = "accounts/security/passkey_add.html"
 
     def post(self, request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        passkeys = Authenticator.objects.filter(user=cast("User", request.user), type=Authenticator.Type.WEBAUTHN)
-        if passkeys.count() >= MAX_PASSKEYS:
+        factors = factors_of(cast("User", request.user))
+        if sum(each.type == Authenticator.Type.WEBAUTHN for each in factors) >= MAX_PASSKEYS:
             messages.error(request, f"You have {MAX_PASSKEYS} passkeys, which is the maximum. Remove one first.")
             return redirect(INDEX)
         response: HttpResponse = super().post(request, *args, **kwargs)

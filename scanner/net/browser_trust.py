@@ -18,7 +18,7 @@ DATABASE = Path(".pki/nssdb")
 # Each certificate is a transaction of its own; the bundle of a whole system has 150.
 LIMIT_S = 10.0
 
-_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----.+?-----END CERTIFICATE-----", re.DOTALL)
+_BLOCK = re.compile(r"-----BEGIN CERTIFICATE-----[^-]++-----END CERTIFICATE-----")
 # Trust for TLS servers: certificates that this one has issued, or only itself (certutil, option -t).
 _AUTHORITY, _PEER = b"C,,", b"P,,"
 

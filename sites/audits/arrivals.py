@@ -23,13 +23,14 @@ from scanner.net.errors import NetError
 from scanner.net.http.answers import Reuse
 from scanner.net.targets import Target, parse_target
 from scanner.page.evidence import Page
+from scanner.result import ScanFailed
 from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditPage
 
 FULL = "The visited pages link to more pages than {:,}; these have no place in the list."
 
 
-class LeftOut(Refusal):
+class LeftOut(ScanFailed):
     """The URL is no page of the audit's list; its scans are refunded."""
 
     code = LEFT_OUT

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import transaction
@@ -159,7 +159,8 @@ def _release(pages: list[AuditPage], now: datetime) -> None:
     waiting = AuditPage.objects.filter(id__in=[page.id for page in pages], status=AuditPage.Status.WAITING)
     if waiting.update(status=AuditPage.Status.RELEASED) != len(pages):
         raise RuntimeError("the organization's lock did not hold")
-    visits = [_scans_of(page, now) for page in pages]
+    # One after the other, so that they wait in the order of their turns.
+    visits = [_scans_of(page, now + timedelta(microseconds=number)) for number, page in enumerate(pages)]
     Scan.objects.bulk_create([scan for scans in visits for scan in scans])
     # Lock order: the scans and their counters before the audit, as at the end of a visit.
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})

@@ -132,7 +132,9 @@ def _monitor_and_badge(consumer: Consumer, page: str) -> None:
     monitor = consumer.call("create_monitor", body=body, answered=201)
     assert (monitor.every, monitor.at, monitor.page) == (models.Interval.DAY, "05:30", page)
     consumer.call("run_monitor", monitor.id, answered=202)
-    assert consumer.call("list_monitor_runs", monitor.id).runs[0].requested is True
+    (run,) = consumer.call("list_monitor_runs", monitor.id).runs
+    assert run.requested is True
+    assert consumer.call("get_monitor_run", monitor.id, run.id).id == run.id
     changed = consumer.call("change_monitor", monitor.id, body=models.PatchedMonitorChange(paused=True))
     assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (True, True)
     assert monitor.id in [each.id for each in consumer.call("list_monitors").monitors]

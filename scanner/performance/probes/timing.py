@@ -24,11 +24,10 @@ TIMEOUT_S = 10.0
 def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Timing:
     """Measure the TTFB of the final document two or three times in sequence; the page's own load is one of them.
 
-    A load by an earlier visit of the audit does not count, nor does the time to connect. The series ends if a request
-    fails or has another status than the page. The probe waits for the browser's load, so that neither disturbs the
-    other; it does not read it.
+    The time to connect does not count. The series ends if a request fails or has another status than the page. The
+    probe waits for the browser's load, so that neither disturbs the other; it does not read it.
     """
-    seconds = [] if page.response.is_kept else [page.response.ttfb_s]
+    seconds = [page.response.ttfb_s]
     with contextlib.suppress(NetError):
         while len(seconds) < TRIES and not _agree(seconds):
             again = network.fetch(
@@ -42,7 +41,7 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
             if again.status != page.response.status:
                 break
             seconds.append(again.ttfb_s)
-    return Timing(tuple(seconds) or (page.response.ttfb_s,))
+    return Timing(tuple(seconds))
 
 
 def _agree(seconds: Sequence[float]) -> bool:

@@ -159,6 +159,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
         "repeated_checks",
         "caps",
         "catalogue_version",
+        "site_evidence_at",
     ]
     assert export["report_id"].startswith("rpt_")
     assert export["status"] == "completed"

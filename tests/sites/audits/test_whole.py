@@ -69,7 +69,7 @@ def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytes
     # Requests for a page: its own visit, or one that tests a link to it, reads it; one or two more time it if they
     # agree, and one requests it as a foreign origin. Discovery reads the start page, too.
     assert sum(asked[path] for path in page_paths(PAGES)) <= 4 * PAGES + 1
-    assert asked["/robots.txt"] <= 2
+    assert asked["/robots.txt"] <= 3, "discovery, the evidence of the origin, and what visits may add to the list"
     assert asked["/sitemap.xml"] <= 2
     files = {path: count for path, count in asked.items() if path.startswith(("/js/", "/css/")) and path[-1] != "/"}
     assert set(files.values()) == {1}, "what pages share is asked for once"

@@ -60,11 +60,7 @@ DAYS = [
     ),
     Day("it is still gone", NO_TITLE),
     Day("it is back"),
-    Day(
-        "a warning becomes a failure",
-        replace(FINE, has_description=False),
-        changed("worse_findings", "score_drop", worse=["meta-description"]),
-    ),
+    Day("a warning becomes a failure of low severity", replace(FINE, has_description=False)),
     Day("it still is", replace(FINE, has_description=False, nonce=9)),
     Day("a warning again"),
     Day("a slow day", with_=SLOW),
