@@ -69,9 +69,11 @@ def test_it_trusts_what_the_bundle_contains(browser: WarmBrowser, pinned: Site) 
 def test_it_refuses_what_is_wrong_in_spite_of_the_bundle(browser: WarmBrowser, certificate: Certificate) -> None:
     # The bundle's own self-signed certificate is for the same name, but has another key. (Equal names would share one.)
     routes, names = {"*": Answer("never sent")}, ("localhost", "127.0.0.1", "another.example")
-    with Site(routes, certificate=certificate, names=names) as site:
-        with pytest.raises(BrowserFailed, match="net::ERR_CERT_"):
-            loaded(browser, site)
+    with (
+        Site(routes, certificate=certificate, names=names) as site,
+        pytest.raises(BrowserFailed, match="net::ERR_CERT_"),
+    ):
+        loaded(browser, site)
     assert site.requests == []
 
 
