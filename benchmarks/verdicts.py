@@ -13,7 +13,7 @@ from playwright.sync_api import sync_playwright
 from benchmarks.real_pages import RealPage, real_pages, served
 from benchmarks.table import Table
 from scanner.browser.load import SCREEN
-from scanner.browser.visit import Browser
+from scanner.browser.visit import READ_BY, Browser
 from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType, Severity
 from scanner.net.browser import find_browser, launch_options
@@ -38,7 +38,8 @@ def measure(table: Table, share: float) -> None:
     assert program is not None, "no browser; `make browser` installs one"
     pages = list(real_pages())
     chosen = pages[: max(1, round(len(pages) * share))]
-    with WarmBrowser(program) as browser:
+    # All sites of this process have certificates of the same root.
+    with Site(certificate=Certificate.VALID) as site, WarmBrowser(program, ca_bundle=site.ca_file) as browser:
         judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
     rules = _rules_of_axe(chosen, program)
     table.head("findings, and the share that owners agree to", "static", "", "browser", "", "axe-core")
@@ -60,6 +61,9 @@ def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType
             target = parse_target(f"{site.url_as('localhost')}/{page.path}", policy)
             for result in scan(target, ScanType, network, Budget(TIME_LIMIT_S), browser=browser):
                 assert result.score is not None, (page.name, result.error)
+                # Findings of a page that the browser could not load would count as findings with a browser.
+                needs_browser = browser is not None and READ_BY[result.type]
+                assert result.browser or not needs_browser, (page.name, result.skipped_checks)
                 for category in result.categories:
                     for check in category.checks:
                         if check.status != "pass" and check.severity in WEIGHTY:
