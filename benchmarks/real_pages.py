@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import gzip
-import mimetypes
 import shutil
 import subprocess
 import tarfile
@@ -15,21 +13,11 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import unquote
 
 from scanner.findings import ScanType
-from tests.targets.server import Answer, Request, Route
 
 LIST = Path(__file__).with_suffix(".toml")
 KEPT = Path(tempfile.gettempdir()) / "website-scan-real-pages"
-PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")
-# Headers as of a usual host of static files, so that findings are about the pages.
-HEADERS = {
-    "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Referrer-Policy": "strict-origin-when-cross-origin",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,26 +46,6 @@ def real_pages() -> Iterator[RealPage]:
         for page in package["page"]:
             agreed = {each: frozenset(page.get(each, ())) for each in ScanType}
             yield RealPage(name, unpacked / package["folder"], page["path"], agreed)
-
-
-def served(folder: Path) -> Route:
-    """Return a route that serves the files of a folder, compressed where it pays, with long caching for assets."""
-
-    def answer(request: Request) -> Answer:
-        path = (folder / unquote(request.path.partition("?")[0]).lstrip("/")).resolve()
-        file = path / "index.html" if path.is_dir() else path
-        if not file.is_file() or folder.resolve() not in file.parents:
-            return Answer("<!doctype html><title>Not found</title><h1>Not found</h1>", status=404, headers=HEADERS)
-        media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
-        body = file.read_bytes()
-        is_page = media_type == "text/html"
-        headers = HEADERS | {"Content-Type": media_type, "Cache-Control": f"max-age={600 if is_page else 31_536_000}"}
-        if media_type.startswith(PACKED) and "gzip" in (request.header("Accept-Encoding") or ""):
-            body = gzip.compress(body, 6, mtime=0)
-            headers |= {"Content-Encoding": "gzip", "Vary": "Accept-Encoding"}
-        return Answer(body, headers=headers)
-
-    return answer
 
 
 def _npm(spec: str) -> Path:

@@ -10,7 +10,8 @@ from pathlib import Path
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import sync_playwright
 
-from benchmarks.real_pages import RealPage, real_pages, served
+from benchmarks.real_pages import RealPage, real_pages
+from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
 from scanner.browser.load import SCREEN
 from scanner.browser.visit import READ_BY, Browser
@@ -23,7 +24,6 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget, CheckResult
 from scanner.run import scan
 from tests.scanner.net.loopback import NETWORKS
-from tests.targets.server import Certificate, Site
 
 TIME_LIMIT_S = 120.0
 WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
@@ -38,8 +38,7 @@ def measure(table: Table, share: float) -> None:
     assert program is not None, "no browser; `make browser` installs one"
     pages = list(real_pages())
     chosen = pages[: max(1, round(len(pages) * share))]
-    # All sites of this process have certificates of the same root.
-    with Site(certificate=Certificate.VALID) as site, WarmBrowser(program, ca_bundle=site.ca_file) as browser:
+    with WarmBrowser(program, ca_bundle=authority()) as browser:
         judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
     rules = _rules_of_axe(chosen, program)
     table.head("findings, and the share that owners agree to", "static", "", "browser", "", "axe-core")
@@ -55,10 +54,10 @@ def measure(table: Table, share: float) -> None:
 
 def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType, CheckResult]]:
     """Scan a page for all types; yield its findings of at least medium severity."""
-    with Site({"*": served(page.folder)}, certificate=Certificate.VALID) as site:
-        policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
+    with StaticHost(page.folder) as host:
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=authority())
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
-            target = parse_target(f"{site.url_as('localhost')}/{page.path}", policy)
+            target = parse_target(f"{host.url}/{page.path}", policy)
             for result in scan(target, ScanType, network, Budget(TIME_LIMIT_S), browser=browser):
                 assert result.score is not None, (page.name, result.error)
                 # Findings of a page that the browser could not load would count as findings with a browser.
@@ -91,9 +90,9 @@ def _rules_of_axe(pages: Iterable[RealPage], program: Path) -> Counter[str]:
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
         for page in pages:
-            with Site({"*": served(page.folder)}) as site:
-                tab = browser.new_page(viewport=SCREEN)  # type: ignore[arg-type]  # a TypedDict of the same shape
-                tab.goto(f"{site.url_as('localhost')}/{page.path}")
+            with StaticHost(page.folder) as host:
+                tab = browser.new_page(viewport=SCREEN, ignore_https_errors=True)  # type: ignore[arg-type]  # a TypedDict of the same shape
+                tab.goto(f"{host.url}/{page.path}")
                 rules.update({each["id"] for each in Axe().run(tab).response["violations"]})
                 tab.close()
         browser.close()

@@ -1,0 +1,114 @@
+"""A host of static files on loopback that answers as usual ones do, so that findings are about the pages."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import functools
+import gzip
+import mimetypes
+import socket
+import tempfile
+import threading
+from collections.abc import Iterable
+from http import HTTPStatus
+from pathlib import Path
+from typing import Self
+from wsgiref.types import StartResponse, WSGIEnvironment
+
+from hypercorn.asyncio import serve
+from hypercorn.config import Config
+
+from tests.scanner.net.tls_servers import LOOPBACK, Identity
+
+NAME = "localhost"
+PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")
+HEADERS = {
+    "Strict-Transport-Security": "max-age=31536000; includeSubDomains",
+    "X-Content-Type-Options": "nosniff",
+    "X-Frame-Options": "SAMEORIGIN",
+    "Referrer-Policy": "strict-origin-when-cross-origin",
+}
+NOT_FOUND = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
+STOP_S = 10.0
+
+
+class StaticHost:
+    """Serves a folder over HTTP/2 and 1.1 at `url`, compressed where it pays, with long caching for assets."""
+
+    def __init__(self, folder: Path) -> None:
+        self._folder = folder.resolve()
+        self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
+        self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
+        self._loop = asyncio.new_event_loop()
+        self._stop = asyncio.Event()
+        self._thread = threading.Thread(target=self._run, name="static-host", daemon=True)
+
+    def __enter__(self) -> Self:
+        self._thread.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._loop.call_soon_threadsafe(self._stop.set)
+        self._thread.join(STOP_S)
+
+    def _run(self) -> None:
+        config = Config()
+        config.bind = [f"fd://{self._listener.detach()}"]
+        config.certfile = config.keyfile = str(_files()[1])
+        config.errorlog = None
+        config.graceful_timeout = 0.0
+        # A connection that a client resets is no news.
+        self._loop.set_exception_handler(lambda *_: None)
+        with contextlib.closing(self._loop):
+            self._loop.run_until_complete(serve(self._answer, config, shutdown_trigger=self._stop.wait, mode="wsgi"))  # type: ignore[arg-type]
+
+    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
+        path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
+        file = (self._folder / path.lstrip("/")).resolve()
+        is_own = self._folder == file or self._folder in file.parents
+        if is_own and file.is_dir() and not path.endswith("/"):
+            return self._send(environ, start, HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b"")
+        file = file / "index.html" if file.is_dir() else file
+        if not is_own or not file.is_file():
+            return self._send(environ, start, HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND)
+        media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
+        lifetime_s = 600 if media_type == "text/html" else 31_536_000
+        headers = {"Content-Type": media_type, "Cache-Control": f"max-age={lifetime_s}"}
+        return self._send(environ, start, HTTPStatus.OK, headers, file.read_bytes())
+
+    def _send(
+        self, environ: WSGIEnvironment, start: StartResponse, status: HTTPStatus, headers: dict[str, str], body: bytes
+    ) -> Iterable[bytes]:
+        if headers.get("Content-Type", "").startswith(PACKED):
+            headers["Vary"] = "Accept-Encoding"
+            if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", ""):
+                headers["Content-Encoding"] = "gzip"
+                body = gzip.compress(body, 6, mtime=0)
+        headers["Content-Length"] = str(len(body))
+        start(f"{status.value} {status.phrase}", list((HEADERS | headers).items()))
+        return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
+
+
+def authority() -> Path:
+    """Return the file of the root certificate for all hosts of this process."""
+    return _files()[0]
+
+
+@functools.cache
+def _folder() -> tempfile.TemporaryDirectory[str]:
+    """Folder that is deleted when the process ends."""
+    return tempfile.TemporaryDirectory(prefix="static-host-")
+
+
+@functools.cache
+def _files() -> tuple[Path, Path]:
+    """Write the root certificate, and the host's key with its chain."""
+    folder = Path(_folder().name)
+    folder.chmod(0o755)  # the browser may run as another user
+    root = Identity.root()
+    intermediate = root.issue_authority()
+    leaf = intermediate.issue(NAME)
+    (folder / "root.pem").write_bytes(root.pem)
+    (folder / "host.pem").write_bytes(leaf.key_pem + leaf.pem + intermediate.pem)
+    return folder / "root.pem", folder / "host.pem"
