@@ -10,7 +10,7 @@ import subprocess
 import tarfile
 import tempfile
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -39,7 +39,7 @@ def real_pages() -> Iterator[RealPage]:
     for package in tomllib.loads(LIST.read_text())["package"]:
         name = package.get("npm") or package["debian"]
         try:
-            unpacked = _npm(name) if "npm" in package else _debian(name)
+            unpacked = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
         except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
             print(f"left out: {name} ({error})")
             continue
@@ -61,15 +61,20 @@ def _npm(spec: str) -> Path:
     return folder
 
 
-def _debian(name: str) -> Path:
-    """Return the folder of a Debian package in the version of this machine's release, downloaded once."""
-    folder = KEPT / name
+def _debian(name: str, needs: Sequence[str]) -> Path:
+    """Return the folder of a Debian package in the version of this machine's release, downloaded once.
+
+    `needs` are the packages with files that its pages link to by symbolic links.
+    """
+    names = [name, *needs]
+    folder = KEPT / "+".join(names)
     if not folder.exists():
         with tempfile.TemporaryDirectory() as temporary:
-            _run("apt-get", "download", "-qq", name, folder=temporary)
-            (archive,) = Path(temporary).iterdir()
-            _run("dpkg-deb", "-x", str(archive), unpacking := f"{temporary}/unpacked")
-            _keep(Path(unpacking), folder)
+            _run("apt-get", "download", "-qq", *names, folder=temporary)
+            unpacking = Path(temporary) / "unpacked"
+            for archive in Path(temporary).glob("*.deb"):
+                _run("dpkg-deb", "-x", str(archive), str(unpacking))
+            _keep(unpacking, folder)
     return folder
 
 

@@ -7,6 +7,7 @@ import contextlib
 import functools
 import gzip
 import mimetypes
+import posixpath
 import socket
 import tempfile
 import threading
@@ -37,7 +38,7 @@ class StaticHost:
     """Serves a folder over HTTP/2 and 1.1 at `url`, compressed where it pays, with long caching for assets."""
 
     def __init__(self, folder: Path) -> None:
-        self._folder = folder.resolve()
+        self._folder = folder
         self._listener = socket.create_server((LOOPBACK, 0), backlog=128)
         self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
         self._loop = asyncio.new_event_loop()
@@ -65,12 +66,12 @@ class StaticHost:
 
     def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
         path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
-        file = (self._folder / path.lstrip("/")).resolve()
-        is_own = self._folder == file or self._folder in file.parents
-        if is_own and file.is_dir() and not path.endswith("/"):
+        # Without "..", but with the links of one package to the files of another.
+        file = self._folder / posixpath.normpath(f"/{path}").lstrip("/")
+        if file.is_dir() and not path.endswith("/"):
             return self._send(environ, start, HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b"")
         file = file / "index.html" if file.is_dir() else file
-        if not is_own or not file.is_file():
+        if not file.is_file():
             return self._send(environ, start, HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND)
         media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         lifetime_s = 600 if media_type == "text/html" else 31_536_000
