@@ -18,10 +18,12 @@ from scanner.performance.evidence import Resource
 FILES = frozenset(
     {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.OTHER}
 )
-# The page or the browser cancelled or blocked the request.
+# The page or the browser cancelled or blocked the request. Of a style sheet or script with nosniff, it may be the media
+# type of an error page (Fetch, "should response to request be blocked due to nosniff").
 NOT_WANTED = ("net::ERR_ABORTED", "net::ERR_BLOCKED_BY")
 # The browser got a response that the page may not use: no Access-Control-Allow-Origin.
 NOT_SHARED = "net::ERR_FAILED"
+NOT_SNIFFED = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET})
 
 
 def from_log(page: Page, load: Load) -> list[Resource]:
@@ -84,4 +86,6 @@ def _is_foreign(url: str, page: Page) -> bool:
 
 
 def _is_explained(request: LoadedRequest) -> bool:
+    if request.error == "net::ERR_ABORTED" and request.kind in NOT_SNIFFED:
+        return False
     return not request.error or request.error == NOT_SHARED or request.error.startswith(NOT_WANTED)

@@ -44,6 +44,7 @@ class Resource:
     error: str = ""
     picture: ImageHeader | None = None  # the file's own header, if it is an image of a known format
     is_fetched: bool = True  # by the scanner; if False, only the browser's log exists, without headers and body
+    may_exist: bool = False  # its host's name has no address, but perhaps only for the scanner
     may_fail: bool = False  # a failure does not break the page: requested by a script or another site's frame
 
     @property

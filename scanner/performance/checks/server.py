@@ -10,11 +10,13 @@ from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Not
 from scanner.messages import by_steps, counted, excerpt, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live
+from scanner.page.references import ResourceKind
 from scanner.page.registrable_domain import is_same_site
 from scanner.performance.evidence import DomSize, Resource, Resources, Timing
 
 CATEGORY = Category("Server and document", weight=7, html=True)
 
+NO_OUTSIDE_NAMES = "the scanner's name servers know no name of another site"
 TTFB_GOOD_MS, TTFB_POOR_MS = 600, 1_800
 ELEMENTS_GOOD, ELEMENTS_POOR = 1_500, 3_000
 DEPTH_GOOD, DEPTH_POOR = 15, 25
@@ -76,6 +78,7 @@ def doc_redirects(page: Page) -> Finding:
     name="No broken resources",
     found="Resources failed to load",
     why="The page lacks styles, scripts or images that it needs.",
+    judged="Medium if only images of style sheets are missing.",
     severity=HIGH,
     fix="Correct the URLs, or remove references to files that no longer exist.",
     references=("webhint: no-broken-links", "HTML, fetching resources"),
@@ -84,31 +87,38 @@ def broken_resources(resources: Resources) -> Finding:
     if not resources.items:
         return NotApplicable("The page loads no resources.")
     faults = (each for each in resources.items if (each.error or (each.status or 0) >= 400) and not each.may_fail)
-    faulty = list({each.url: each for each in faults}.values())
+    failed = {each.url: each for each in faults}.values()
+    faulty = [each for each in failed if not each.may_exist]
+    unknown = len(failed) - len(faulty)
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]
     asked = f"{len(resources.items)} resources" + (
         f" ({resources.left_out} more were not requested)" if resources.left_out else ""
     )
+    unjudged = f" {counted(unknown, 'resource')} could not be checked: {NO_OUTSIDE_NAMES}." if unknown else ""
     if broken or unused:
         evidence = [_resource_evidence(each) for each in (broken + unused)]
         shown = some([_failure(each) for each in broken or unused])
         if broken:
-            return Fail(f"{len(broken)} of {asked} failed to load: {shown}.", evidence=evidence)
+            severity = MEDIUM if all(map(_is_decoration, broken)) else HIGH
+            return Fail(f"{len(broken)} of {asked} failed to load: {shown}.{unjudged}", severity, evidence)
         return Warn(
-            f"{len(unused)} of {asked} failed to load, though not every visit may need them: {shown}.",
-            evidence=evidence,
+            f"{len(unused)} of {asked} failed to load, though perhaps no visit needs them: {shown}.{unjudged}",
+            LOW,
+            evidence,
         )
     if refused:
         return Warn(
             f"{len(refused)} of {asked} were refused to the scanner, and perhaps to visitors: "
-            f"{some([_failure(each) for each in refused])}.",
+            f"{some([_failure(each) for each in refused])}.{unjudged}",
             LOW,
             [_resource_evidence(each) for each in refused],
             fix="Check in a browser whether they load; if they do, the server only blocks bots, and nothing is wrong.",
         )
-    return Pass(f"All {asked} loaded.")
+    if unknown and len({each.url for each in resources.items}) == unknown:
+        return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
+    return Pass(f"All other resources loaded.{unjudged}" if unknown else f"All {asked} loaded.")
 
 
 @check(
@@ -174,6 +184,11 @@ def bfcache_blocked(page: Page, document: Document) -> Finding:
     if reasons:
         return Warn(f"Browsers reload the page when visitors come back to it, because of {some(reasons)}.")
     return Pass("Nothing in the document prevents the back/forward cache.")
+
+
+def _is_decoration(resource: Resource) -> bool:
+    """Return True for an image of a style sheet: without it the page looks different, but says the same."""
+    return resource.kind is ResourceKind.IMAGE and resource.depth > 1
 
 
 def _failure(resource: Resource) -> str:

@@ -15,12 +15,13 @@ from dataclasses import replace
 from scanner.browser.evidence import BrowserLoad
 from scanner.catalogue import probe
 from scanner.net.client import Network
-from scanner.net.errors import BudgetExceeded, NetError, TimedOut
+from scanner.net.errors import BudgetExceeded, NetError, NotReachable, TimedOut
 from scanner.net.http.answers import Reuse
 from scanner.net.targets import InvalidUrl
 from scanner.page.css import Allowance, style_references
 from scanner.page.evidence import Page
 from scanner.page.image_headers import ImageFormat, ImageHeader, read_image_header
+from scanner.page.outside_names import OutsideNames
 from scanner.page.references import Reference, References, ResourceKind, keep
 from scanner.performance.browser_resources import from_log, is_worth_fetching, merged
 from scanner.performance.evidence import Resource, Resources, Timing
@@ -86,6 +87,7 @@ class _Loader:
     def __init__(self, page: Page, network: Network) -> None:
         self._page = page
         self._network = network
+        self._names = OutsideNames(page, network)
         # After a slow load in the browser, this probe must not use up the whole scan's time.
         self._ends = time.monotonic() + min(TIME_LIMIT_S, SHARE * network.remaining_s)
         self._spent = threading.Event()
@@ -106,14 +108,15 @@ class _Loader:
             return None
         empty = Resource(wanted.url, wanted.kind, wanted.eager, depth, None)
         timeout_s = min(TIMEOUT_S, left_s)
-        target = self._page.target
-        own = wanted.url.startswith(f"{target.origin}/")
+        page = self._page.target
+        own = wanted.url.startswith(f"{page.origin}/")
         try:
+            target = page.join(wanted.url)
             hops = self._network.follow(
-                target.join(wanted.url),
+                target,
                 headers={
                     "Accept": ACCEPT.get(wanted.kind, "*/*"),
-                    "Referer": target.url,
+                    "Referer": page.url,
                 },
                 max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
                 timeout_s=timeout_s,
@@ -128,8 +131,10 @@ class _Loader:
         except (NetError, InvalidUrl) as error:
             if isinstance(error, TimedOut) and (timeout_s < TIMEOUT_S or self._network.remaining_s <= 0):
                 return None  # the scanner's own time ran out
-            return replace(empty, error=str(error))
+            may_exist = isinstance(error, NotReachable) and self._names.may_exist(target, error)
+            return replace(empty, error=str(error), may_exist=may_exist)
         last = hops[-1]
+        self._names.note(target.host)
         picture = read_image_header(last.body) if wanted.kind in PICTURES else None
         body = last.body if _is_text(wanted.kind, picture) else last.body[:KEPT_BYTES]
         with self._lock:

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import concurrent.futures
+import contextlib
 
 from scanner.accessibility.document import AccessibleDocument
 from scanner.catalogue import probe
 from scanner.crawl.canonicals import Canonicals
 from scanner.net.client import Network
-from scanner.net.errors import BudgetExceeded, NetError, TimedOut
+from scanner.net.errors import BudgetExceeded, NetError, NotReachable, TimedOut
 from scanner.net.http.answers import Reuse
 from scanner.net.targets import InvalidUrl
 from scanner.page.evidence import Page
 from scanner.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
+from scanner.page.outside_names import OutsideNames
 from scanner.page.soft_404 import siblings
 from scanner.seo.evidence import AlternateAnswers, CanonicalAnswer, MissingPathAnswer, PageAnswer, SocialImage
 from scanner.seo.hreflang import Alternates
@@ -31,7 +33,8 @@ CANONICAL_TIMEOUT_S = 15.0
 def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> CanonicalAnswer:
     """Fetch the canonical URL once without following redirects, unless it is the page's own.
 
-    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`, because none of them proves anything about the URL.
+    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a name that may exist, because none of
+    them proves anything about the URL.
     """
     url = canonicals.url
     if url is None or url == page.target.url:
@@ -46,16 +49,24 @@ def canonical_answer(page: Page, canonicals: Canonicals, network: Network) -> Ca
 def alternate_answers(page: Page, alternates: Alternates, canonicals: Canonicals, network: Network) -> AlternateAnswers:
     """Fetch the first ten other language versions once each, without following redirects.
 
-    Raises `SiteProtected` if the site refuses further requests, `TimedOut` and `BudgetExceeded`.
+    Versions on names that may exist although they have no address here are left out. Raises `SiteProtected` if the site
+    refuses further requests, `TimedOut` and `BudgetExceeded`.
     """
     own = canonicals.own_urls
     urls = [url for url in alternates.by_url if url not in own]
+
+    def ask(url: str) -> PageAnswer | None:
+        with contextlib.suppress(NotReachable):
+            return _answer(url, page, network, TIMEOUT_S)
+        return None
+
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "alternate") as pool:
-        answers = pool.map(lambda url: _answer(url, page, network, TIMEOUT_S), urls[:MAX_ALTERNATES])
-        return AlternateAnswers(tuple(answers))
+        answers = pool.map(ask, urls[:MAX_ALTERNATES])
+        return AlternateAnswers(tuple(each for each in answers if each is not None))
 
 
 def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAnswer:
+    """Fetch a URL. Raises as the probes do, and `NotReachable` only for a name that may exist."""
     try:
         target = page.target.join(url)
         response = network.fetch(
@@ -70,6 +81,8 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl) as error:
+        if isinstance(error, NotReachable) and OutsideNames(page, network).may_exist(target, error):
+            raise
         return PageAnswer(url, error=str(error))
     raise_if_rate_limited(response)
     answered = Page(requested=target, target=target, hops=(response,))
@@ -80,7 +93,7 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
 def missing_path_answer(page: Page, document: AccessibleDocument, network: Network) -> MissingPathAnswer:
     """Fetch a path that does not exist, but only if the page's title or heading says that it does not exist.
 
-    Raises `SiteProtected`, and `TimedOut` or `BudgetExceeded`.
+    Raises `SiteProtected`, `TimedOut` and `BudgetExceeded`.
     """
     if page.response.status >= 400 or not read_missing_page_words(document).any:
         return MissingPathAnswer()
@@ -91,7 +104,10 @@ def missing_path_answer(page: Page, document: AccessibleDocument, network: Netwo
 
 @probe()
 def social_image(page: Page, social: SocialMetadata, network: Network) -> SocialImage:
-    """Fetch the beginning of the og:image. Redirects are followed, as networks do."""
+    """Fetch the beginning of the og:image. Redirects are followed, as networks do.
+
+    Raises `SiteProtected`, `TimedOut`, `BudgetExceeded`, and `NotReachable` for a name that may exist.
+    """
     if not social.image:
         return SocialImage()
     try:
@@ -108,6 +124,8 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl) as error:
+        if isinstance(error, NotReachable) and OutsideNames(page, network).may_exist(target, error):
+            raise
         return SocialImage(error=str(error))
     raise_if_rate_limited(response)
     return SocialImage(response.status)

@@ -14,11 +14,10 @@ from scanner.net.client import Network
 from scanner.net.errors import BudgetExceeded, NetError, NotReachable, Refused
 from scanner.net.http.answers import Reuse
 from scanner.net.http.response import Response
-from scanner.net.resolver import is_loopback_name
 from scanner.net.targets import InvalidUrl, Target
 from scanner.page.evidence import Page
 from scanner.page.fetch import ACCEPT, RateLimitedBySite, SiteProtected, challenge_sign
-from scanner.page.registrable_domain import is_same_site
+from scanner.page.outside_names import OutsideNames
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
 
 MAX_INTERNAL = 25
@@ -56,7 +55,7 @@ def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, networ
     with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "link") as pool:
         found = list(pool.map(lambda each: asker.answer(*each), wanted))
     answers = tuple(each for each in found if each is not None)
-    knows_outside_names = not asker.nameless or asker.knows_outside_names()
+    knows_outside_names = not asker.nameless or asker.names.are_known()
     if not knows_outside_names:
         answers = tuple(replace(each, is_broken=None) if each.url in asker.nameless else each for each in answers)
     if asker.ended is not None and not any(each.is_broken for each in answers):
@@ -84,7 +83,7 @@ class _Asker:
         self._ends = time.monotonic() + TIME_LIMIT_S
         self.ended: SiteProtected | BudgetExceeded | None = None
         self.nameless: set[str] = set()
-        self._has_found_outside_name = False
+        self.names = OutsideNames(page, network)
 
     def answer(self, url: str, is_internal: bool) -> LinkAnswer | None:
         """Request the link. None if it was not requested."""
@@ -103,7 +102,7 @@ class _Asker:
             return LinkAnswer(url, is_internal, None, is_proved or None, str(error))
         except (NetError, InvalidUrl) as error:
             return LinkAnswer(url, is_internal, None, None, str(error))
-        self._note_name(target.host)
+        self.names.note(target.host)
         if response.status == 429 and is_internal:
             self.ended = RateLimitedBySite()
         is_broken = _is_broken(response, is_internal)
@@ -141,38 +140,15 @@ class _Asker:
         if target.origin == self._page.target.origin:
             return False  # it has just answered
         if isinstance(error, Refused):
-            self._note_name(target.host)
+            self.names.note(target.host)
             return True
         try:
             self._network.addresses(target.host, target.port)
         except NotReachable:
-            return self._has_no_address(target.host)
+            return self.names.is_missing(target.host)
         except NetError:
             return False
         return False
-
-    def _has_no_address(self, host: str) -> bool:
-        """Return True if the name servers say so. A second query tells this from name servers that do not answer."""
-        try:
-            has_address = any(self._network.records(host, kind).records for kind in ("A", "AAAA"))
-        except NetError:
-            return False
-        if has_address:
-            self._note_name(host)
-        return not has_address
-
-    def _note_name(self, host: str) -> None:
-        """Remember that a name has an address, if it is another site's and name servers had to tell it."""
-        is_looked_up = not (is_loopback_name(host) or ":" in host or host.rpartition(".")[2].isdigit())
-        if is_looked_up and not is_same_site(host, self._page.target.host):
-            self._has_found_outside_name = True
-
-    def knows_outside_names(self) -> bool:
-        """Return True if a link's name has an address, or else if the name servers know the domain “com”."""
-        try:
-            return self._has_found_outside_name or bool(self._network.records("com", "NS").records)
-        except NetError:
-            return False
 
 
 def _is_broken(response: Response, is_internal: bool) -> bool | None:

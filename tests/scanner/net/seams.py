@@ -7,6 +7,7 @@ import socket
 from collections.abc import Mapping, Sequence
 
 from scanner.net.deadline import Deadline
+from scanner.net.dns_records import DnsAnswer
 from scanner.net.errors import NotReachable
 from tests.targets.server import Site
 
@@ -29,6 +30,22 @@ class Names:
         if isinstance(answers, list):
             return tuple(answers.pop(0) if len(answers) > 1 else answers[0])
         return tuple(answers)
+
+
+class Records:
+    """Name servers that know the addresses of some names, and do not answer for one."""
+
+    def __init__(self, known: Mapping[str, str], silent: str = "", top_level: str = "") -> None:
+        self._known = known
+        self._silent = silent
+        self._top_level = top_level
+
+    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
+        if name == self._silent:
+            raise NotReachable("The name servers could not tell.")
+        if record_type == "NS" and name == self._top_level:
+            return DnsAnswer(("a.gtld-servers.net.",))
+        return DnsAnswer((self._known[name],) if name in self._known and record_type == "A" else ())
 
 
 class Elsewhere(socket.socket):

@@ -70,6 +70,9 @@ def test_depth_is_told_by_what_asked_for_it(initiator: str, depth: int) -> None:
         (request("a.png", status=None, error="net::ERR_TUNNEL_CONNECTION_FAILED"), True),
         (request("a.png", status=None, error="net::ERR_EMPTY_RESPONSE"), True),
         (request("a.png", status=None, error="net::ERR_ABORTED"), False),
+        # With nosniff browsers discard the page of a 404 in place of a style sheet, and tell no status.
+        (request("a.css", Kind.STYLESHEET, status=None, error="net::ERR_ABORTED"), True),
+        (request("a.js", Kind.SCRIPT, status=None, error="net::ERR_ABORTED"), True),
         (request("a.png", status=None, error="net::ERR_BLOCKED_BY_ORB"), False),
         (request("a.png", status=None, error="net::ERR_BLOCKED_BY_CLIENT.Inspector"), False),
         (request("a.woff2", Kind.FONT, status=None, error="net::ERR_FAILED"), False),

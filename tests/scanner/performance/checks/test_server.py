@@ -4,11 +4,15 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.findings import Fail, Severity, Warn
 from scanner.page.references import ResourceKind
 from scanner.performance.checks import server as checks
 from scanner.performance.evidence import Resource, Resources, Timing
 from scanner.performance.probes.dom_size import dom_size
 from tests.scanner.cast import body, document, head, message, page, verdict
+
+# The scanner's name servers know no other site, as in a closed network.
+MISSING_NAME = Resource("https://cdn.example/a.js", ResourceKind.SCRIPT, True, 1, None, error="x", may_exist=True)
 
 
 def resource(
@@ -69,6 +73,9 @@ def test_doc_redirects(via: tuple[tuple[str, int], ...], expected: str) -> None:
         ((resource(403),), "warn"),  # robots are refused, but perhaps not visitors
         ((resource(429),), "warn"),
         ((resource(403), resource(404)), "fail"),
+        ((resource(200), MISSING_NAME), "pass"),
+        ((MISSING_NAME,), "n/a"),
+        ((MISSING_NAME, resource(404)), "fail"),
     ],
 )
 def test_broken_resources(items: tuple[Resource, ...], expected: str) -> None:
@@ -80,6 +87,29 @@ def test_broken_resources_are_named_with_their_status() -> None:
     assert message(finding) == (
         "1 of 2 resources (3 more were not requested) failed to load: https://site.example.com/a.png (404)."
     )
+
+
+def test_resources_of_names_that_may_exist_are_told_but_not_judged() -> None:
+    finding = checks.broken_resources(Resources((resource(404), MISSING_NAME)))
+    assert message(finding) == (
+        "1 of 2 resources failed to load: https://site.example.com/a.png (404). "
+        "1 resource could not be checked: the scanner's name servers know no name of another site."
+    )
+
+
+@pytest.mark.parametrize(
+    ("broken", "expected"),
+    [
+        (resource(404), Severity.HIGH),
+        (replace(resource(404), depth=2), Severity.MEDIUM),  # a list's bullets in a manual's style sheet
+        (replace(resource(404), depth=2, kind=ResourceKind.STYLESHEET), Severity.HIGH),
+        (resource(404, eager=False), Severity.LOW),  # style sheets of plug-ins name pictures that no page shows
+    ],
+)
+def test_broken_resources_weigh_by_what_the_page_loses(broken: Resource, expected: Severity) -> None:
+    finding = checks.broken_resources(Resources((broken,)))
+    assert isinstance(finding, Fail | Warn)
+    assert (finding.severity or Severity.HIGH) is expected
 
 
 @pytest.mark.parametrize(

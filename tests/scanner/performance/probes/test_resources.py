@@ -12,6 +12,7 @@ from scanner.browser.evidence import BrowserLoad, Load, LoadedRequest
 from scanner.findings import ScanType
 from scanner.net.budget import Limits
 from scanner.net.client import Network
+from scanner.net.policy import Policy
 from scanner.page.evidence import Page
 from scanner.page.fetch import fetch_page, page_references, parse_document
 from scanner.page.image_headers import ImageFormat, ImageHeader
@@ -22,6 +23,7 @@ from scanner.performance.probes.timing import timing
 from scanner.plan import plan
 from tests.scanner.browser.loads import load, request, visit
 from tests.scanner.cast import POLICY, head, target
+from tests.scanner.net.seams import PUBLIC, Names, Records, Wires
 from tests.targets.server import Answer, Request, Site
 
 
@@ -59,6 +61,29 @@ def test_a_failure_is_evidence(site: Site) -> None:
     assert found["/loop"].status is None
     assert "loop" in found["/loop"].error
     assert found["http://intranet.internal/x"].error
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (Records({}), True),  # a closed network, in which no other site's name has an address
+        (Records({}, top_level="com"), False),
+        (Records({}, top_level="com", silent="cdn.net"), True),  # the name servers fail
+        (Records({"cdn.net": PUBLIC}), True),  # they failed at first
+    ],
+)
+def test_a_name_without_an_address_may_exist_if_the_name_servers_know_no_other(
+    site: Site, records: Records, expected: bool
+) -> None:
+    site.routes["/"] = Answer(head("", "<script src=//cdn.net/a.js></script><img src=//img.shop.com/a.png>"))
+    names = Names({"www.shop.com": (PUBLIC,)})
+    with Network(Policy(), resolver=names, lookup=records, dialer=Wires({PUBLIC: site})) as network:
+        page = fetch_page(target("http://www.shop.com"), network)
+        found = probe.resources(page, page_references(parse_document(page)), timing(page, network), network)
+    assert {each.host: each.may_exist for each in found.items} == {
+        "cdn.net": expected,
+        "img.shop.com": False,  # a name of the page's own site, which the name servers know
+    }
 
 
 def test_redirects_are_followed_and_counted(site: Site) -> None:

@@ -7,15 +7,16 @@ import pytest
 
 from scanner.crawl.canonicals import read_canonicals
 from scanner.net.client import Network
+from scanner.net.errors import NotReachable
 from scanner.page.evidence import Document, Page
 from scanner.page.fetch import SiteProtected, fetch_page, parse_document
-from scanner.seo.evidence import AlternateAnswers, SocialImage
+from scanner.seo.evidence import AlternateAnswers, CanonicalAnswer, SocialImage
 from scanner.seo.hreflang import read_alternates
 from scanner.seo.metadata import read_social_metadata
 from scanner.seo.probes import answers as probes
 from scanner.seo.probes.answers import MAX_ALTERNATES
-from tests.scanner.cast import target
-from tests.scanner.net.loopback import loopback_network
+from tests.scanner.cast import POLICY, target
+from tests.scanner.net.seams import Records
 from tests.targets.server import Answer, Site
 
 T = TypeVar("T")
@@ -25,12 +26,16 @@ def alternate_answers(page: Page, document: Document, network: Network) -> Alter
     return probes.alternate_answers(page, read_alternates(page, document), read_canonicals(page, document), network)
 
 
+def canonical_answer(page: Page, document: Document, network: Network) -> CanonicalAnswer:
+    return probes.canonical_answer(page, read_canonicals(page, document), network)
+
+
 def social_image(page: Page, document: Document, network: Network) -> SocialImage:
     return probes.social_image(page, read_social_metadata(document), network)
 
 
-def probed(site: Site, probe: Callable[[Page, Document, Network], T]) -> T:
-    with loopback_network() as network:
+def probed(site: Site, probe: Callable[[Page, Document, Network], T], top_level: str = "com") -> T:
+    with Network(POLICY, lookup=Records({}, top_level=top_level)) as network:
         page = fetch_page(target(f"{site.url}/"), network)
         return probe(page, parse_document(page), network)
 
@@ -53,6 +58,20 @@ def test_what_cannot_be_reached_is_evidence() -> None:
     with Site({"/": versions("http://10.0.0.1/de", "https://site.invalid/")}) as site:
         answers = probed(site, alternate_answers).answers
     assert [bool(each.error) for each in answers] == [True, True]
+
+
+def test_in_a_closed_network_the_names_of_other_sites_prove_nothing() -> None:
+    """A manual's canonical URL is the manual on its project's site."""
+    head = (
+        '<link rel=canonical href="https://www.manual.org/"><link rel=alternate hreflang=de href="/de">'
+        '<link rel=alternate hreflang=fr href="https://fr.manual.org/"><meta property="og:image" content="//cdn.org/a">'
+    )
+    with Site({"/": Answer(f"<!doctype html><head>{head}</head><body>Text"), "/de": Answer("Hallo")}) as site:
+        assert [each.url for each in probed(site, alternate_answers, "").answers] == [f"{site.url}/de"]
+        for probe in (canonical_answer, social_image):
+            with pytest.raises(NotReachable):
+                probed(site, probe, "")
+        assert probed(site, canonical_answer).error
 
 
 def test_a_hundred_versions_are_sampled() -> None:

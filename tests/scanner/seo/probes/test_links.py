@@ -9,9 +9,6 @@ from scanner.crawl.links import changes_state, read_links
 from scanner.crawl.robots_file import RobotsFile
 from scanner.net.client import Network
 from scanner.net.credentials import Credentials, OriginCredentials
-from scanner.net.deadline import Deadline
-from scanner.net.dns_records import DnsAnswer
-from scanner.net.errors import NotReachable
 from scanner.net.policy import Policy
 from scanner.page.fetch import SiteProtected, fetch_page, parse_document
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
@@ -19,7 +16,7 @@ from scanner.seo.probes import links as probes
 from scanner.seo.probes.links import AT_ONCE, MAX_EXTERNAL, MAX_INTERNAL, link_answers
 from scanner.seo.probes.robots import robots_file
 from tests.scanner.cast import POLICY, target
-from tests.scanner.net.seams import PUBLIC, Names, Wires
+from tests.scanner.net.seams import PUBLIC, Names, Records, Wires
 from tests.targets.server import Answer, Request, Site
 
 OTHER = "93.184.215.99"  # an address that no site is wired to
@@ -215,22 +212,6 @@ def test_at_most_a_few_links_are_asked_for_at_once() -> None:
         found = probed(site)
     assert most == AT_ONCE
     assert len(found.answers) == 2 * AT_ONCE
-
-
-class Records:
-    """Name servers that know the addresses of some names, and do not answer for one."""
-
-    def __init__(self, known: dict[str, str], silent: str = "", top_level: str = "") -> None:
-        self._known = known
-        self._silent = silent
-        self._top_level = top_level
-
-    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
-        if name == self._silent:
-            raise NotReachable("The name servers could not tell.")
-        if record_type == "NS" and name == self._top_level:
-            return DnsAnswer(("a.gtld-servers.net.",))
-        return DnsAnswer((self._known[name],) if name in self._known and record_type == "A" else ())
 
 
 def wired(site: Site) -> Network:
