@@ -60,7 +60,7 @@ class Resource:
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """The page's sub-resources. `left_out` counts those that were not requested.
+    """The page's sub-resources. `left_out` counts those that were not requested although the page loads them.
 
     From the markup: each URL once, in its order. From a browser: each of its requests, in their order.
     """
@@ -97,12 +97,14 @@ class Styles:
     """Facts from the page's style sheets, including imported ones, that the checks need.
 
     `families` are the font families, in lower case, that are first in the font list of a rule that may match an element
-    of the document. `sized` are compounds, with names that occur in the document, for which a rule sets the height or
-    takes the element out of the flow; `Compound()` means any element.
+    of the document. `icons` are those that a rule also keeps from being read aloud, as generators of icon fonts do.
+    `sized` are compounds, with names that occur in the document, for which a rule sets the height or takes the element
+    out of the flow; `Compound()` means any element.
     """
 
     faces: tuple[FontFace, ...] = ()
     families: frozenset[str] = frozenset()
+    icons: frozenset[str] = frozenset()
     imports: tuple[StyleImport, ...] = ()
     sized: frozenset[Compound] = frozenset()
 

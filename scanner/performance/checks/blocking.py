@@ -20,9 +20,9 @@ from scanner.performance.render_blocking import (
 CATEGORY = Category("Render blocking", weight=10, html=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
-SHEETS_GOOD, SHEETS_POOR = 1, 3
+SHEETS_POOR = 3
 # Content of ten packets: as much as a server may send before the first acknowledgement (RFC 6928).
-SHEET_BYTES = 14_500
+FIRST_BYTES = 14_500
 HOSTS_GOOD, HOSTS_POOR = 0, 1
 WRITES_GOOD, WRITES_POOR = 0, 2
 # Limit for all scripts together that contain document.write.
@@ -34,7 +34,7 @@ READ_CHARACTERS = 1024 * KIB
     name="No render-blocking scripts",
     found="Render-blocking scripts",
     why="The browser stops parsing the page until the script has been loaded and run.",
-    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR),
+    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Low if a few weigh up to {size(FIRST_BYTES)} in all.",
     severity=HIGH,
     fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
@@ -43,15 +43,12 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     found = blocking_scripts(document)
     if not found:
         return Pass("No script in the head blocks rendering.")
-    return by_limits(
-        len(found),
-        SCRIPTS_GOOD,
-        SCRIPTS_POOR,
-        f"{counted(len(found), 'script')} in the head without async or defer, {_size(found, resources)}: "
-        f"{_shown(found)}",
-        "nothing is shown before they have loaded and run",
-        _evidence(found, resources),
-    )
+    message = f"{counted(len(found), 'script')} in the head without async or defer{_size(found, resources)}"
+    text = f"{message}: {_shown(found)}; nothing is shown before they have loaded and run."
+    evidence = _evidence(found, resources)
+    if len(found) > SCRIPTS_POOR:
+        return Fail(text, evidence=evidence)
+    return Warn(text, LOW if _come_at_once(found, resources) else None, evidence)
 
 
 @check(
@@ -59,7 +56,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     name="Little render-blocking CSS",
     found="Too much render-blocking CSS",
     why="The browser paints nothing until these style sheets have arrived.",
-    judged=f"Passes with one style sheet of up to {size(SHEET_BYTES)}, warns up to {SHEETS_POOR}, fails above that.",
+    judged=f"Passes with up to {SHEETS_POOR} style sheets of {size(FIRST_BYTES)} in all, warns if these are larger, and "
+    "fails with more.",
     severity=MEDIUM,
     fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
@@ -68,11 +66,11 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     found = blocking_sheets(document)
     if not found:
         return Pass("No style sheet in the head blocks rendering.")
-    message = f"{counted(len(found), 'style sheet')} in the head, {_size(found, resources)}"
+    message = f"{counted(len(found), 'style sheet')} in the head{_size(found, resources)}"
     evidence = _evidence(found, resources)
-    if len(found) <= SHEETS_GOOD and _bytes(found, resources) <= SHEET_BYTES:
+    if len(found) <= SHEETS_POOR and _come_at_once(found, resources):
         return Pass(f"{message}.", evidence)
-    text = f"{message}, before anything is shown: {_shown(found)}. One of up to {SHEET_BYTES / 1000:g} kB is good."
+    text = f"{message}, before anything is shown: {_shown(found)}. Up to {FIRST_BYTES / 1000:g} kB in all is good."
     return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)
 
 
@@ -163,14 +161,20 @@ def document_write(document: Document, resources: Resources) -> Finding:
     )
 
 
-def _bytes(urls: tuple[str, ...], resources: Resources) -> int:
-    sizes = {each.url: each.wire_bytes for each in resources.items}
-    return sum(sizes.get(url, 0) for url in urls)
+def _come_at_once(urls: tuple[str, ...], resources: Resources) -> bool:
+    """Return True if all files are known and fit into the first packets together, so that they cost one round trip."""
+    sizes = _sizes(urls, resources)
+    return len(sizes) == len(urls) and sum(sizes.values()) <= FIRST_BYTES
 
 
 def _size(urls: tuple[str, ...], resources: Resources) -> str:
-    known = {each.url for each in resources.items if each.status == 200}
-    return f"{'' if known.issuperset(urls) else 'at least '}{size(_bytes(urls, resources))}"
+    """Return what is known of the size, as the end of a clause; empty if it is nothing."""
+    sizes = _sizes(urls, resources)
+    return f", {'' if len(sizes) == len(urls) else 'at least '}{size(sum(sizes.values()))}" if sizes else ""
+
+
+def _sizes(urls: tuple[str, ...], resources: Resources) -> dict[str, int]:
+    return {each.url: each.wire_bytes for each in resources.items if each.url in urls and each.status is not None}
 
 
 def _shown(urls: tuple[str, ...]) -> str:

@@ -11,14 +11,15 @@ import re
 from scanner.catalogue import Category, check
 from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scanner.messages import by_steps, counted, excerpt, size, some
-from scanner.performance.evidence import Fonts, Resource
+from scanner.performance.evidence import Fonts, Resource, Styles
 
 CATEGORY = Category("Fonts", weight=3, html=True)
 
 NO_FONTS = NotApplicable("No font file is certain to be loaded.")
+HIDDEN_AT_FIRST = frozenset({"block", "auto", ""})
 SHOWN_AT_ONCE = frozenset({"swap", "optional", "fallback"})
 COUNT_GOOD, COUNT_POOR = 2, 5
-# Icon fonts: wrong letters in place of icons are worse than nothing, so `block` is right for them.
+# Icon fonts: wrong letters in place of icons are worse than nothing, so `block` is right for them, and `auto` means it.
 ICONS = re.compile(r"icon|awesome|glyph|symbol|^fa[bsrl]?$|fa-|emoji")
 SIGNATURES = (
     (b"wOF2", "WOFF2"),
@@ -39,8 +40,12 @@ SIGNATURES = (
     fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
     references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9"),
 )
-def font_display(fonts: Fonts) -> Finding:
-    faces = [each for each in fonts.faces if not (ICONS.search(each.family) and each.display == "block")]
+def font_display(fonts: Fonts, styles: Styles) -> Finding:
+    faces = [
+        each
+        for each in fonts.faces
+        if each.display not in HIDDEN_AT_FIRST or not (each.family in styles.icons or ICONS.search(each.family))
+    ]
     if not faces:
         return NotApplicable("The page's text uses no web font.")
     waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]

@@ -8,12 +8,12 @@ from selectolax.lexbor import LexborNode
 
 from scanner.browser.evidence import BrowserLoad, Layout
 from scanner.catalogue import Category, check
-from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
+from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
 from scanner.messages import KIB, by_steps, counted, excerpt, size, some
 from scanner.page.css import declarations, is_sizing
 from scanner.page.evidence import Document
 from scanner.page.image_headers import ImageFormat
-from scanner.page.markup import attribute, live
+from scanner.page.markup import attribute, live, resolve
 from scanner.page.references import ResourceKind
 from scanner.performance.evidence import Resource, Resources, Styles
 from scanner.performance.images import SCREENS_AHEAD, offscreen, oversized
@@ -23,6 +23,8 @@ CATEGORY = Category("Images", weight=8, html=True)
 NO_IMAGES = NotApplicable("The page loads no image.")
 NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
 UNSIZED_GOOD, UNSIZED_POOR = 0, 4
+# A smaller image, such as an icon, moves a line of text by less than its height.
+LEAST_HEIGHT = 32
 SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
 SMALL_BYTES = 4 * KIB
 OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
@@ -46,13 +48,19 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
     fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
     references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
 )
-def image_dimensions(document: Document, styles: Styles) -> Finding:
-    """Count images that no CSS rule can give a height. Without layout, any other image may have one."""
+def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
+    """Count images that no CSS rule can give a height. Without layout, any other image may have one.
+
+    Images that are missing do not load, and those of a line's height shift nothing.
+    """
     images = [node for node in live(document, "img") if _is_loaded(node)]
     if not images:
         return NO_IMAGES
     sizes = _Sizes(styles)
-    unsized = [node for node in images if not _has_size(node) and not sizes.may_hold(node)]
+    harmless = {each.url for each in resources.items if _shifts_nothing(each)}
+    unsized = [
+        node for node in images if not (_has_size(node) or sizes.may_hold(node) or _address(document, node) in harmless)
+    ]
     if not unsized:
         return Pass(f"{counted(len(images), 'image')}, all with width and height, or a style that may size them.")
     shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
@@ -98,14 +106,11 @@ def image_format(resources: Resources) -> Finding:
     ]
     total = sum(saving for saving, _ in savings)
     shown = some([f"{excerpt(each.url, 80)} ({size(each.own_wire_bytes)})" for _, each in savings])
-    return by_limits(
-        total,
-        SAVING_GOOD,
-        SAVING_POOR,
-        f"AVIF would save about {size(total)} on {counted(len(savings), 'image')}: {shown}",
-        f"up to {size(SAVING_GOOD)} is good",
-        evidence,
-    )
+    message = f"AVIF would save about {size(total)} on {counted(len(savings), 'image')}: {shown}"
+    if total <= SAVING_GOOD:
+        return Pass(f"{message}.", evidence)
+    text = f"{message}; up to {size(SAVING_GOOD)} is good."
+    return Warn(text, MEDIUM, evidence) if total <= SAVING_POOR else Fail(text, evidence=evidence)
 
 
 @check(
@@ -241,6 +246,16 @@ def _is_loaded(node: LexborNode) -> bool:
     source = (attribute(node, "src") or "").strip()
     has_set = bool((attribute(node, "srcset") or "").strip())
     return (bool(source) or has_set) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
+
+
+def _address(document: Document, node: LexborNode) -> str:
+    url = resolve(document, (attribute(node, "src") or "").strip())
+    return url.href.partition("#")[0] if url is not None else ""
+
+
+def _shifts_nothing(resource: Resource) -> bool:
+    picture = resource.picture
+    return (resource.status or 0) >= 400 or (picture is not None and 0 < picture.height <= LEAST_HEIGHT)
 
 
 def _has_size(node: LexborNode) -> bool:

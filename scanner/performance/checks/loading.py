@@ -18,6 +18,7 @@ from scanner.catalogue import Category, check
 from scanner.findings import (
     CRITICAL,
     HIGH,
+    LOW,
     MEDIUM,
     EvidenceItem,
     Fail,
@@ -29,6 +30,7 @@ from scanner.findings import (
 )
 from scanner.messages import by_curve, by_steps, counted, excerpt, size
 from scanner.page.evidence import Document, Page
+from scanner.page.references import ResourceKind
 from scanner.performance.connections import origin_of
 from scanner.performance.evidence import Resource, Resources, Timing
 from scanner.performance.images import is_in_markup, is_preloaded_urgently
@@ -187,13 +189,14 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     name="LCP image is discoverable and prioritized",
     found="LCP image is discovered or fetched late",
     why="The browser fetches an image that it discovers late, or with low priority, after everything else.",
+    judged=f"Low if the image is painted within {LCP_S[0]} s all the same.",
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: prioritize-lcp-image"),
     measured=True,
 )
-def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
+def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Finding:
     largest = load.first.lcp
     if largest is None or not largest.url.startswith(NETWORK):
         return NO_IMAGE_FILE
@@ -207,12 +210,13 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
         "high": is_high,
     }
     url = excerpt(largest.url, 120)
+    severity = LOW if vitals.lcp is not None and vitals.lcp.value <= LCP_S[0] else None
     if not is_found:
         message = f"The largest image ({url}) is not in the HTML itself, so browsers discover it late."
-        return Warn(message, evidence=(evidence,))
+        return Warn(message, severity, (evidence,))
     if not is_high:
         message = f'The largest image ({url}) has no fetchpriority="high", so it competes with the other files.'
-        return Warn(message, evidence=(evidence,))
+        return Warn(message, severity, (evidence,))
     return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
 
 
@@ -221,7 +225,8 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad) -> Finding:
     name="No long main-thread tasks",
     found="Long main-thread tasks",
     why="A task over 50 ms delays the response to whatever visitors do in the meantime.",
-    judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that.",
+    judged=f"Passes without such a task, warns up to {LONG_TASKS}, fails above that. Low if they block for less than "
+    f"{TBT_S[0] * 1000:.0f} ms in all.",
     severity=MEDIUM,
     fix="Split tasks that take longer than 50 ms, and leave what can wait to idle time.",
     references=("web.dev: Optimize long tasks", "W3C Long Tasks"),
@@ -240,7 +245,8 @@ def long_tasks(load: BrowserLoad) -> Finding:
     number = counted(len(tasks), "task takes", "tasks take")
     message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest * 1000:,.0f} ms"
     if len(tasks) <= LONG_TASKS:
-        return Warn(f"{message}.", evidence=evidence)
+        blocking_s = sum(each.processor_s - LONG_S for each in tasks)
+        return Warn(f"{message}.", LOW if blocking_s < TBT_S[0] else None, evidence)
     return Fail(f"{message}; taps are answered only after each of them.", evidence=evidence)
 
 
@@ -318,7 +324,8 @@ def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> _Estim
         document_s += _set_up_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
         origins.add(origin_of(hop.url))
     seconds = document_s
-    eager = [each for each in resources if each.eager]
+    # The page is complete before its videos are: browsers load as much of them as they play.
+    eager = [each for each in resources if each.eager and each.kind is not ResourceKind.MEDIA]
     for depth in (1, 2):
         level = [each for each in eager if each.depth == depth]
         if level:

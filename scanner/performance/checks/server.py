@@ -101,7 +101,7 @@ def broken_resources(resources: Resources) -> Finding:
         evidence = [_resource_evidence(each) for each in (broken + unused)]
         shown = some([_failure(each) for each in broken or unused])
         if broken:
-            severity = MEDIUM if all(map(_is_decoration, broken)) else HIGH
+            severity = MEDIUM if all(map(_is_decoration, broken)) else None
             return Fail(f"{len(broken)} of {asked} failed to load: {shown}.{unjudged}", severity, evidence)
         return Warn(
             f"{len(unused)} of {asked} failed to load, though perhaps no visit needs them: {shown}.{unjudged}",

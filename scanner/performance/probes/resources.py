@@ -64,7 +64,8 @@ def resources(
     second = [each for each in _of_style_sheets(items) if each.url not in known]
     room = max(0, MAX_RESOURCES - len(first))
     items += loader.load(second[:room], depth=2)
-    return Resources(tuple(items), len(first) + len(second) - len(items))
+    wanted = sum(each.eager for each in [*first, *second])
+    return Resources(tuple(items), wanted - sum(each.eager for each in items))
 
 
 def _of_browser(page: Page, load: BrowserLoad, loader: _Loader) -> Resources:

@@ -20,7 +20,7 @@ from scanner.page.css import (
 from scanner.page.evidence import Document
 from scanner.page.markup import live
 from scanner.page.references import Reference, ResourceKind, keep
-from scanner.performance.evidence import FontFace, Resources, StyleImport, Styles
+from scanner.performance.evidence import ADAPTING_HOSTS, FontFace, Resource, Resources, StyleImport, Styles
 
 # Limits for all style sheets together: parsing them is bounded like loading them.
 MAX_CHARACTERS = 2 * 1024 * 1024
@@ -39,6 +39,7 @@ BEHIND_SIZE = re.compile(
 )
 CODE_RANGE = re.compile(r"U\+([0-9A-F?]{1,6})(?:-([0-9A-F]{1,6}))?", re.IGNORECASE)
 A_LETTER = ord("a")
+ANY = Compound()  # matches every element
 
 
 @probe()
@@ -47,7 +48,21 @@ def styles(document: Document, resources: Resources) -> Styles:
     reader = _Reader(document)
     for sheet, css in _sheets(document, resources):
         reader.read(sheet, css)
-    return Styles(tuple(reader.faces), frozenset(reader.families), tuple(reader.imports), frozenset(reader.sized))
+    if any(_may_size_images(each) for each in resources.items):
+        reader.sized = {ANY}
+    return Styles(
+        tuple(reader.faces),
+        frozenset(reader.families),
+        frozenset(reader.icons),
+        tuple(reader.imports),
+        frozenset(reader.sized),
+    )
+
+
+def _may_size_images(resource: Resource) -> bool:
+    """Return True for a style sheet that could not be loaded, though visitors may get it."""
+    is_lost = resource.kind is ResourceKind.STYLESHEET and resource.eager and resource.status is None
+    return is_lost and resource.host not in ADAPTING_HOSTS
 
 
 def _sheets(document: Document, resources: Resources) -> Iterator[tuple[str, str]]:
@@ -70,6 +85,7 @@ class _Reader:
     def __init__(self, document: Document) -> None:
         self.faces: list[FontFace] = []
         self.families: set[str] = set()
+        self.icons: set[str] = set()
         self.imports: list[StyleImport] = []
         self.sized: set[Compound] = set()
         self._elements = _Elements(document)
@@ -92,7 +108,7 @@ class _Reader:
             elif not rule.prelude.startswith("@"):
                 self._style(rule)
         if self._allowance.is_spent:
-            self.sized = {Compound()}  # matches every element, because the rest of the rules is unknown
+            self.sized = {ANY}  # the rest of the rules is unknown
 
     def _import(self, sheet: str, statement: str) -> None:
         found = imported(statement)
@@ -101,6 +117,8 @@ class _Reader:
 
     def _style(self, rule: Rule) -> None:
         families = {family for name, value in rule.declarations or () if (family := _first_family(name, value))}
+        if any(name == "speak" for name, _ in rule.declarations or ()):
+            self.icons |= families
         families -= self.families
         sizes = any(is_sizing(name, value) for name, value in rule.declarations or ())
         if not families and not sizes:
@@ -109,7 +127,7 @@ class _Reader:
         if sizes:
             # Beyond the limit, a compound that matches every element stands for the unknown ones.
             kept = {each for each in compounds if self._elements.may_match(each)}
-            self.sized |= kept if len(self.sized) + len(kept) <= MAX_SIZED else {Compound()}
+            self.sized |= kept if len(self.sized) + len(kept) <= MAX_SIZED else {ANY}
         if families and any(self._elements.may_match(each) for each in compounds):
             self.families |= families
 

@@ -2,11 +2,12 @@ from __future__ import annotations
 
 import pytest
 
+from scanner.findings import Severity
 from scanner.page.references import ResourceKind
 from scanner.performance.checks import blocking as checks
 from scanner.performance.evidence import Resource, StyleImport
 from scanner.performance.render_blocking import written_at_once
-from tests.scanner.cast import body, document, head, message, page, verdict
+from tests.scanner.cast import body, document, head, message, page, severity, verdict
 from tests.scanner.performance.cast import HERE, OTHER, found, read, resource
 
 Kind = ResourceKind
@@ -38,8 +39,26 @@ def test_blocking_scripts(markup: str, expected: str) -> None:
     assert verdict(checks.blocking_scripts_in_head(document(seen), found())) == expected
 
 
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((resource(f"{HERE}/a.js", wire=1_300),), Severity.LOW),  # a theme's choice, before anything is shown
+        ((resource(f"{HERE}/a.js", wire=14_501),), None),
+        ((resource(f"{HERE}/a.js", status=404, wire=50),), Severity.LOW),
+        ((resource(f"{HERE}/a.js", status=None, wire=0),), None),  # unknown
+        ((), None),
+    ],
+)
+def test_a_small_script_blocks_no_longer_than_the_style_sheets(
+    items: tuple[Resource, ...], expected: Severity | None
+) -> None:
+    seen = page(head("<script src=/a.js></script>"))
+    assert severity(checks.blocking_scripts_in_head(document(seen), found(*items))) is expected
+
+
 def test_the_message_says_what_blocking_scripts_weigh() -> None:
     seen = page(head("<script src=/a.js></script>"))
+    assert "0 B" not in message(checks.blocking_scripts_in_head(document(seen), found()))
     items = found(resource(f"{HERE}/a.js", body=b"a" * 1500))
     assert message(checks.blocking_scripts_in_head(document(seen), items)).startswith(
         f"1 script in the head without async or defer, 1.5 kB: {HERE}/a.js; "
@@ -55,7 +74,9 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
         (head(""), 0, "pass"),
         (head(SHEET.format(0)), 14_500, "pass"),
         (head(SHEET.format(0)), 14_501, "warn"),
-        (head("".join(SHEET.format(n) for n in range(3))), 1, "warn"),
+        (head("".join(SHEET.format(n) for n in range(3))), 4_833, "pass"),  # they come at once
+        (head("".join(SHEET.format(n) for n in range(3))), 4_834, "warn"),
+        (head("".join(SHEET.format(n) for n in (0, "unknown"))), 1, "warn"),
         (head("".join(SHEET.format(n) for n in range(4))), 1, "fail"),
         (head("<link rel=stylesheet media=print href=/0.css>"), 90_000, "pass"),
         (head("<link rel=stylesheet media='(min-width: 1000px)' href=/0.css>"), 90_000, "pass"),  # not on a phone

@@ -32,16 +32,20 @@ FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} b
         ("@font-face{font-family:Inter;src:local('Inter'),url(/i.woff2)} p{font-family:Inter}", "n/a"),
         ("@font-face{font-family:Inter;src:url(data:font/woff2;base64,d09G)} p{font-family:Inter}", "n/a"),
         ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:block} p{font-family:My Icons}", "n/a"),
-        ("@font-face{font-family:My Icons;src:url(/i.woff2)} p{font-family:My Icons}", "warn"),
+        ("@font-face{font-family:My Icons;src:url(/i.woff2)} p{font-family:My Icons}", "n/a"),  # auto is like block
+        ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:swap} p{font-family:My Icons}", "pass"),
+        ("@font-face{font-family:Nucleo;src:url(/i.woff2)} p{font:1em/1 'Nucleo';speak:none}", "n/a"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Inter}i{font-family:Fe;speak:none}", "warn"),
         ("@media screen{@font-face{font-family:Inter;src:url(/i.woff2)}} p{font-family:Inter}", "warn"),
     ],
 )  # fmt: skip
 def test_font_display(css: str, expected: str) -> None:
-    assert verdict(checks.font_display(fonts(found(), read(css)))) == expected
+    assert verdict(checks.font_display(fonts(found(), read(css)), read(css))) == expected
 
 
 def test_the_message_names_the_family() -> None:
-    assert message(checks.font_display(fonts(found(), read(FACE.format(""))))) == (
+    seen = read(FACE.format(""))
+    assert message(checks.font_display(fonts(found(), seen), seen)) == (
         "Text in inter may stay invisible for up to 3 s while its font loads: 1 of 1 font face without font-display: "
         "swap, optional or fallback."
     )

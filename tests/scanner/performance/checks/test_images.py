@@ -4,11 +4,13 @@ from dataclasses import replace
 
 import pytest
 
+from scanner.findings import Severity
 from scanner.page.image_headers import ImageFormat
 from scanner.performance.checks import images as checks
 from scanner.performance.evidence import Resource, Styles
-from tests.scanner.cast import body, document, message, page, verdict
-from tests.scanner.performance.cast import found, image, read
+from scanner.performance.probes.styles import styles
+from tests.scanner.cast import body, document, message, page, severity, verdict
+from tests.scanner.performance.cast import found, image, read, sheet
 
 KIB = 1024
 IMG = "<img src=/a.png>"
@@ -40,7 +42,7 @@ IMG = "<img src=/a.png>"
 )
 def test_image_dimensions(markup: str, expected: str) -> None:
     seen = page(body(markup))
-    assert verdict(checks.image_dimensions(document(seen), Styles())) == expected
+    assert verdict(checks.image_dimensions(document(seen), Styles(), found())) == expected
 
 
 @pytest.mark.parametrize(
@@ -65,13 +67,30 @@ def test_image_dimensions(markup: str, expected: str) -> None:
 def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -> None:
     markup = body("<a><b><p class='card x'><img src=/a.png class='c photo md:photo' id=hero></b></a>")
     seen = page(markup)
-    assert verdict(checks.image_dimensions(document(seen), read(css, markup))) == expected
+    assert verdict(checks.image_dimensions(document(seen), read(css, markup), found())) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # a manual's arrow to the next page
+        ((image(900, ImageFormat.PNG, 35, 33),), "warn"),
+        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),  # never loads
+        ((replace(image(900, ImageFormat.PNG), picture=None),), "warn"),
+        ((sheet("", "https://cdn.example.org/a.css"),), "warn"),
+        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),  # may size it
+        ((replace(sheet("", "https://fonts.googleapis.com/css"), status=None),), "warn"),
+    ],
+)
+def test_an_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
+    seen = document(page(body("<img src=/a.png>")))
+    assert verdict(checks.image_dimensions(seen, styles(seen, found(*items)), found(*items))) == expected
 
 
 def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "MAX_NAMES", 2)
     seen = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
-    assert message(checks.image_dimensions(document(seen), Styles())).startswith("2 of 9 images")
+    assert message(checks.image_dimensions(document(seen), Styles(), found())).startswith("2 of 9 images")
 
 
 @pytest.mark.parametrize(
@@ -101,6 +120,7 @@ def test_image_format(items: tuple[Resource, ...], expected: str) -> None:
 
 def test_the_message_says_what_could_be_saved() -> None:
     seen = found(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
+    assert severity(checks.image_format(seen)) is Severity.MEDIUM
     assert message(checks.image_format(seen)) == (
         "AVIF would save about 31 kB on 1 image: https://site.example.com/a.png (41 kB); up to 20 kB is good."
     )

@@ -8,14 +8,14 @@ import pytest
 
 from scanner.browser.evidence import LayoutShift, MainThread, Task
 from scanner.browser.visit import BrowserFailed
-from scanner.findings import Fail, Finding, NotApplicable, Pass, Warn
+from scanner.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
 from scanner.page.evidence import Page
 from scanner.page.references import ResourceKind
 from scanner.performance.checks import loading as checks
 from scanner.performance.checks.loading import estimate
 from scanner.performance.evidence import Resource, Resources, Timing
 from tests.scanner.browser.loads import HERE, figures, largest, load, visit
-from tests.scanner.cast import body, document, head, message, page, verdict
+from tests.scanner.cast import body, document, head, message, page, severity, verdict
 
 HERO = f"{HERE}/img/hero.jpg"
 METRICS: dict[str, Callable[..., Finding]] = {
@@ -80,6 +80,11 @@ def test_what_a_style_sheet_refers_to_comes_after_it() -> None:
 def test_what_is_lazy_does_not_count() -> None:
     lazy = [resource(10 * SECOND_BYTES, eager=False)]
     assert estimate(bare(), lazy, 0) == estimate(bare(), (), 0)
+
+
+def test_a_video_is_no_part_of_the_load() -> None:
+    video = replace(resource(SECOND_BYTES), kind=ResourceKind.MEDIA)
+    assert estimate(bare(), [video], 0) == estimate(bare(), (), 0)
 
 
 @pytest.mark.parametrize(("seconds_of_bytes", "expected"), [(4.2, "pass"), (4.3, "warn"), (9.2, "warn"), (9.3, "fail")])
@@ -157,7 +162,7 @@ def test_the_spread_of_the_loads_is_kept(metric: str) -> None:
 
 
 def test_the_largest_element_is_named() -> None:
-    told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))))
+    told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))), figures())
     assert "<img> at #hero" in message(told)
     assert isinstance(told, Pass)
     assert told.evidence[0]["url"] == HERO
@@ -216,7 +221,7 @@ PRELOAD = "<link rel=preload as=image href=/img/hero.jpg"
 )
 def test_lcp_priority(markup: str, high: bool, expected: str, told: str) -> None:
     seen = page(markup)
-    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO, high=high))))
+    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO, high=high))), figures())
     assert verdict(finding) == expected
     assert told in message(finding)
 
@@ -232,14 +237,22 @@ def test_lcp_priority(markup: str, high: bool, expected: str, told: str) -> None
 )
 def test_a_link_header_finds_the_image_soonest(link: str, expected: str) -> None:
     seen = page(body("<p>Text"), ("Link", link))
-    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO))))
+    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO))), figures())
     assert verdict(finding) == expected
+
+
+@pytest.mark.parametrize("markup", ["<img src=/img/hero.jpg>", "<p>Text"])
+def test_the_priority_of_an_image_that_comes_in_time_matters_little(markup: str) -> None:
+    seen = page(body(markup))
+    loaded = visit(load(lcp=largest(url=HERO)))
+    assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.5))) is Severity.LOW
+    assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.6))) is None
 
 
 @pytest.mark.parametrize("url", ["", "data:image/png;base64,iVBO"])
 def test_lcp_priority_is_about_image_files(url: str) -> None:
     seen = page()
-    assert verdict(checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=url))))) == "n/a"
+    assert verdict(checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=url))), figures())) == "n/a"
 
 
 def tasks(*milliseconds: int) -> MainThread:
@@ -254,6 +267,12 @@ def test_long_tasks(count: int, expected: str, told: str) -> None:
     finding = checks.long_tasks(visit(load(main_thread=tasks(*[90] * count, 49, 20))))
     assert verdict(finding) == expected
     assert told in message(finding)
+
+
+def test_long_tasks_that_hardly_block_matter_little() -> None:
+    """A simple page has one task of 52 ms on one day, and none on another."""
+    assert severity(checks.long_tasks(visit(load(main_thread=tasks(52, 240))))) is Severity.LOW
+    assert severity(checks.long_tasks(visit(load(main_thread=tasks(60, 240))))) is None
 
 
 def test_of_several_loads_the_calmest_counts() -> None:

@@ -143,6 +143,18 @@ def test_too_many_are_left_out_and_counted(site: Site, monkeypatch: pytest.Monke
     assert (len(found.items), found.left_out) == (3, 2)
 
 
+def test_pictures_that_style_sheets_only_name_are_not_counted_as_left_out(
+    site: Site, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The flags of a template's style sheet are 250 pictures, of which the page shows none."""
+    monkeypatch.setattr(probe, "MAX_RESOURCES", 2)
+    site.routes["/a.css"] = Answer(
+        "".join(f".f{n}{{background:url(/{n}.svg)}}" for n in range(9)), headers={"Content-Type": "text/css"}
+    )
+    found = loaded(site, "<link rel=stylesheet href=/a.css>")
+    assert (len(found.items), found.left_out) == (2, 0)
+
+
 def test_a_used_up_budget_leaves_the_rest_out(site: Site) -> None:
     markup = "".join(f"<img src=/{number}.png>" for number in range(30))
     found = loaded(site, markup, Limits(requests=10))
