@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Mapping
 
 from scanner.accessibility.verdicts import places
-from scanner.browser.evidence import AxeReport, AxeRule
+from scanner.browser.evidence import AxeNode, AxeReport, AxeRule
 from scanner.catalogue import Check
 from scanner.findings import (
     CRITICAL,
@@ -31,6 +32,17 @@ NEVER_REVIEWED = frozenset({"css-orientation-lock"})
 # Experimental in axe-core. The first is wrong on pages of the W3C's own tests (ACT 2ee8b8), such as icon fonts and
 # abbreviations; the others where a table only lays out the page, or its first row is a header of all columns.
 NEVER_CERTAIN = frozenset({"label-content-name-mismatch", "table-fake-caption", "td-has-header"})
+# Start tags of elements with a role by themselves, whatever their attributes.
+WITH_OWN_ROLE = re.compile(
+    r"<(?:a|article|aside|button|footer|form|h[1-6]|header|input|li|main|nav|ol|select|table|textarea|ul)\b"
+)
+# Faults that harm people little, by rule: browsers assume a level, and look through list items; an element without a
+# valid role keeps its own.
+MILD: Mapping[str, Callable[[AxeNode], object]] = {
+    "aria-required-attr": lambda node: node.why.endswith(": aria-level"),
+    "aria-required-children": lambda node: node.why.endswith(": li around the right ones"),
+    "aria-roles": lambda node: WITH_OWN_ROLE.match(node.snippet),
+}
 INAPPLICABLE = NotApplicable("The rendered page has nothing to judge.")
 
 
@@ -79,7 +91,8 @@ def _places(rule: AxeRule) -> str:
 
 def _severity(rule: AxeRule, declared: Severity) -> Severity:
     severity = IMPACTS.get(rule.impact, declared)
-    if BEST_PRACTICE in rule.tags and severity in (CRITICAL, HIGH):
+    is_mild = rule.id in MILD and all(map(MILD[rule.id], rule.nodes))
+    if (BEST_PRACTICE in rule.tags or is_mild) and severity in (CRITICAL, HIGH):
         return MEDIUM
     return severity
 

@@ -11,7 +11,7 @@ from selectolax.lexbor import LexborNode
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import shown_text
 from scanner.accessibility.wcag import Criterion
-from scanner.findings import LOW, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt, some
 from scanner.page.markup import attribute, live, select
 
@@ -32,7 +32,7 @@ class Faults:
     """Elements in document order: those judged, and the faulty ones among them.
 
     `certain`: faulty. `uncertain`: faulty unless a script changes them. `review`: a person has to look.
-    `words(element)` returns the names of its faults.
+    `words(element)` returns the names of its faults. `is_mild(element)`: its fault harms people little.
     """
 
     document: AccessibleDocument
@@ -41,6 +41,7 @@ class Faults:
     uncertain: Sequence[LexborNode] = ()
     review: Sequence[LexborNode] = ()
     words: Callable[[LexborNode], Iterable[str]] = lambda _: ()
+    is_mild: Test = lambda _: False
 
     @classmethod
     def find(
@@ -52,6 +53,7 @@ class Faults:
         *,
         needs_review: Test = lambda _: False,
         words: Callable[[LexborNode], Iterable[str]] = lambda _: (),
+        is_mild: Test = lambda _: False,
     ) -> Faults:
         """Judge each element. A faulty one goes to `review` if it needs one, else to `uncertain` if it may change."""
         found = list(judged)
@@ -61,7 +63,7 @@ class Faults:
         for each in found:
             if is_faulty(each):
                 (review if needs_review(each) else uncertain if may_change(each) else certain).append(each)
-        return cls(document, found, certain, uncertain, review, words)
+        return cls(document, found, certain, uncertain, review, words, is_mild)
 
 
 def judge(
@@ -74,6 +76,7 @@ def judge(
 
     The finding is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements.
     Elements for review are not a finding yet, so such a finding has severity low and does not weigh, as in the browser.
+    If all faults are mild, the severity is medium.
     `caveat` replaces the usual sentence that says what is uncertain.
     """
     if not found.judged:
@@ -100,10 +103,11 @@ def judge(
         f"{places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))}."
     )
     evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
+    severity = MEDIUM if all(map(found.is_mild, shown)) else None
     if visible and found.certain:
-        return Fail(message, evidence=evidence)
+        return Fail(message, severity, evidence)
     doubt = MAY_CHANGE if caveat is None else caveat
-    return Warn(f"{message} {doubt}".strip() if visible else message, evidence=evidence)
+    return Warn(f"{message} {doubt}".strip() if visible else message, severity, evidence)
 
 
 def warn_at_most(

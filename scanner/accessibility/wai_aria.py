@@ -110,6 +110,8 @@ REQUIRED_CHILDREN = _by_key(
         "treegrid": "row rowgroup",
     }
 )
+# Roles whose parts have roles of their own, unlike the items of a list.
+WITH_PARTS = REQUIRED_CHILDREN.keys() - {"list"}
 # "Required States and Properties", section 5.2.2.
 REQUIRED_ATTRIBUTES = _by_key(
     {

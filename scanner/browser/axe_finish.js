@@ -29,11 +29,15 @@
     const first = all.toSorted((one, other) => one.turn - other.turn || one.at - other.at).slice(0, NODES);
     return first.toSorted((one, other) => one.at - other.at || one.turn - other.turn).map(({ node }) => node);
   };
+  // What any of the frames may have is missing in the page, not in each frame.
+  const OF_PAGE = new Set(['landmark-one-main', 'page-has-heading-one']);
+  const judged = ({ id, nodes }) => (OF_PAGE.has(id) ? nodes.filter((node) => node.target.length === 1) : nodes);
   const rule = (each) => {
-    const groups = grouped(each.nodes);
+    const nodes = judged(each);
+    const groups = grouped(nodes);
     return {
       id: each.id, impact: each.impact, tags: each.tags, help: each.help, description: each.description,
-      count: each.nodes.length,
+      count: nodes.length,
       pairs: [...groups].filter(([pair]) => pair).map(([pair, nodes]) => [pair, nodes.length]).slice(0, PAIRS),
       nodes: shown(groups).map((node) => ({
         selector: node.target.flat(2).join(' >>> '), ancestry: ancestry(node), snippet: node.html.slice(0, 400), impact: node.impact,

@@ -1,8 +1,10 @@
 // One frame's part of an axe run. The top frame's result stays here; those of the others are returned as JSON.
 // Some rules of axe-core are wrong on real pages or in the W3C's ACT rules; here they are restricted or replaced.
 (async (options, context, isTop) => {
-  const {isInTabOrder, isVisibleOnScreen} = axe.commons.dom;
-  const {isDataTable} = axe.commons.table;
+  const {hasContent, isInTabOrder, isVisibleOnScreen, isVisibleToScreenReaders} = axe.commons.dom;
+  const {getAllCells, getHeaders, isDataCell, isDataTable, toGrid} = axe.commons.table;
+  const {accessibleTextVirtual} = axe.commons.text;
+  const {requiredOwned} = axe.commons.aria;
 
   // Text that inherits its spacing from this style attribute, not from an element in between (ACT 24afc2, 9e45ec, 78fd32).
   const SPACINGS = ['letter-spacing', 'word-spacing', 'line-height'];
@@ -60,17 +62,115 @@
     const [head, foot] = [headersOf(table.tHead), headersOf(table.tFoot)];
     return foot.length > 0 && foot.every((each) => head.includes(each));
   };
-  // A row across the whole table is no caption beside a real one, nor if it has controls, as in a calendar.
-  const mayFakeCaption = (table) => !table.caption && !table.rows[0]?.querySelector('a, button, input, select, textarea');
+  // A row across the whole table is no caption beside a real one, nor if it has controls, as in a calendar, nor above a
+  // single row: that table lays out a title above links.
+  const mayFakeCaption = (table) =>
+    !table.caption && table.rows.length > 2 && !table.rows[0].querySelector('a, button, input, select, textarea');
+  // A header without text is a fault of its own. A table that only its size makes a data table may lay out the page.
+  function cellsHaveHeaders(table) {
+    const grid = toGrid(table);
+    const isHeadless = (cell) =>
+      hasContent(cell) && isDataCell(cell) && !axe.commons.aria.label(cell) && !getHeaders(cell, grid).some(Boolean);
+    if (!getAllCells(table).some(isHeadless)) return true;
+    const isDeclared = table.hasAttribute('summary') || table.matches('[role=table], [role=grid], [role=treegrid]');
+    return isDeclared || table.querySelector('th, caption, thead, tfoot, [scope], [headers]') ? false : undefined;
+  }
 
+  // Worked out when axe-core's tree of the page is there.
+  const once = (work) => {
+    let value;
+    return () => (value ??= work());
+  };
+
+  // Links to one address, such as “next” above and below a text, may share a key.
+  const addressesOf = new Map();
+  for (const each of document.querySelectorAll('[accesskey]')) {
+    const key = each.accessKey.toUpperCase();
+    addressesOf.set(key, (addressesOf.get(key) ?? new Set()).add(each instanceof HTMLAnchorElement ? each.href : each));
+  }
+  const sharesAddress = (node) => node instanceof HTMLAnchorElement && addressesOf.get(node.accessKey.toUpperCase())?.size === 1;
+
+  // Navigation and search with the links and forms of an earlier one should have the same name (ARIA Authoring Practices
+  // Guide, "Landmark Regions", Navigation).
+  const REPEATABLE = 'nav, search, [role=navigation], [role=search]';
+  const targetsOf = (node) => {
+    const links = [...node.querySelectorAll('a[href], form[action]'), ...(node.matches('[action]') ? [node] : [])];
+    const found = links.map((each) => each.getAttribute('href') ?? each.getAttribute('action'));
+    const hasPlaceholder = found.some((each) => /^(?:#?!?|javascript:.*)$/is.test(each));
+    return hasPlaceholder ? '' : [...new Set(found)].sort().join('\n');
+  };
+  const firstWith = once(() => {
+    const shown = [...document.querySelectorAll(REPEATABLE)].filter((each) => isVisibleToScreenReaders(each));
+    return new Map(shown.map((each) => [targetsOf(each), each]).reverse());
+  });
+  const isRepeated = (node) => node.matches(REPEATABLE) && targetsOf(node) !== '' && firstWith().get(targetsOf(node)) !== node;
+
+  // Levels of headings in a sidebar or footer are the same on all pages, whatever stands before (W3C WAI, "Page
+  // Structure", Headings). Empty headings are a fault of their own.
+  const FIXED = [...['aside', 'footer', 'nav'].map((tag) => `${tag}:not([role])`)]
+    .concat(['complementary', 'contentinfo', 'navigation'].map((role) => `[role=${role}]`))
+    .join();
+  const HEADINGS = 'h1, h2, h3, h4, h5, h6, [role=heading], iframe, frame';
+  const firstOfSections = once(() => {
+    const headings = [...document.querySelectorAll(HEADINGS)].filter((each) => isVisibleToScreenReaders(each));
+    return new Set(headings.filter((each, at) => at && each.closest(FIXED) !== headings[at - 1].closest(FIXED)));
+  });
+  const isNotCompared = (node, virtual) => firstOfSections().has(node) || !accessibleTextVirtual(virtual);
+
+  // Roles whose parts have roles of their own. An li between is a fault of the role's children alone.
+  const OWNERS = new Set(['feed', 'grid', 'listbox', 'menu', 'menubar', 'row', 'rowgroup', 'table', 'tablist', 'tree', 'treegrid']);
+  const isPlainItem = (node) =>
+    node?.localName === 'li' && !node.getAttribute('role') && node.parentElement?.matches('ul, ol') &&
+    OWNERS.has(node.parentElement.getAttribute('role'));
+
+  const wrapsParts = (node) => {
+    const parts = requiredOwned(node.getAttribute('role')).map((each) => `[role=${each}]`).join();
+    return [...node.children].every((each) => isPlainItem(each) && each.querySelector(parts));
+  };
+  const {evaluate: judgeParts} = axe._audit.checks['aria-required-children'];
+  function hasParts(node, ...others) {
+    const result = judgeParts.call(this, node, ...others);
+    if (result === false && wrapsParts(node)) this.data({messageKey: 'unallowed', values: 'li around the right ones'});
+    return result;
+  }
+
+  // Words that a font for icons draws as pictures, which is unknown if the font does not load.
+  const ICONS = '[class*="material-icons"], [class*="material-symbols"]';
+  const textsOf = (node) => {
+    const walker = document.createTreeWalker(node, NodeFilter.SHOW_TEXT);
+    const texts = [];
+    while (texts.length < MOST_TEXTS && walker.nextNode()) texts.push(walker.currentNode);
+    return texts.filter((each) => /\S/.test(each.data));
+  };
+  const showsIcons = (node) => textsOf(node).every((each) => each.parentElement.closest(ICONS));
+
+  // WCAG 1.4.3 excepts inactive controls, which in Bootstrap may have a class in place of an attribute, and decoration.
+  const isInactive = (node) => node.closest('.disabled') !== null && getComputedStyle(node).pointerEvents === 'none';
+  const ownText = (node) => [...node.childNodes].filter((each) => each.nodeType === 3).map((each) => each.data).join('');
+  const separates = (node) => /^[\s|·•]*[|·•][\s|·•]*$/.test(ownText(node));
+
+  const unless = (id, isExcepted) => {
+    const {matches} = axe._audit.rules.find((rule) => rule.id === id);
+    return {id, matches: (node, ...others) => matches(node, ...others) && !isExcepted(node, ...others)};
+  };
   axe.configure({
     rules: [
       {id: 'avoid-inline-spacing', matches: (node) => isVisibleOnScreen(node) && spacesText(node)},
       {id: 'th-has-data-cells', matches: (table) => isDataTable(table) && !repeatsHead(table)},
       {id: 'table-fake-caption', matches: (table) => isDataTable(table) && mayFakeCaption(table)},
+      unless('accesskeys', sharesAddress),
+      unless('landmark-unique', isRepeated),
+      unless('heading-order', isNotCompared),
+      unless('listitem', isPlainItem),
+      unless('aria-required-parent', (node) => isPlainItem(node.parentElement)),
+      unless('label-title-only', (node) => node.getAttribute('placeholder')?.trim()),
+      unless('label-content-name-mismatch', showsIcons),
+      unless('color-contrast', (node) => isInactive(node) || separates(node)),
     ],
     checks: [
       {id: 'frame-focusable-content', evaluate: (node, _, root) => !(frameIsSeen() && holdsSeenControl(root))},
+      {id: 'td-has-header', evaluate: cellsHaveHeaders},
+      {id: 'aria-required-children', evaluate: hasParts},
       {id: 'meta-viewport', evaluate: allowsZoom},
       {id: 'meta-viewport-large', evaluate: allowsLargeZoom},
     ],

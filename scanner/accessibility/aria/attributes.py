@@ -71,6 +71,8 @@ def missing_attributes(document: AccessibleDocument) -> Faults:
         _missing,
         lambda node: may_be_written(node, "role", *_missing(node)),
         words=_missing,
+        # Browsers assume level 2.
+        is_mild=lambda node: _missing(node) == ["aria-level"],
     )
 
 

@@ -19,8 +19,11 @@ from scanner.accessibility.wai_aria import (
     REQUIRED_CHILDREN,
     REQUIRED_PARENTS,
     ROLES,
+    WITH_PARTS,
 )
-from scanner.page.markup import attribute
+from scanner.page.markup import attribute, elements, select
+
+LISTS = frozenset({"ul", "ol"})
 
 
 def unknown_roles(document: AccessibleDocument) -> Faults:
@@ -31,6 +34,8 @@ def unknown_roles(document: AccessibleDocument) -> Faults:
         lambda node: _is_unknown(attribute(node, "role") or ""),
         _may_change,
         words=lambda node: [attribute(node, "role") or ""],
+        # Without a valid role, the element's own one applies.
+        is_mild=partial(has_native_role, document),
     )
 
 
@@ -62,12 +67,23 @@ def missing_required_children(document: AccessibleDocument) -> Faults:
     """Find elements without the children that their role requires, or with children that it does not allow."""
     nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
     ownership = Ownership(document)
-    return Faults.find(document, nodes, lambda node: not ownership.has_required_children(node), _may_change)
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: not ownership.has_required_children(node),
+        _may_change,
+        is_mild=_wraps_children,
+    )
 
 
 def missing_required_parents(document: AccessibleDocument) -> Faults:
-    """Find elements without the parent that their role requires."""
-    nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS)
+    """Find elements without the parent that their role requires.
+
+    Those in an li of such a parent are left out: the li is a fault of the parent's children.
+    """
+    nodes = (
+        each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS and not _is_in_plain_item(each)
+    )
     ownership = Ownership(document)
     return Faults.find(
         document,
@@ -76,6 +92,27 @@ def missing_required_parents(document: AccessibleDocument) -> Faults:
         _may_change,
         words=lambda node: [_own(node)],
     )
+
+
+def _wraps_children(node: LexborNode) -> bool:
+    """Return True if only li without a role stand around the children that the role requires, as in Bootstrap's tabs.
+
+    Browsers look through them, so people miss nothing.
+    """
+    required = REQUIRED_CHILDREN[_own(node)]
+    return node.tag in LISTS and all(
+        item.tag == "li"
+        and sole_role(item) is None
+        and any(explicit_role(each) in required for each in select(item, "[role]"))
+        for item in elements(node)
+    )
+
+
+def _is_in_plain_item(node: LexborNode) -> bool:
+    item = node.parent
+    if item is None or item.tag != "li" or sole_role(item) is not None or item.parent is None:
+        return False
+    return item.parent.tag in LISTS and sole_role(item.parent) in WITH_PARTS
 
 
 def _with_role(document: AccessibleDocument) -> list[LexborNode]:

@@ -44,6 +44,7 @@ WITH_ARIA = "elements with ARIA attributes"
     name="ARIA roles are valid",
     found="Invalid ARIA roles",
     why="Assistive technologies ignore unknown roles, so the element is not announced as what it looks like.",
+    judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
     severity=CRITICAL,
     fix='Use a WAI-ARIA role: <div role="button" tabindex="0">, or better, the native element: <button>',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
@@ -82,6 +83,7 @@ def aria_deprecated_role(document: AccessibleDocument) -> Finding:
     name="Roles have their required ARIA attributes",
     found="Required ARIA attributes are missing",
     why="Without them, assistive technologies cannot announce the state of the control.",
+    judged="Headings without a level are of medium severity, because browsers assume level 2.",
     severity=CRITICAL,
     fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
@@ -93,7 +95,7 @@ def aria_required_attr(document: AccessibleDocument) -> Finding:
         NAME_ROLE_VALUE,
         WITH_ROLE,
         passed="have the attributes that their role requires",
-        failed="lack an attribute that their role requires, so screen readers do not announce their state",
+        failed="lack an attribute that their role requires, so screen readers assume or leave out their state",
     )
 
 
@@ -237,9 +239,10 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
     name="Roles contain the children they require",
     found="Roles with missing or disallowed children",
     why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
+    judged="If nothing but <li> elements is wrong, the severity is medium, because most browsers look through them.",
     severity=CRITICAL,
     fix='Give the element the children that its role requires, and no others: role="listitem" in a list, role="tab" '
-    "in a tablist.",
+    'in a tablist. Give <li> elements around them role="none".',
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
@@ -249,7 +252,7 @@ def aria_required_children(document: AccessibleDocument) -> Finding:
         INFO_AND_RELATIONSHIPS,
         "elements whose role requires children",
         passed="contain them and nothing else",
-        failed="lack them or contain something else, so screen readers do not announce their parts",
+        failed="lack them or contain something else, so screen readers may announce their parts wrongly",
     )
 
 

@@ -208,6 +208,7 @@ def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
     name="Form fields have a visible label",
     found="Form fields labelled by title or description only",
     why="A title shows only to people who use a mouse, and some screen readers skip it.",
+    judged="Fields with a placeholder, which everybody sees, pass.",
     severity=MEDIUM,
     fix='Write a visible label: <label for="mail">E-mail</label>; title and aria-describedby only add to it.',
     references=("axe-core: label-title-only (best practice)",),
@@ -342,7 +343,7 @@ def _labels_around(node: LexborNode) -> list[LexborNode]:
 def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
     if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
         return False
-    if (attribute(node, "aria-label") or "").strip():
+    if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):
         return False
     if any(shown_text(document, each) for each in document.referenced(node, "aria-labelledby")):
         return False

@@ -7,6 +7,7 @@ the page after scripts have run.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from functools import lru_cache
 
 from selectolax.lexbor import LexborNode
@@ -83,6 +84,7 @@ def tabindex(document: AccessibleDocument) -> Finding:
     name="Access keys are unique",
     found="Duplicate access keys",
     why="A key with two meanings does one of them, and which one depends on the browser.",
+    judged="Links to the same address may share a key.",
     severity=MEDIUM,
     fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
@@ -96,6 +98,8 @@ def accesskeys(document: AccessibleDocument) -> Finding:
     certain: list[LexborNode] = []
     uncertain: list[LexborNode] = []
     for sharing in owners.values():
+        if _is_same_link(sharing):
+            continue
         shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
         if len(shown) > 1:
             certain += shown
@@ -252,3 +256,9 @@ def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
         current = current.parent
     style = (attribute(link, "style") or "")[:1_000]
     return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
+
+
+def _is_same_link(nodes: Sequence[LexborNode]) -> bool:
+    """Return True for links to one address, such as “next” above and below a text."""
+    addresses = {attribute(each, "href") if each.tag == "a" else None for each in nodes}
+    return len(addresses) == 1 and None not in addresses

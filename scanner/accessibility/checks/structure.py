@@ -47,9 +47,10 @@ def list_(document: AccessibleDocument) -> Finding:
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
 def listitem(document: AccessibleDocument) -> Finding:
-    items = lists.without_role(document, "li")
     return judge(
-        Faults.find(document, items, lambda each: not lists.is_in_list(document, each), lists.is_in_component),
+        Faults.find(
+            document, lists.items(document), lambda each: not lists.is_in_list(document, each), lists.is_in_component
+        ),
         INFO_AND_RELATIONSHIPS,
         "list items",
         passed="are in a list",

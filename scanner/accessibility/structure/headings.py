@@ -6,14 +6,19 @@ import re
 
 from selectolax.lexbor import LexborNode
 
+from scanner.accessibility.ancestors import Inherited
 from scanner.accessibility.aria.native_roles import role
 from scanner.accessibility.document import AccessibleDocument
+from scanner.accessibility.names import accessible_name
 from scanner.accessibility.verdicts import Faults
 from scanner.page.markup import attribute
 
 TAGS = ("h1", "h2", "h3", "h4", "h5", "h6")
 HEADINGS = f"{', '.join(TAGS)}, [role=heading]"
 FRAMES = frozenset({"iframe", "frame"})
+# Sections that are the same on all pages of a site.
+FIXED = frozenset({"aside", "footer", "nav"})
+FIXED_ROLES = frozenset({"complementary", "contentinfo", "navigation"})
 LEVEL_WITHOUT_ONE = 2
 
 
@@ -31,14 +36,20 @@ def skipping(document: AccessibleDocument) -> Faults:
     """Judge all headings: faulty are those more than one level deeper than the heading before them.
 
     It is no fault if a frame stands between the two, because it may contain headings, or if a heading that a style
-    sheet may hide bridges the gap. Such headings are not judged themselves.
+    sheet may hide bridges the gap. Such headings are not judged themselves. Neither are empty ones, nor those whose
+    predecessor is in another fixed section: the levels in a sidebar or footer are the same on all pages (W3C WAI, "Page
+    Structure", Headings).
     """
     found: list[LexborNode] = []
     wrong: list[LexborNode] = []
     above: int | None = None  # the level before the next heading; None if unknown
+    sections = Inherited[LexborNode | None](None, lambda node, around: node if _is_fixed(node) else around)
+    section: LexborNode | None = None  # of the heading before
     for node in document.exposed(f"{HEADINGS}, iframe, frame"):
-        if node.tag in FRAMES:
+        before, section = section, sections.of(node)
+        if node.tag in FRAMES or not _is_same(before, section):
             above = None
+        if node.tag in FRAMES:
             continue
         if role(document, node) != "heading":
             continue
@@ -47,10 +58,19 @@ def skipping(document: AccessibleDocument) -> Faults:
         if document.visibility.may_be_hidden(node):
             above = None if above is None else max(above, level)
             continue
-        if above is not None and level - above > 1:
+        if above is not None and level - above > 1 and accessible_name(document, node):
             wrong.append(node)
         above = level
     return Faults(document, found, wrong)
+
+
+def _is_fixed(node: LexborNode) -> bool:
+    named = attribute(node, "role")
+    return node.tag in FIXED if named is None else named in FIXED_ROLES
+
+
+def _is_same(one: LexborNode | None, other: LexborNode | None) -> bool:
+    return (one and one.mem_id) == (other and other.mem_id)
 
 
 def _is_top(node: LexborNode) -> bool:

@@ -5,6 +5,7 @@ axe-core 4.12 is the model for which elements are landmarks and which content mu
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -20,7 +21,7 @@ from scanner.accessibility.structure.skip_links import SkipLinks
 from scanner.accessibility.verdicts import Faults, warn_at_most
 from scanner.accessibility.wcag import BEST_PRACTICE
 from scanner.findings import Finding, NotApplicable, Pass
-from scanner.page.markup import attribute, elements, texts
+from scanner.page.markup import attribute, elements, select, texts
 
 # WAI-ARIA 1.2, section 5.3.4, plus application, as in axe-core.
 LANDMARKS = frozenset(
@@ -38,6 +39,9 @@ NAMED = "form, footer, header, aside, main, nav, section, " + ", ".join(
 LIVE = frozenset({"assertive", "polite"})
 LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
+# Landmarks that pages have twice, such as above and below a long text.
+REPEATABLE = frozenset({"navigation", "search"})
+PLACEHOLDER = re.compile(r"#?!?|javascript:.*", re.IGNORECASE | re.DOTALL)
 
 
 def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
@@ -103,16 +107,22 @@ def judge_number(document: AccessibleDocument, landmark: str) -> Finding:
 def duplicate(document: AccessibleDocument) -> Faults:
     """Judge all landmarks: faulty are those with the role and the name of an earlier one.
 
-    Landmarks that a style sheet may hide are left out.
+    Landmarks that a style sheet may hide are left out, and navigation or search with the links and forms of an earlier
+    one, which should have the same name (ARIA Authoring Practices Guide, "Landmark Regions", Navigation).
     """
     found: list[LexborNode] = []
     repeated: list[LexborNode] = []
     seen: set[tuple[str, str]] = set()
+    contents: set[tuple[str, frozenset[str]]] = set()
     for node in document.exposed(NAMED):
         own = role(document, node)
         needs_name = node.tag in ("section", "form")
         if own is None or not (own in LANDMARKS or needs_name) or document.visibility.may_be_hidden(node):
             continue
+        if own in REPEATABLE and (targets := _targets(node)):
+            if (own, targets) in contents:
+                continue
+            contents.add((own, targets))
         name = accessible_name(document, node).lower()
         if name or not needs_name:
             found.append(node)
@@ -120,6 +130,13 @@ def duplicate(document: AccessibleDocument) -> Faults:
                 repeated.append(node)
             seen.add((own, name))
     return Faults(document, found, repeated)
+
+
+def _targets(node: LexborNode) -> frozenset[str]:
+    """Return the addresses of the links and forms of an element; nothing if one is a placeholder."""
+    links = [*select(node, "a[href], form[action]"), *([node] if attribute(node, "action") else [])]
+    found = frozenset(attribute(each, "href") or attribute(each, "action") or "" for each in links)
+    return frozenset() if any(map(PLACEHOLDER.fullmatch, found)) else found
 
 
 def outside(document: AccessibleDocument) -> Faults:

@@ -12,6 +12,7 @@ from scanner.accessibility.aria.native_roles import role
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.roles import sole_role
 from scanner.accessibility.verdicts import Faults
+from scanner.accessibility.wai_aria import WITH_PARTS
 from scanner.page.markup import attribute, elements, texts
 
 # Placeholder that a script replaces, in the syntax of most template languages.
@@ -37,6 +38,15 @@ class Strays:
 def without_role(document: AccessibleDocument, selector: str) -> Iterator[LexborNode]:
     """Yield the exposed elements that match and have no role attribute."""
     return (each for each in document.exposed(selector) if not attribute(each, "role"))
+
+
+def items(document: AccessibleDocument) -> Iterator[LexborNode]:
+    """Yield the li without a role, except those in a ul or ol whose role requires other children, such as tabs."""
+    for each in without_role(document, "li"):
+        around = each.parent
+        is_in_list = around is not None and around.tag in ("ul", "ol")
+        if not (is_in_list and sole_role(around) in WITH_PARTS):
+            yield each
 
 
 def strays(

@@ -30,6 +30,7 @@ DATA_PARTS = frozenset({"thead", "tfoot", "caption", "colgroup"})
 DATA_ATTRIBUTES = ("scope", "headers", "abbr")
 LONG_TABLE, WIDE_TABLE = 20, 5
 LARGE = 3  # rows and columns of a table whose headers matter
+WITH_CAPTION = 3  # rows: the caption, headers, data
 SCOPES = frozenset({"row", "col", "rowgroup", "colgroup"})
 # Comments may stand before the doctype.
 DOCTYPE = re.compile(r"(?:\s|\ufeff|<!--.{0,2000}?-->)*+<!doctype\s++html\s*+>", re.IGNORECASE | re.DOTALL)
@@ -248,7 +249,8 @@ def headers(document: AccessibleDocument) -> Faults | None:
 def fake_captions(document: AccessibleDocument) -> Faults:
     """Judge the data tables: faulty are those whose first row is one cell across all columns, in place of a caption.
 
-    A row with controls is none, such as that of a calendar's months, nor is one below a real caption.
+    A row with controls is none, such as that of a calendar's months, nor is one below a real caption. A table of two
+    rows, a title above links, lays out the page.
     """
     found = list(grids(document))
     fake = [each.table for each in found if _is_fake_caption(each)]
@@ -258,7 +260,8 @@ def fake_captions(document: AccessibleDocument) -> Faults:
 def without_headers(document: AccessibleDocument) -> Faults:
     """Judge the data tables of at least three rows and columns: faulty are those with data cells that have no header.
 
-    Tables that only their size makes data tables may lay out the page: they are for review.
+    A header without text is a fault of its own. Tables that only their size makes data tables may lay out the page:
+    they are for review.
     """
     found = [
         each for each in grids(document) if len(each.lines) >= LARGE and min(map(len, each.lines[:LARGE])) >= LARGE
@@ -274,7 +277,12 @@ def without_headers(document: AccessibleDocument) -> Faults:
 
 def _is_fake_caption(grid: Grid) -> bool:
     first = grid.lines[0] if grid.lines else []
-    if len(grid.lines) < 2 or len(first) < 2 or first[0] is None or any(cell is not first[0] for cell in first):
+    if (
+        len(grid.lines) < WITH_CAPTION
+        or len(first) < 2
+        or first[0] is None
+        or any(cell is not first[0] for cell in first)
+    ):
         return False
     has_caption = any(each.tag == "caption" for each in elements(grid.table))
     return not has_caption and bool(_text(first[0])) and not select(first[0], "a, button, input, select, textarea")
@@ -289,7 +297,7 @@ def _has_headless_cell(document: AccessibleDocument, grid: Grid) -> bool:
         for x, cell in enumerate(line):
             if cell is None:
                 continue
-            if scopes[cell.mem_id] and _is_filled(document, cell):
+            if scopes[cell.mem_id]:
                 beside = beside or scopes[cell.mem_id] in ("row", "auto")
                 below[x] = below.get(x, False) or scopes[cell.mem_id] in ("col", "auto")
             if beside or below.get(x, False):

@@ -28,15 +28,18 @@ TABINDEX = [
 ACCESSKEYS = [
     ("<p>None", "n/a"),
     ("<a href=/ accesskey=s>a</a>", "pass"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=t>b</a>", "pass"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=s>b</a>", "fail"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=S>b</a>", "fail"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey='s '>b</a>", "pass"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=s hidden>b</a>", "pass"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=s aria-hidden=true>b</a>", "fail"),
-    ("<a href=/ accesskey=s>a</a><a href=/ accesskey=s class=d-none>b</a>", "warn"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=t>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=S>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey='s '>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s hidden>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s aria-hidden=true>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s class=d-none>b</a>", "warn"),
     ("<a href=/ accesskey>a</a><a href=/ accesskey>b</a>", "n/a"),
     ("<a href=/ accesskey=s hidden>a</a>", "n/a"),
+    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # whichever it is, it leads to /a
+    ("<a accesskey=s>a</a><a accesskey=s>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><button accesskey=s>a</button>", "fail"),
 ]
 BYPASS = [
     ("<p>None", "n/a"),
