@@ -42,6 +42,20 @@ HARMLESS_SCRIPT = re.compile(
     r"|\(?\s*+(?:async\s++)?function\b|\(?\s*+\(\s*+\)\s*+=>)",
     re.IGNORECASE,
 )
+# Scripts that do nothing: if something happens on a click, another script does it.
+EMPTY_SCRIPT = re.compile(r"javascript:(?:\s|;|void\b|undefined\b|false\b|[()0])*\Z", re.IGNORECASE)
+# Attributes of links that open, close or switch something on the page (WAI-ARIA, Bootstrap).
+CONTROLLING = frozenset(
+    {
+        *("aria-expanded", "aria-haspopup", "aria-controls", "aria-pressed", "aria-selected"),
+        *("data-toggle", "data-target", "data-dismiss", "data-slide"),
+        *("data-bs-toggle", "data-bs-target", "data-bs-dismiss", "data-bs-slide"),
+    }
+)
+# Signs that a script leads to another page.
+LEADING = re.compile(
+    r"""location|href|navigat|redirect|\b(?:go|open|load|show)\w{0,20}\s*+\(\s*+["']|https?:|\.html?\b""", re.IGNORECASE
+)
 # Pages of its own that a site has reasons to keep crawlers away from.
 PRIVATE = re.compile(
     r"(?:^|[/_-])(?:log-?in|sign-?(?:in|up)|register|account|cart|basket|checkout|wishlist|compare|search|password|auth"
@@ -240,10 +254,24 @@ def _uncrawlable(document: Document, node: LexborNode) -> str:
     # Browsers skip line ends and tabs inside a URL.
     scheme = re.sub(r"[\t\r\n]", "", reference[:200]).lower()
     if scheme.startswith("javascript:"):
-        return "" if HARMLESS_SCRIPT.match(scheme) else "runs a script instead of naming a URL"
+        is_harmless = HARMLESS_SCRIPT.match(scheme) or (EMPTY_SCRIPT.match(scheme) and _is_control(node))
+        return "" if is_harmless else "runs a script instead of naming a URL"
     if scheme.startswith("file:"):
         return "leads to a local file"
     return "has an invalid URL" if resolve(document, reference) is None else ""
+
+
+def _is_control(node: LexborNode) -> bool:
+    """Return True if a link without an address switches something on the page, so that no page is behind it.
+
+    So does one whose own script leads nowhere, and a sign or icon without words, which names no page.
+    """
+    if CONTROLLING & node.attributes.keys():
+        return True
+    if script := attribute(node, "onclick"):
+        return not LEADING.search(script)
+    named = "".join(attribute(each, name) or "" for each in (node, *node.css("img")) for name in ("aria-label", "alt"))
+    return not any(character.isalnum() for character in node.text() + named)
 
 
 def _tag(node: LexborNode) -> str:
