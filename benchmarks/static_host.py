@@ -8,6 +8,7 @@ import functools
 import gzip
 import mimetypes
 import posixpath
+import re
 import socket
 import tempfile
 import threading
@@ -30,6 +31,7 @@ HEADERS = {
     "X-Frame-Options": "SAMEORIGIN",
     "Referrer-Policy": "strict-origin-when-cross-origin",
 }
+PART = re.compile(r"bytes=(\d+)-(\d*)")
 NOT_FOUND = b"<!doctype html><title>Not found</title><h1>Not found</h1>"
 STOP_S = 10.0
 
@@ -76,7 +78,13 @@ class StaticHost:
         media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         lifetime_s = 600 if media_type == "text/html" else 31_536_000
         headers = {"Content-Type": media_type, "Cache-Control": f"max-age={lifetime_s}"}
-        return self._send(environ, start, HTTPStatus.OK, headers, file.read_bytes())
+        body = file.read_bytes()
+        # Browsers play a video in parts.
+        if (part := PART.fullmatch(environ.get("HTTP_RANGE", ""))) and media_type.startswith("video/"):
+            first, last = int(part[1]), min(int(part[2] or len(body)), len(body) - 1)
+            headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
+            return self._send(environ, start, HTTPStatus.PARTIAL_CONTENT, headers, body[first : last + 1])
+        return self._send(environ, start, HTTPStatus.OK, headers, body)
 
     def _send(
         self, environ: WSGIEnvironment, start: StartResponse, status: HTTPStatus, headers: dict[str, str], body: bytes
