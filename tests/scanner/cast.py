@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from scanner.findings import Fail, Finding, NotApplicable, Pass, Warn
+from scanner.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
 from scanner.net.http.response import Headers, Response
 from scanner.net.policy import Policy
 from scanner.net.targets import Target, parse_target
@@ -51,6 +51,12 @@ def page(
     before = tuple(response(each, status=code) for each, code in via)
     last = response(address.url, *headers, status=status, body=html.encode())
     return Page((before and target(via[0][0])) or address, address, (*before, last))
+
+
+def severity(finding: Finding) -> Severity | None:
+    """Return the severity that a finding has in place of its check's; None if it has none of its own."""
+    assert isinstance(finding, Fail | Warn)
+    return finding.severity
 
 
 def document(of: Page) -> Document:

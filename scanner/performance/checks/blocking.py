@@ -56,8 +56,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     name="Little render-blocking CSS",
     found="Too much render-blocking CSS",
     why="The browser paints nothing until these style sheets have arrived.",
-    judged=f"Passes with up to {SHEETS_POOR} style sheets of {size(FIRST_BYTES)} in all, warns if these are larger, and "
-    "fails with more.",
+    judged=f"Passes with up to {SHEETS_POOR} style sheets of {size(FIRST_BYTES)} in all, warns if larger, fails "
+    "with more.",
     severity=MEDIUM,
     fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),

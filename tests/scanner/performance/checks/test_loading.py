@@ -162,7 +162,7 @@ def test_the_spread_of_the_loads_is_kept(metric: str) -> None:
 
 
 def test_the_largest_element_is_named() -> None:
-    told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))), figures())
+    told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))))
     assert "<img> at #hero" in message(told)
     assert isinstance(told, Pass)
     assert told.evidence[0]["url"] == HERO
