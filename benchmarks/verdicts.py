@@ -8,18 +8,20 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser as Chromium
 from playwright.sync_api import sync_playwright
 
 from benchmarks.real_pages import RealPage, real_pages
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
-from scanner.browser.load import SCREEN
+from scanner.browser.load import PIXEL_RATIO, SCREEN
 from scanner.browser.visit import READ_BY, Browser
 from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType, Severity
-from scanner.net.browser import find_browser, launch_options
+from scanner.net.browser import context_options, find_browser, launch_options
 from scanner.net.client import Network
 from scanner.net.policy import Policy
+from scanner.net.proxy import BrowserProxy
 from scanner.net.targets import parse_target
 from scanner.result import Budget, CheckResult
 from scanner.run import scan
@@ -31,6 +33,10 @@ WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 GOAL, GOAL_OF_CHECK = 0.97, 0.8
 
 Finding = tuple[ScanType, str]
+
+
+class NotJudged(Exception):
+    """The browser could not load a page, for example because the machine is busy; the message says why."""
 
 
 def measure(table: Table, share: float) -> None:
@@ -53,16 +59,18 @@ def measure(table: Table, share: float) -> None:
 
 
 def findings(page: RealPage, browser: Browser | None) -> Iterator[tuple[ScanType, CheckResult]]:
-    """Scan a page for all types; yield its findings of at least medium severity."""
+    """Scan a page for all types; yield its findings of at least medium severity.
+
+    Raises `NotJudged` if the browser could not load the page: the findings would be those without one.
+    """
     with StaticHost(page.folder) as host:
         policy = Policy(allowed_networks=NETWORKS, ca_bundle=authority())
         with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
             target = parse_target(f"{host.url}/{page.path}", policy)
             for result in scan(target, ScanType, network, Budget(TIME_LIMIT_S), browser=browser):
                 assert result.score is not None, (page.name, result.error)
-                # Findings of a page that the browser could not load would count as findings with a browser.
-                needs_browser = browser is not None and READ_BY[result.type]
-                assert result.browser or not needs_browser, (page.name, result.skipped_checks)
+                if browser is not None and READ_BY[result.type] and result.browser is None:
+                    raise NotJudged(result.skipped_checks[0].reason)
                 for category in result.categories:
                     for check in category.checks:
                         if check.status != "pass" and check.severity in WEIGHTY:
@@ -74,7 +82,12 @@ def _judged(pages: Iterable[RealPage], browser: Browser | None) -> tuple[Counter
     found: Counter[Finding] = Counter()
     right: Counter[Finding] = Counter()
     for page in pages:
-        for scan_type, check in findings(page, browser):
+        try:
+            of_page = list(findings(page, browser))
+        except NotJudged as error:
+            print(f"left out: {page.name} ({error})", flush=True)
+            continue
+        for scan_type, check in of_page:
             found[scan_type, check.id] += 1
             right[scan_type, check.id] += check.id in page.agreed[scan_type]
     return found, right
@@ -85,15 +98,32 @@ def _figures(found: Counter[Finding], right: Counter[Finding], of: Finding) -> t
 
 
 def _rules_of_axe(pages: Iterable[RealPage], program: Path) -> Counter[str]:
-    """Return on how many pages each rule of axe-core, run in the page by itself, has a violation."""
+    """Return on how many pages each rule of axe-core, run in the page by itself, has a violation that is not minor."""
     rules: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
         browser = playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
         for page in pages:
-            with StaticHost(page.folder) as host:
-                tab = browser.new_page(viewport=SCREEN, ignore_https_errors=True)  # type: ignore[arg-type]  # a TypedDict of the same shape
-                tab.goto(f"{host.url}/{page.path}")
-                rules.update({each["id"] for each in Axe().run(tab).response["violations"]})
-                tab.close()
+            rules.update(violations(page, browser))
         browser.close()
     return rules
+
+
+def violations(page: RealPage, browser: Chromium) -> frozenset[str]:
+    """Return the rules of axe-core, run in a page by itself, that have a violation of more than minor impact."""
+    policy = Policy(allowed_networks=NETWORKS)
+    with (
+        StaticHost(page.folder) as host,
+        Network(policy, time_limit_s=TIME_LIMIT_S) as network,
+        BrowserProxy(network) as proxy,
+    ):
+        tab = browser.new_page(
+            **context_options(proxy),
+            viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
+            device_scale_factor=PIXEL_RATIO,
+            is_mobile=True,
+            ignore_https_errors=True,
+        )
+        tab.goto(f"{host.url}/{page.path}", timeout=TIME_LIMIT_S * 1000)
+        found = Axe().run(tab).response["violations"]
+        tab.close()
+    return frozenset(each["id"] for each in found if each["impact"] != "minor")
