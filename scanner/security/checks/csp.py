@@ -5,10 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from selectolax.lexbor import LexborNode
+
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
 from scanner.messages import excerpt, some
-from scanner.page.evidence import Page
+from scanner.page.evidence import Document, Page
+from scanner.page.markup import live
 from scanner.security.csp import (
     HEADER,
     REPORT_ONLY,
@@ -44,7 +47,24 @@ SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
 # Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
 UPGRADED = frozenset({"img-src", "media-src"})
+# Elements that run scripts, show other pages or take what visitors enter.
+ACTIVE = frozenset({"script", "iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
+
+
+def _is_inert(page: Page, document: Document) -> bool:
+    """Return True if an injected script would find little: no script, no input of visitors, no session."""
+    if page.is_keyed or any(hop.headers.get("Set-Cookie") for hop in page.hops):
+        return False
+    return not any(node.tag in ACTIVE or _runs(node) for node in live(document, "*"))
+
+
+def _runs(node: LexborNode) -> bool:
+    """Return True if an attribute holds a script: an event handler, or a javascript: URL."""
+    return any(
+        name.startswith("on") or (value or "").strip()[:11].lower() == "javascript:"
+        for name, value in node.attributes.items()
+    )
 
 
 def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
@@ -56,12 +76,13 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     name="Content Security Policy",
     found="No Content Security Policy that restricts scripts",
     why="Without a policy for scripts, injected markup can run scripts from any host.",
-    judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all.",
+    judged="A fail stands for the whole category: a policy that restricts no script costs no more than none at all. "
+    "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
     fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
     references=("CSP Level 3", "CWE-1021", "CWE-79"),
 )
-def csp_present(policies: Policies) -> Finding:
+def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
     if policies.restricts_scripts:
         ways = [name for name, found in (("header", policies.header), ("<meta>", policies.meta)) if found]
         return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
@@ -76,7 +97,8 @@ def csp_present(policies: Policies) -> Finding:
         message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
     else:
         message = f"No {HEADER}, so injected scripts would run."
-    return Fail(message, evidence=_shown(policies.enforced or policies.report_only), covers_category=True)
+    severity = MEDIUM if _is_inert(page, document) else None
+    return Fail(message, severity, _shown(policies.enforced or policies.report_only), covers_category=True)
 
 
 @check(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -62,9 +63,42 @@ def with_policies(lines: str) -> Policies:
 )
 def test_csp_present(headers: list[tuple[str, str]], html: str, expected: str) -> None:
     seen = page(*headers, html=f"<!doctype html><head>{html}</head>")
-    finding = checks.csp_present(policies(seen))
+    finding = checks.csp_present(seen, document(seen), policies(seen))
     assert verdict(finding) == expected
     assert not isinstance(finding, Fail) or finding.covers_category
+
+
+MANUAL = "<!doctype html><title>A manual</title><h1>Options</h1><p>Read <a href=/next.html>on</a>.<img src=/a.png>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "header", "expected"),
+    [
+        ("", None, MEDIUM),  # a manual for reading
+        ("<noscript>Hello</noscript>", None, MEDIUM),
+        ("<script src=/search.js></script>", None, None),
+        ("<p onclick='run()'>Text", None, None),
+        ("<a href=' JavaScript:run()'>Text</a>", None, None),
+        ("<form><input name=q></form>", None, None),
+        ("<textarea></textarea>", None, None),
+        ("<iframe src=/a></iframe>", None, None),
+        ("", ("Set-Cookie", "session=1"), None),
+    ],
+)
+def test_a_missing_policy_weighs_less_where_scripts_find_nothing(
+    markup: str, header: tuple[str, str] | None, expected: Severity | None
+) -> None:
+    seen = page(*([header] if header else []), html=f"{MANUAL}{markup}")
+    finding = checks.csp_present(seen, document(seen), policies(seen))
+    assert isinstance(finding, Fail)
+    assert finding.severity is expected
+
+
+def test_a_missing_policy_of_a_page_behind_a_log_in_is_high() -> None:
+    seen = replace(page(html=MANUAL), is_keyed=True)
+    finding = checks.csp_present(seen, document(seen), policies(seen))
+    assert isinstance(finding, Fail)
+    assert finding.severity is None
 
 
 @pytest.mark.parametrize("lines", ["", "img-src 'self'", "script-src * 'unsafe-inline' 'unsafe-eval'; object-src *"])
@@ -256,8 +290,9 @@ def test_csp_insecure_source(lines: str, url: str, expected: str) -> None:
 
 def test_the_policy_that_is_recommended_has_no_fault() -> None:
     seen = with_policies(CANONICAL)
+    assert verdict(checks.csp_present(page(), document(page()), seen)) == "pass"
     judges = (
-        *(checks.csp_present, checks.csp_script_inline, checks.csp_script_broad, checks.csp_unsafe_eval),
+        *(checks.csp_script_inline, checks.csp_script_broad, checks.csp_unsafe_eval),
         *(checks.csp_object_base, checks.csp_syntax, checks.csp_allowlist_bypass),
     )
     assert {judge(seen).message for judge in judges if verdict(judge(seen)) != "pass"} == set()  # type: ignore[union-attr]
