@@ -81,6 +81,12 @@ class Link:
             return False
         return not changes_state(self.url)
 
+    @property
+    def is_instruction(self) -> bool:
+        """Return True if the text shows a local address, as in “Open http://localhost:3000”: it is for the reader."""
+        url = ada_url.URL(self.url)
+        return is_local_host(url.hostname) and _is_shown(self.node, url)
+
 
 @dataclass(frozen=True, slots=True)
 class PageLinks:

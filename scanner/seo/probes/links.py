@@ -37,16 +37,16 @@ def link_answers(page: Page, links: PageLinks, robots: RobotsFile | None, networ
     """Request at most 25 links to the own site and five to others, evenly spaced over the page. Follow redirects.
 
     Links that may change something, rel=nofollow, and links that robots.txt disallows are left out, because crawlers
-    do not follow them. In a closed network, whose name servers know no other site, names without an address prove
-    nothing. If the site refuses further requests, or the budget is used up, the rest is not requested. Raises
-    `SiteProtected` or `BudgetExceeded` then if no broken link was found before.
+    do not follow them, and so are instructions to open a local address. In a closed network, whose name servers know
+    no other site, names without an address prove nothing. If the site refuses further requests, or the budget is used
+    up, the rest is not requested. Raises `SiteProtected` or `BudgetExceeded` then if no broken link was found before.
     """
     if page.response.status >= 400:
         return LinkAnswers()
     internal: dict[str, None] = {}
     external: dict[str, None] = {}
     for link in links.links:
-        if link.may_be_followed:
+        if link.may_be_followed and not link.is_instruction:
             (internal if link.is_internal else external)[link.url] = None
     candidates = [url for url in sampled(list(internal), MAX_CANDIDATES) if _is_allowed(url, page, robots)]
     asker = _Asker(page, network)

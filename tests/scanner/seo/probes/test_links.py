@@ -51,6 +51,14 @@ def test_what_an_answer_proves() -> None:
     assert found["403"] is found["999"] is found["loop"] is None
 
 
+def test_an_instruction_to_open_a_local_address_is_no_broken_link() -> None:
+    """A tutorial says: open http://localhost:8000/polls/ in a browser."""
+    with Site({"*": Answer(status=404)}) as other, Site() as site:
+        shown = f'<a href="{other.url}/polls">{other.url}/polls</a>'
+        site.routes["/"] = Answer(f'<!doctype html><title>A</title>{shown}<a href="{other.url}/shop">Our shop</a>')
+        assert outcomes(probed(site)) == {"shop": True}
+
+
 def test_what_strangers_do_not_find_may_be_there_for_who_has_the_key() -> None:
     """The link is requested without credentials, because a GET with them may change something. It counts as unknown."""
     with Site({"/404": Answer("x", status=404), "/200": Answer("x")}) as site, Site({"/410": Answer("", 410)}) as other:
