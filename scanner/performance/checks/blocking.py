@@ -20,7 +20,8 @@ from scanner.performance.render_blocking import (
 CATEGORY = Category("Render blocking", weight=10, html=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
-SHEETS_POOR = 3
+# Small files come at once over as many connections as browsers open with HTTP/1.1.
+SHEETS_AT_ONCE, SHEETS_POOR = 6, 3
 # Content of ten packets: as much as a server may send before the first acknowledgement (RFC 6928).
 FIRST_BYTES = 14_500
 HOSTS_GOOD, HOSTS_POOR = 0, 1
@@ -34,7 +35,7 @@ READ_CHARACTERS = 1024 * KIB
     name="No render-blocking scripts",
     found="Render-blocking scripts",
     why="The browser stops parsing the page until the script has been loaded and run.",
-    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Low if a few weigh up to {size(FIRST_BYTES)} in all.",
+    judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Milder if they weigh up to {size(FIRST_BYTES)} in all.",
     severity=HIGH,
     fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
     references=("Lighthouse: render-blocking-resources", "HTML, the script element"),
@@ -46,9 +47,10 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     message = f"{counted(len(found), 'script')} in the head without async or defer{_size(found, resources)}"
     text = f"{message}: {_shown(found)}; nothing is shown before they have loaded and run."
     evidence = _evidence(found, resources)
+    is_small = _come_at_once(found, resources)
     if len(found) > SCRIPTS_POOR:
-        return Fail(text, evidence=evidence)
-    return Warn(text, LOW if _come_at_once(found, resources) else None, evidence)
+        return Fail(text, MEDIUM if is_small else None, evidence)
+    return Warn(text, LOW if is_small else None, evidence)
 
 
 @check(
@@ -56,8 +58,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     name="Little render-blocking CSS",
     found="Too much render-blocking CSS",
     why="The browser paints nothing until these style sheets have arrived.",
-    judged=f"Passes with up to {SHEETS_POOR} style sheets of {size(FIRST_BYTES)} in all, warns if larger, fails "
-    "with more.",
+    judged=f"Passes with up to {SHEETS_AT_ONCE} style sheets of {size(FIRST_BYTES)} in all. Else warns up to "
+    f"{SHEETS_POOR}, fails above that.",
     severity=MEDIUM,
     fix="Join the style sheets into one, inline what the first screen needs, and load the rest later.",
     references=("Lighthouse: render-blocking-resources", "RFC 6928"),
@@ -68,7 +70,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
         return Pass("No style sheet in the head blocks rendering.")
     message = f"{counted(len(found), 'style sheet')} in the head{_size(found, resources)}"
     evidence = _evidence(found, resources)
-    if len(found) <= SHEETS_POOR and _come_at_once(found, resources):
+    if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
         return Pass(f"{message}.", evidence)
     text = f"{message}, before anything is shown: {_shown(found)}. Up to {FIRST_BYTES / 1000:g} kB in all is good."
     return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)

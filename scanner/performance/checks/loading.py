@@ -90,7 +90,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
         "url": excerpt(largest.url, 300) if largest and largest.url else None,
     }
     message = f"The largest element of the first screen is painted after {vitals.lcp.value:.1f} s"
-    return _on_curve(vitals.lcp.value, LCP_S, f"{message} ({PHONE})", " s", f"{element}{_note(load, vitals)}", evidence)
+    return _on_curve(vitals.lcp.value, LCP_S, f"{message} ({PHONE})", " s", element, load, vitals, evidence)
 
 
 @check(
@@ -110,7 +110,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
     slower = "on a processor four times slower than this one"
     evidence = _figures(vitals.tbt, vitals, load)
-    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {slower}", " s", _note(load, vitals), evidence)
+    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {slower}", " s", "", load, vitals, evidence)
 
 
 @check(
@@ -135,7 +135,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     evidence: list[EvidenceItem] = [_figures(vitals.cls, vitals, load)]
     evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
     message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
-    return _on_curve(vitals.cls.value, CLS, message, "", f"{moved}{_note(load, vitals)}", *evidence)
+    return _on_curve(vitals.cls.value, CLS, message, "", moved, load, vitals, *evidence)
 
 
 @check(
@@ -158,7 +158,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
         "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
     }
     message = f"The first text or image is painted after {vitals.fcp.value:.1f} s"
-    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", _note(load, vitals), evidence)
+    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", "", load, vitals, evidence)
 
 
 @check(
@@ -209,15 +209,13 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
         "in_html": is_found,
         "high": is_high,
     }
-    url = excerpt(largest.url, 120)
-    severity = LOW if vitals.lcp is not None and vitals.lcp.value <= LCP_S[0] else None
-    if not is_found:
-        message = f"The largest image ({url}) is not in the HTML itself, so browsers discover it late."
-        return Warn(message, severity, (evidence,))
-    if not is_high:
-        message = f'The largest image ({url}) has no fetchpriority="high", so it competes with the other files.'
-        return Warn(message, severity, (evidence,))
-    return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
+    limit_s = LCP_S[1] if _was_slow(load) else LCP_S[0]
+    severity = LOW if vitals.lcp is not None and vitals.lcp.value <= limit_s else None
+    if is_found and is_high:
+        return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
+    late = "is not in the HTML itself, so browsers discover it late"
+    low = 'has no fetchpriority="high", so it competes with the other files'
+    return Warn(f"The largest image ({excerpt(largest.url, 120)}) {low if is_found else late}.", severity, (evidence,))
 
 
 @check(
@@ -241,12 +239,12 @@ def long_tasks(load: BrowserLoad) -> Finding:
     ]
     if not tasks:
         return Pass(f"No task takes longer than {LONG_S * 1000:.0f} ms on this machine.")
-    longest = max(each.processor_s for each in tasks)
+    longest_ms = 1000 * max(each.processor_s for each in tasks)
     number = counted(len(tasks), "task takes", "tasks take")
-    message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest * 1000:,.0f} ms"
+    message = f"{number} longer than {LONG_S * 1000:.0f} ms, the longest {longest_ms:,.0f} ms"
     if len(tasks) <= LONG_TASKS:
-        blocking_s = sum(each.processor_s - LONG_S for each in tasks)
-        return Warn(f"{message}.", LOW if blocking_s < TBT_S[0] else None, evidence)
+        is_short = sum(each.processor_s - LONG_S for each in tasks) < TBT_S[0]
+        return Warn(f"{message}.", LOW if is_short else None, evidence)
     return Fail(f"{message}; taps are answered only after each of them.", evidence=evidence)
 
 
@@ -351,15 +349,24 @@ def _unpainted(vitals: Vitals) -> Finding:
 
 
 def _on_curve(
-    value: float, points: tuple[float, float], message: str, unit: str, note: str, *evidence: EvidenceItem
+    value: float,
+    points: tuple[float, float],
+    message: str,
+    unit: str,
+    details: str,
+    load: BrowserLoad,
+    vitals: Vitals,
+    *evidence: EvidenceItem,
 ) -> Finding:
-    """Return pass, warn or fail by the two points, with the credit from the curve."""
+    """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low."""
     good, poor = points
     credit = curve(value, good, poor)
+    note = f"{details}{_note(load, vitals)}"
     if value <= good:
         return Pass(f"{message}.{note}", evidence, credit=credit)
     if value <= poor:
-        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", evidence=evidence, credit=credit)
+        severity = LOW if _was_slow(load) else None
+        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", severity, evidence, credit=credit)
     return Fail(f"{message}; more than {poor:g}{unit} is poor.{note}", evidence=evidence, credit=credit)
 
 
@@ -383,7 +390,11 @@ def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceI
 def _note(load: BrowserLoad, vitals: Vitals) -> str:
     """Return the reasons why the figure is less certain."""
     note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
-    if load.host_ms is not None and load.host_ms > SLOW_HOST_MS:
+    if _was_slow(load):
         slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
         note += f" {slow}, so take it with care."
     return note
+
+
+def _was_slow(load: BrowserLoad) -> bool:
+    return load.host_ms is not None and load.host_ms > SLOW_HOST_MS

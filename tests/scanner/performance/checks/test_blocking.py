@@ -56,6 +56,13 @@ def test_a_small_script_blocks_no_longer_than_the_style_sheets(
     assert severity(checks.blocking_scripts_in_head(document(seen), found(*items))) is expected
 
 
+def test_many_small_scripts_weigh_less_than_large_ones() -> None:
+    seen = document(page(head("".join(f"<script src=/{n}.js></script>" for n in range(3)))))
+    for wire, expected in ((4_833, Severity.MEDIUM), (4_834, None)):
+        items = found(*(resource(f"{HERE}/{n}.js", wire=wire) for n in range(3)))
+        assert severity(checks.blocking_scripts_in_head(seen, items)) is expected
+
+
 def test_the_message_says_what_blocking_scripts_weigh() -> None:
     seen = page(head("<script src=/a.js></script>"))
     assert "0 B" not in message(checks.blocking_scripts_in_head(document(seen), found()))
@@ -77,7 +84,9 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
         (head("".join(SHEET.format(n) for n in range(3))), 4_833, "pass"),  # they come at once
         (head("".join(SHEET.format(n) for n in range(3))), 4_834, "warn"),
         (head("".join(SHEET.format(n) for n in (0, "unknown"))), 1, "warn"),
-        (head("".join(SHEET.format(n) for n in range(4))), 1, "fail"),
+        (head("".join(SHEET.format(n) for n in range(6))), 2_416, "pass"),
+        (head("".join(SHEET.format(n) for n in range(4))), 3_626, "fail"),
+        (head("".join(SHEET.format(n) for n in range(7))), 1, "fail"),
         (head("<link rel=stylesheet media=print href=/0.css>"), 90_000, "pass"),
         (head("<link rel=stylesheet media='(min-width: 1000px)' href=/0.css>"), 90_000, "pass"),  # not on a phone
         (head("<link rel=stylesheet media=' Screen ' href=/0.css>"), 90_000, "warn"),
@@ -90,7 +99,7 @@ SHEET = "<link rel=stylesheet href=/{}.css>"
 )
 def test_blocking_css(markup: str, size: int, expected: str) -> None:
     seen = page(markup)
-    items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(4)))
+    items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(7)))
     assert verdict(checks.blocking_css(document(seen), items)) == expected
 
 

@@ -140,6 +140,16 @@ def test_a_page_that_was_too_slow_to_paint_is_not_taken_for_an_empty_one(metric:
         judged(metric, None if metric != "cls" else 0.0, seen_fcp=None, is_complete=False)
 
 
+@pytest.mark.parametrize(("metric", "fair", "bad"), [("fcp", 2.0, 3.1), ("lcp", 2.6, 4.1), ("tbt", 0.3, 0.7)])
+def test_a_slow_machine_may_have_made_a_good_figure_a_fair_one(metric: str, fair: float, bad: float) -> None:
+    def judged_on(host_ms: float | None, value: float) -> Severity | None:
+        return severity(METRICS[metric](figures(**{metric: value}), visit(host_ms=host_ms)))
+
+    assert judged_on(61.0, fair) is Severity.LOW
+    assert judged_on(60.0, fair) is judged_on(None, fair) is None
+    assert judged_on(61.0, bad) is None
+
+
 @pytest.mark.parametrize("metric", METRICS)
 def test_what_makes_a_figure_less_certain_is_told(metric: str) -> None:
     def told(host_ms: float | None, *, is_complete: bool = True) -> str:
@@ -247,6 +257,9 @@ def test_the_priority_of_an_image_that_comes_in_time_matters_little(markup: str)
     loaded = visit(load(lcp=largest(url=HERO)))
     assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.5))) is Severity.LOW
     assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.6))) is None
+    slow = replace(loaded, host_ms=61.0)
+    assert severity(checks.lcp_priority(seen, document(seen), slow, figures(lcp=4.0))) is Severity.LOW
+    assert severity(checks.lcp_priority(seen, document(seen), slow, figures(lcp=4.1))) is None
 
 
 @pytest.mark.parametrize("url", ["", "data:image/png;base64,iVBO"])
