@@ -45,6 +45,7 @@ class StaticHost:
         self.url = f"https://{NAME}:{self._listener.getsockname()[1]}"
         self._loop = asyncio.new_event_loop()
         self._stop = asyncio.Event()
+        self._certificate = str(_files()[1])
         self._thread = threading.Thread(target=self._run, name="static-host", daemon=True)
 
     def __enter__(self) -> Self:
@@ -58,7 +59,7 @@ class StaticHost:
     def _run(self) -> None:
         config = Config()
         config.bind = [f"fd://{self._listener.detach()}"]
-        config.certfile = config.keyfile = str(_files()[1])
+        config.certfile = config.keyfile = self._certificate
         config.errorlog = None
         config.graceful_timeout = 0.0
         # A connection that a client resets is no news.
