@@ -75,11 +75,28 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class MainThread:
-    """Work of the main thread, in order of time. `frames_s` is when each frame was handed over for drawing."""
+    """Work of the main thread, in order of time. `frames_s` is when each frame was handed over for drawing.
+
+    `rendering` are the parts of tasks that grow with the document: parsing, styles, layout, painting; without scripts.
+    `parses_s` is when parts of it began to be parsed.
+    """
 
     tasks: tuple[Task, ...] = ()
     evaluations: tuple[Evaluation, ...] = ()
     frames_s: tuple[float, ...] = ()
+    rendering: tuple[Task, ...] = ()
+    parses_s: tuple[float, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """Visual progress of a load. `steps` are times with the part, 0 to 1, of the last screen that was there.
+
+    They leave out `images`: URLs with the part of the last screen's content that each image makes up.
+    """
+
+    steps: tuple[tuple[float, float], ...]
+    images: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +112,7 @@ class Load:
     requests: tuple[LoadedRequest, ...]
     left_out: int = 0  # number of requests that are not listed
     main_thread: MainThread = MainThread()  # as far as it was traced
+    progress: Progress | None = None  # as far as it was filmed
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,7 +78,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     """
     began = time.monotonic()
     bounds = _Bounds(began + visit.time_limit_s, visit.time_limit_s, usage, Meter(Limits()))
-    found = await _in_context(browser, visit, bounds, is_full=True, is_traced=visit.again > 0)
+    found = await _in_context(browser, visit, bounds, is_full=True)
     again: list[Load] = []
     took_s = time.monotonic() - began
     if found.problems:
@@ -87,8 +87,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
         if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
             break
         try:
-            # A trace costs a sixth of a load, so only one further load is traced.
-            further = await _in_context(browser, visit, bounds, is_full=False, is_traced=not again)
+            further = await _in_context(browser, visit, bounds, is_full=False)
         except _TooManyRequests as error:
             found = replace(found, problems={"again": str(error)})
             break
@@ -96,9 +95,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     return replace(found, again=tuple(again))
 
 
-async def _in_context(
-    browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool, is_traced: bool
-) -> BrowserLoad:
+async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
     context = await browser.new_context(
         **context_options(visit.proxy),
         viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
@@ -112,7 +109,7 @@ async def _in_context(
     )
     if visit.credentials is not None:
         await add_cookies(context, visit.credentials, visit.url)
-    found = await _Look(context, visit, bounds).until_crash(is_full=is_full, is_traced=is_traced)
+    found = await _Look(context, visit, bounds).until_crash(is_full=is_full)
     # After a failure the whole browser is ended, and a busy page might not allow its context to be closed.
     if not found.problems:
         await context.close()
@@ -136,7 +133,7 @@ class _Look:
         self._documents = 0  # documents that the main frame has shown
         self._found: BrowserLoad | None = None  # the evidence that checks read, without the page's picture
 
-    async def until_crash(self, *, is_full: bool, is_traced: bool) -> BrowserLoad:
+    async def until_crash(self, *, is_full: bool) -> BrowserLoad:
         """Load and collect. Raises `BrowserFailed` at once if the page's process dies: calls to it would never return.
 
         Also if the page sends more requests than a scan may: what follows would not be the whole page.
@@ -144,7 +141,7 @@ class _Look:
         page = await self._context.new_page()
         page.on("crash", lambda _: self._end(PageCrashed("The page made the browser crash.")))
         self._context.on("request", self._count_request)
-        looking = asyncio.ensure_future(self._look(page, is_full=is_full, is_traced=is_traced))
+        looking = asyncio.ensure_future(self._look(page, is_full=is_full))
         try:
             await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
             ended = self._over if self._over.done() else looking
@@ -172,12 +169,12 @@ class _Look:
             except BudgetExceeded as error:
                 self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 
-    async def _look(self, page: Page, *, is_full: bool, is_traced: bool) -> BrowserLoad:
+    async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
         page.on("dialog", _dismiss)
         self._context.on("page", self._close_popup)
         self._cdp = await self._context.new_cdp_session(page)
         await self._prepare(is_full)
-        trace = Trace(self._cdp) if is_traced else None
+        trace = Trace(self._cdp) if self._visit.again else None
         if trace:
             await trace.start()
         film = Filmstrip(self._cdp) if is_full and Part.FILMSTRIP in self._visit.parts else None
@@ -190,6 +187,9 @@ class _Look:
         vitals = await self._ask("vitals.js")
         traced = await self._within(trace.stop()) if trace else []
         first = await self._first(vitals, traced)
+        if film:
+            with contextlib.suppress(Error, BrowserFailed):  # then there is no Speed Index
+                first = replace(first, progress=await self._within(film.progress(self._world, first, vitals["began"])))
         browser = self._context.browser
         product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:

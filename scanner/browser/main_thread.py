@@ -10,8 +10,9 @@ import asyncio
 import base64
 import gzip
 import json
+from bisect import bisect_left
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from playwright.async_api import CDPSession
@@ -22,6 +23,8 @@ CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
 BUFFER_KB = 32 * 1024  # when it is full, the rest of the load is not traced
 PART_BYTES = 1024 * 1024
 EVALUATIONS = frozenset({"EvaluateScript", "v8.evaluateModule"})
+PARSING = "ParseHTML"
+RENDERING = frozenset({PARSING, "UpdateLayoutTree", "Layout", "PrePaint", "Paint", "Layerize"})
 LEAST_S = 0.0001  # shorter tasks are many, and add nothing
 
 
@@ -74,11 +77,7 @@ def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> 
         None,
     )
     own = [each for each in events if each.get("ph") == "X" and _thread(each) == thread]
-    tasks = [
-        Task(each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)
-        for each in own
-        if each["name"] == "RunTask"
-    ]
+    tasks = [_task(each, began_s) for each in own if each["name"] == "RunTask"]
     evaluations = [
         Evaluation(url, each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)
         for each in own
@@ -88,7 +87,29 @@ def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> 
         tuple(sorted((each for each in tasks if each.processor_s >= LEAST_S), key=lambda each: each.time_s)),
         tuple(sorted(evaluations, key=lambda each: each.time_s)),
         tuple(sorted((each["ts"] + each.get("dur", 0)) / 1e6 - began_s for each in own if each["name"] == "Commit")),
+        _rendering([_task(each, began_s) for each in own if each["name"] in RENDERING], evaluations),
+        tuple(sorted(each["ts"] / 1e6 - began_s for each in own if each["name"] == PARSING)),
     )
+
+
+def _rendering(found: list[Task], evaluations: list[Evaluation]) -> tuple[Task, ...]:
+    """Return what was found without what is inside of another, and without the time of the scripts in it."""
+    kept: list[Task] = []
+    for each in sorted(found, key=lambda each: (each.time_s, -each.duration_s)):
+        if kept and each.time_s < kept[-1].time_s + kept[-1].duration_s:
+            continue
+        kept.append(each)
+    scripts = sorted(evaluations, key=lambda each: each.time_s)
+    starts = [each.time_s for each in scripts]
+    return tuple(
+        replace(each, processor_s=max(0.0, each.processor_s - sum(inner.processor_s for inner in scripts[first:last])))
+        for each in kept
+        for first, last in [(bisect_left(starts, each.time_s), bisect_left(starts, each.time_s + each.duration_s))]
+    )
+
+
+def _task(event: Mapping[str, Any], began_s: float) -> Task:
+    return Task(event["ts"] / 1e6 - began_s, event.get("dur", 0) / 1e6, event.get("tdur", 0) / 1e6)
 
 
 def _thread(event: Mapping[str, Any]) -> tuple[int, int]:

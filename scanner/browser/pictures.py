@@ -15,7 +15,7 @@ from typing import Any
 
 from playwright.async_api import CDPSession, Error
 
-from scanner.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture
+from scanner.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture, Progress
 from scanner.browser.injected_scripts import script
 from scanner.browser.visit import BrowserFailed
 
@@ -37,6 +37,7 @@ FRAMES = 8
 FRAME = {"format": "jpeg", "quality": 50, "maxWidth": 206, "maxHeight": 412, "everyNthFrame": 1}
 FRAME_BYTES = 20_000
 KEPT_FRAMES = 80
+COMPARED = 20  # frames whose content is compared
 PAUSE_S = 0.05  # between two frames; doubled when there are too many
 AFTER_MS = 250  # after the last mark; later changes are no longer part of the load
 REFRESH_MS = 20  # a frame may be drawn up to one refresh before its mark
@@ -71,15 +72,45 @@ class Filmstrip:
     def frames(self, load: Load, began_ms: float) -> tuple[Frame, ...]:
         """Return at most `FRAMES` frames of the load, in order. The load began `began_ms` after 1970."""
         marks = {"First paint": load.fcp_s, "Largest paint": load.lcp.time_s if load.lcp else None}
+        small = [each for each in self._frames if len(each.data) * 3 // 4 <= FRAME_BYTES]
         return chosen(
-            [(round(1000 * each.at_s - began_ms), base64.b64decode(each.data)) for each in self._frames],
+            [(round(1000 * each.at_s - began_ms), base64.b64decode(each.data)) for each in small],
             {name: round(1000 * at_s) for name, at_s in marks.items() if at_s is not None},
             round(1000 * (load.load_s or 0.0)),
         )
 
+    async def progress(self, world: int, load: Load, began_ms: float) -> Progress:
+        """Compute the visual progress of the load in the page. Raises `BrowserFailed`, Playwright's `Error`."""
+        frames = [each for each in self._frames if 1000 * each.at_s >= began_ms]
+        if not frames:
+            raise BrowserFailed("The page was not drawn while it was loaded.")
+        frames = [*frames[: -1 : -(-len(frames) // COMPARED)], frames[-1]]  # the last one is what the others come to
+        times = [each.at_s - began_ms / 1000 for each in frames]
+        images = {each.url: each.end_s for each in reversed(load.requests) if each.end_s is not None}
+        answer = await self._cdp.send(
+            "Runtime.callFunctionOn",
+            {
+                "functionDeclaration": script("progress.js"),
+                "executionContextId": world,
+                "arguments": [
+                    {"value": [[at_s, each.data] for at_s, each in zip(times, frames, strict=True)]},
+                    {"value": list(images.items())},
+                ],
+                "awaitPromise": True,
+                "returnByValue": True,
+            },
+        )
+        if "exceptionDetails" in answer:
+            raise BrowserFailed("The frames of the load could not be compared.")
+        found = answer["result"]["value"]
+        return Progress(
+            tuple(zip(times, map(float, found["progress"]), strict=True)),
+            tuple((str(url), float(part)) for url, part in found["images"]),
+        )
+
     def _keep(self, event: Mapping[str, Any]) -> None:
         data, at_s = str(event["data"]), event["metadata"].get("timestamp")
-        if at_s is not None and len(data) * 3 // 4 <= FRAME_BYTES and (self._last is None or data != self._last.data):
+        if at_s is not None and (self._last is None or data != self._last.data):
             self._frames.append(_Raw(float(at_s), data))
         if len(self._frames) > KEPT_FRAMES:
             del self._frames[1::2]

@@ -58,8 +58,8 @@ def user_agent_of(version: str, service: str) -> str:
 class Visit:
     """A visit: the page to load, how to load it, and the parts of evidence to gather.
 
-    `again` is the maximum number of further loads, to measure how much the figures vary. If it is above 0, the first
-    two loads are traced for the main thread's tasks; nothing else needs the trace.
+    `again` is the maximum number of further loads, to measure how much the figures vary. If it is above 0, all
+    loads are traced for the main thread's tasks; nothing else needs the trace.
     """
 
     url: str

@@ -20,6 +20,8 @@ class Processor:
         self._work_before = _sums(each.processor_s for each in seen.tasks)
         self._clock_before = _sums(each.duration_s for each in seen.tasks)
         self._frames_s = seen.frames_s
+        self._rendering = seen.rendering
+        self._parses_s = seen.parses_s
         self.evaluations: Sequence[Evaluation] = seen.evaluations
 
     def worked_s(self, since_s: float, until_s: float, without: Collection[Evaluation] = ()) -> float:
@@ -28,6 +30,16 @@ class Processor:
             return 0.0
         spared_s = sum(each.processor_s * _share(each.time_s, each.duration_s, since_s, until_s) for each in without)
         return max(0.0, self._worked_until(until_s) - self._worked_until(since_s) - spared_s)
+
+    def rendered_s(self, since_s: float, until_s: float) -> float:
+        """Return the part of the work between two times that grows with the document."""
+        return sum(
+            each.processor_s * _share(each.time_s, each.duration_s, since_s, until_s) for each in self._rendering
+        )
+
+    def parsed_s(self, response_s: float) -> float:
+        """Return when the parsing of the document began: behind the work for giving up the page before it."""
+        return next((each for each in self._parses_s if each >= response_s), response_s)
 
     def idle_s(self, since_s: float, until_s: float) -> float:
         """Return the idle time by the clock, without tasks: a task that another program interrupts is not idle."""

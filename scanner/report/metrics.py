@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scanner.document import ExportedCheck
+from scanner.findings import EvidenceItem
 from scanner.report.standing import BANDS, Band, Standing, standing
 
 LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
@@ -22,7 +23,10 @@ class Scale:
 
 @dataclass(frozen=True, slots=True)
 class Metric:
-    """A metric with its unit. `status` is that of its check, `anchor` that of the check's card."""
+    """A metric with its unit. `status` is that of its check, `anchor` that of the check's card.
+
+    `spread` is from the least to the largest figure, with the number of loads; empty if the loads agree.
+    """
 
     name: str
     value: str
@@ -32,6 +36,7 @@ class Metric:
     meaning: str
     scale: Scale
     standing: Standing | None
+    spread: str
 
     @property
     def verdict(self) -> str:
@@ -56,15 +61,16 @@ METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
     "fcp": ("First contentful paint", "when the first content appears", _seconds),
     "tbt": ("Total blocking time", "how long the page does not respond", _milliseconds),
     "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
+    "speed-index": ("Speed Index", "when the first screen looks complete, on average", _seconds),
 }
 # Units of evidence whose names do not contain one.
 UNITS: Mapping[str, Mapping[str, str]] = {
-    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt")
+    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt", "speed-index")
 }
 
 
 # The metrics that a check concerns, as Lighthouse relates its audits to metrics; a metric's own check concerns it too.
-_PAINTS = ("lcp", "fcp")
+_PAINTS = ("lcp", "fcp", "speed-index")
 CONCERNED: Mapping[str, tuple[str, ...]] = {
     **{id: (id,) for id in METRICS},
     **dict.fromkeys(
@@ -83,7 +89,7 @@ CONCERNED: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(
         ("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)
     ),
-    **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), ("lcp", "fcp", "tbt")),
+    **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), (*_PAINTS, "tbt")),
     "image-dimensions": ("cls",),
 }
 
@@ -93,13 +99,22 @@ def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metr
     found = []
     for id, (name, meaning, write) in METRICS.items():
         check = checks.get(id)
-        median = check["evidence"][0].get("median") if check and check["evidence"] else None
+        figures = check["evidence"][0] if check and check["evidence"] else {}
+        median = figures.get("median")
         if check and isinstance(median, int | float):
             band = BANDS[id]
             scale = Scale(mark(median, band), _joined(write(band.good)), _joined(write(band.poor)))
             written, anchor = write(median), f"{prefix}check-{id}"
-            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id)))
+            spread = _spread(figures, write)
+            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id), spread))
     return tuple(found)
+
+
+def _spread(figures: EvidenceItem, write: Callable[[float], tuple[str, str]]) -> str:
+    least, largest = figures.get("least"), figures.get("largest")
+    if figures.get("stable") is not False or not isinstance(least, int | float) or not isinstance(largest, int | float):
+        return ""
+    return f"{write(least)[0]} to {_joined(write(largest))} in {figures.get('loads')} loads"
 
 
 def mark(value: float, band: Band) -> int:

@@ -1,4 +1,4 @@
-"""Ten pages whose first view waits for different things: markup, sheets, scripts, images, fonts, another host.
+"""Twenty pages whose first view waits for different things: markup, sheets, scripts, images, fonts, another host.
 
 CPU work is a number of rounds, not of milliseconds, so that a slower processor takes longer for it.
 """
@@ -7,11 +7,15 @@ from __future__ import annotations
 
 import struct
 import zlib
+from dataclasses import replace
 from random import Random
 
 from tests.targets.server import Answer
 
-NAMES = ("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host")
+NAMES = (
+    *("text", "sheets", "scripts", "images", "font", "background", "late-image", "app", "many-files", "other-host"),
+    *("slow-server", "redirects", "large", "preload", "lazy", "shifts", "banner", "poster", "modules", "carousel"),
+)
 
 SHELLS = frozenset({"app"})  # show nothing without their scripts
 FONT = "/brand.woff2"  # /font shows no text before this has loaded or failed
@@ -48,7 +52,7 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
             "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
             f"<h1>Scripts</h1><p>{words}<script>later(12, 6)</script>",
         ),
-        # The same with tasks that block a phone on every machine. None of the ten: a test needs it.
+        # The same with tasks that block a phone on every machine. None of the twenty: a test needs it.
         "/long-tasks": _page(
             "".join(f'<script src="/block-{at}.js"></script>' for at in range(3)),
             f"<h1>Scripts</h1><p>{words}<script>later(12, 30)</script>",
@@ -113,6 +117,95 @@ def load_pages(elsewhere: str) -> dict[str, Answer]:
             f"<h1>Other host</h1><p>{words}",
         ),
         "/widget.js": _script(dice, 80_000, "work(10)"),
+        **_more_pages(dice),
+    }
+
+
+def _more_pages(dice: Random) -> dict[str, Answer]:
+    words = _words(dice, 60)
+    return {
+        "/slow-server": replace(
+            _page('<link rel=stylesheet href="/plain.css">', f"<h1>Slow server</h1><p>{words}"), delay_s=0.7
+        ),
+        "/plain.css": _sheet(dice, 8_000),
+        "/redirects": Answer.redirect("/moved"),
+        "/moved": Answer.redirect("/arrived"),
+        "/arrived": _page('<link rel=stylesheet href="/plain.css">', f"<h1>Redirects</h1><p>{words}"),
+        # Much markup, and all rules in it. Only its beginning is on the first screen.
+        "/large": _page(
+            f"<style>{_sheet(dice, 60_000).body!s}</style>",
+            f"<h1>Large</h1><p>{words}<table>"
+            + "".join(f"<tr><td>{_words(dice, 6)}<td>{_words(dice, 6)}" for _ in range(2_500))
+            + "</table>",
+        ),
+        "/preload": _page(
+            '<link rel=preload as=image href="/hero.png" fetchpriority=high>'
+            '<link rel=stylesheet href="/background.css"><script src="/deferred.js" defer></script>',
+            "<div class=hero><h1>Preload</h1></div>",
+        ),
+        "/deferred.js": _script(dice, 40_000, f"{{ {WORK} work(7) }}", is_first=False),
+        # The largest image is lazy, below a small one; others are outside of the screen.
+        "/lazy": _page(
+            '<link rel=stylesheet href="/plain.css">',
+            "<h1>Lazy</h1><img src=/small-0.png width=100 height=100 alt=Small>"
+            "<img loading=lazy src=/hero.png width=400 height=300 alt=Hero><div style='height:6000px'></div>"
+            + "".join(f"<img loading=lazy src=/small-{at}.png width=100 height=100 alt=Small>" for at in range(1, 9)),
+        ),
+        # Images without a size push the text down as they come.
+        "/shifts": _page(
+            "",
+            "<h1>Shifts</h1><img src=/wide.png alt=Wide><p>"
+            + words
+            + f"<img src=/small-1.png alt=Small><p>{words}<img src=/small-2.png alt=Small><p>{words}",
+        ),
+        "/wide.png": _png(dice, 390, 140),
+        # A script asks for a banner and inserts it above the text.
+        "/banner": _page(
+            '<script src="/banner.js" async></script>', f"<div id=place></div><h1>Banner</h1><p>{words}<p>{words}"
+        ),
+        "/banner.js": _script(
+            dice,
+            20_000,
+            "work(3); fetch('/offer.json').then((answer) => answer.json()).then((data) => { work(2);"
+            " place.innerHTML = `<p style='height:160px;background:#357'>${data.text}</p>`; });",
+        ),
+        "/offer.json": Answer(f'{{"text": "{words}"}}', headers={"Content-Type": "application/json"}),
+        "/poster": _page(
+            '<link rel=stylesheet href="/plain.css">',
+            f"<h1>Poster</h1><video poster=/hero.png width=400 height=300 preload=none></video><p>{words[:100]}",
+        ),
+        # Modules that import one another, which run behind the document, beside a deferred and an asynchronous script.
+        "/modules": _page(
+            '<link rel=stylesheet href="/plain.css"><script type=module src="/main.mjs"></script>'
+            '<script defer src="/deferred.js"></script><script async src="/widget.js"></script>',
+            f"<h1>Modules</h1><div id=root></div><p>{words[:50]}",
+        ),
+        "/main.mjs": _script(
+            dice,
+            10_000,
+            "import {text} from '/view.mjs'; work(6); root.innerHTML = `<p>${text}</p>`; later(3, 8);",
+        ),
+        "/view.mjs": _script(dice, 40_000, f"import '/base.mjs'; export const text = '{_words(dice, 80)}';"),
+        "/base.mjs": _script(dice, 30_000, "work(4);"),
+        # Slides on top of each other; a script shows them in turn, in every second.
+        "/carousel": _page(
+            "<style>.slides {position: relative; height: 300px} .slides img {position: absolute; opacity: 0}"
+            ".slides img.shown {opacity: 1}</style>",
+            "<h1>Carousel</h1><div class=slides>"
+            + "".join(
+                f"<img src=/slide-{at}.png width=400 height=300 alt=Slide{' class=shown' * (not at)}>"
+                for at in range(3)
+            )
+            + f"</div><p>{words}<script src=/carousel.js defer></script>",
+        ),
+        **{f"/slide-{at}.png": _png(dice, 220, 165) for at in range(3)},
+        "/carousel.js": _script(
+            dice,
+            40_000,
+            "work(5); const slides = [...document.querySelectorAll('.slides img')]; let at = 0;"
+            "const turn = () => { work(1); slides[at].className = ''; at = (at + 1) % 3;"
+            " slides[at].className = 'shown'; }; setTimeout(turn, 1000);",
+        ),
     }
 
 

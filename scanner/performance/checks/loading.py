@@ -6,11 +6,7 @@ single check, which models the load (`estimate`).
 
 from __future__ import annotations
 
-import math
 import statistics
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
 
 from scanner.browser.evidence import BrowserLoad
 from scanner.browser.visit import BrowserFailed
@@ -30,39 +26,30 @@ from scanner.findings import (
 )
 from scanner.messages import by_curve, by_steps, counted, excerpt, size
 from scanner.page.evidence import Document, Page
-from scanner.page.references import ResourceKind
-from scanner.performance.connections import origin_of
-from scanner.performance.evidence import Resource, Resources, Timing
+from scanner.performance.estimate import estimate
+from scanner.performance.evidence import Resources, Timing
 from scanner.performance.images import is_in_markup, is_preloaded_urgently
-from scanner.performance.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_TRIP_S, set_up_s
 from scanner.performance.vitals import LONG_S, Measured, Vitals, curve
 
 CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
 # Values for good, and for the median of the web: Lighthouse's control points for phones.
-FCP_S, LCP_S, TBT_S, CLS = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25)
+FCP_S, LCP_S, TBT_S, CLS, SPEED_INDEX_S = (1.8, 3.0), (2.5, 4.0), (0.2, 0.6), (0.1, 0.25), (3.4, 5.8)
 SCRIPT_S, MAIN_THREAD_S = (1.282, 3.5), (2.017, 4.0)
 LONG_TASKS = 5
 # For the fixed piece of work; current machines need a third of it.
 SLOW_HOST_MS = 60.0
 SHOWN = 5
 LEAST_SHIFT = 0.001
+# Loads whose figures differ by less than this agree.
+LEAST_TBT_S, LEAST_CLS = 0.05, 0.01
 NETWORK = ("http:", "https:")
 
 NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
+NO_FRAMES = NotApplicable("The browser delivered no frames of the load that could be compared.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
 PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
-
-
-@dataclass(frozen=True, slots=True)
-class _Estimate:
-    """Estimated seconds in total and for the document alone, with the wire bytes and requests they are based on."""
-
-    seconds: float
-    document_s: float
-    wire_bytes: int
-    requests: int
 
 
 @check(
@@ -83,14 +70,22 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     largest = load.first.lcp
     element = f" It is {excerpt(largest.snippet, 160)} at {excerpt(largest.selector, 160)}." if largest else ""
     evidence: EvidenceItem = {
-        **_figures(vitals.lcp, vitals, load),
+        **_figures(vitals.lcp, load),
         "seen_s": round(vitals.seen_lcp.value, 2) if vitals.seen_lcp else None,
         "selector": excerpt(largest.selector, 300) if largest else None,
         "snippet": excerpt(largest.snippet, 300) if largest else None,
         "url": excerpt(largest.url, 300) if largest and largest.url else None,
     }
     message = f"The largest element of the first screen is painted after {vitals.lcp.value:.1f} s"
-    return _on_curve(vitals.lcp.value, LCP_S, f"{message} ({PHONE})", " s", element, load, vitals, evidence)
+    return _on_curve(
+        vitals.lcp.value,
+        LCP_S,
+        f"{message} ({PHONE})",
+        " s",
+        f"{element}{_note(vitals.lcp, load, vitals)}",
+        load,
+        evidence,
+    )
 
 
 @check(
@@ -109,8 +104,16 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
         return _unpainted(vitals)
     message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
     slower = "on a processor four times slower than this one"
-    evidence = _figures(vitals.tbt, vitals, load)
-    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {slower}", " s", "", load, vitals, evidence)
+    evidence = _figures(vitals.tbt, load, LEAST_TBT_S)
+    return _on_curve(
+        vitals.tbt.value,
+        TBT_S,
+        f"{message}, {slower}",
+        " s",
+        _note(vitals.tbt, load, vitals, "ms", LEAST_TBT_S),
+        load,
+        evidence,
+    )
 
 
 @check(
@@ -132,10 +135,12 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     seen = [each for each in worst if each.source and each.value >= LEAST_SHIFT]
     places = ", ".join(f"{excerpt(each.source, 120)} ({each.value:.3f})" for each in seen)
     moved = f" Shifted most: {places}." if places else ""
-    evidence: list[EvidenceItem] = [_figures(vitals.cls, vitals, load)]
+    evidence: list[EvidenceItem] = [_figures(vitals.cls, load, LEAST_CLS)]
     evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
     message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
-    return _on_curve(vitals.cls.value, CLS, message, "", moved, load, vitals, *evidence)
+    return _on_curve(
+        vitals.cls.value, CLS, message, "", f"{moved}{_note(vitals.cls, load, vitals, '', LEAST_CLS)}", load, *evidence
+    )
 
 
 @check(
@@ -154,11 +159,34 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.fcp is None:
         return _unpainted(vitals)
     evidence: EvidenceItem = {
-        **_figures(vitals.fcp, vitals, load),
+        **_figures(vitals.fcp, load),
         "seen_s": round(vitals.seen_fcp.value, 2) if vitals.seen_fcp else None,
     }
     message = f"The first text or image is painted after {vitals.fcp.value:.1f} s"
-    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", "", load, vitals, evidence)
+    note = _note(vitals.fcp, load, vitals)
+    return _on_curve(vitals.fcp.value, FCP_S, f"{message} ({PHONE})", " s", note, load, evidence)
+
+
+@check(
+    "speed-index",
+    name="Speed Index",
+    found="High Speed Index",
+    why="It is the mean time at which the parts of the first screen appear: how soon the page looks complete.",
+    judged=by_curve(f"{SPEED_INDEX_S[0]} s", f"{SPEED_INDEX_S[1]} s"),
+    severity=MEDIUM,
+    fix="Show content before scripts have run, and let large images of the first screen be smaller or load earlier.",
+    references=("Lighthouse: speed-index",),
+    measured=True,
+)
+def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
+    if vitals.seen_fcp is None:
+        return _unpainted(vitals)
+    if vitals.speed_index is None:
+        return NO_FRAMES
+    message = f"On average, the first screen's content appears after {vitals.speed_index.value:.1f} s ({PHONE})"
+    evidence = _figures(vitals.speed_index, load)
+    note = _note(vitals.speed_index, load, vitals)
+    return _on_curve(vitals.speed_index.value, SPEED_INDEX_S, message, " s", note, load, evidence)
 
 
 @check(
@@ -307,40 +335,6 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     return by_limits(result.seconds, GOOD_S, POOR_S, message, why, [evidence])
 
 
-def estimate(page: Page, resources: Sequence[Resource], ttfb_s: float) -> _Estimate:
-    """Model the load time on a slow phone link; `ttfb_s` is the time to first byte. Nothing is measured.
-
-    The link is Lighthouse's slow 4G, long called fast 3G: 1.6 Mbit/s down, 150 ms for a round trip. The document costs
-    DNS, TCP and, with https, TLS (one round trip each), then a request, for itself and each redirect before it; a
-    redirect to the same origin saves the set-up. Then its references are loaded, then those of its style sheets. Each
-    of these two steps costs the set-up of new origins (all at once), one round trip for every six requests to the
-    busiest origin, and the bytes at the link's speed. Lazy resources, and those that scripts load later, are left out.
-    """
-    origins: set[str] = set()
-    document_s = ttfb_s
-    for hop in page.hops:
-        document_s += _set_up_s({origin_of(hop.url)} - origins) + ROUND_TRIP_S + hop.body_wire_bytes / BYTES_PER_S
-        origins.add(origin_of(hop.url))
-    seconds = document_s
-    # The page is complete before its videos are: browsers load as much of them as they play.
-    eager = [each for each in resources if each.eager and each.kind is not ResourceKind.MEDIA]
-    for depth in (1, 2):
-        level = [each for each in eager if each.depth == depth]
-        if level:
-            busiest = max(Counter(origin_of(each.url) for each in level).values())
-            seconds += _set_up_s({origin_of(each.url) for each in level} - origins)
-            seconds += math.ceil(busiest / CONNECTIONS) * ROUND_TRIP_S
-            seconds += sum(each.wire_bytes for each in level) / BYTES_PER_S
-            origins |= {origin_of(each.url) for each in level}
-    wire_bytes = sum(hop.body_wire_bytes for hop in page.hops) + sum(each.wire_bytes for each in eager)
-    return _Estimate(seconds, document_s, wire_bytes, len(page.hops) + len(eager))
-
-
-def _set_up_s(origins: set[str]) -> float:
-    """Return the time to connect to several origins, all at once."""
-    return max(map(set_up_s, origins), default=0.0)
-
-
 def _unpainted(vitals: Vitals) -> Finding:
     """Return the finding for an empty page. Raises `BrowserFailed` if the page may only have been too slow."""
     if not vitals.is_complete:
@@ -353,15 +347,13 @@ def _on_curve(
     points: tuple[float, float],
     message: str,
     unit: str,
-    details: str,
+    note: str,
     load: BrowserLoad,
-    vitals: Vitals,
     *evidence: EvidenceItem,
 ) -> Finding:
     """Return pass, warn or fail by the two points, with the curve's credit. Warnings of a slow machine are low."""
     good, poor = points
     credit = curve(value, good, poor)
-    note = f"{details}{_note(load, vitals)}"
     if value <= good:
         return Pass(f"{message}.{note}", evidence, credit=credit)
     if value <= poor:
@@ -377,19 +369,25 @@ def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:
     return by_limits(seconds, good, poor, message, why, [{"seconds": round(seconds, 2)}])
 
 
-def _figures(measured: Measured, vitals: Vitals, load: BrowserLoad) -> EvidenceItem:
+def _figures(measured: Measured, load: BrowserLoad, least: float = 0.0) -> EvidenceItem:
     return {
         "median": round(measured.value, 3),
         "least": round(measured.least, 3),
         "largest": round(measured.largest, 3),
-        "loads": vitals.loads,
+        "loads": measured.loads,
+        "stable": measured.is_stable(least),
         "host_ms": round(load.host_ms, 1) if load.host_ms is not None else None,
     }
 
 
-def _note(load: BrowserLoad, vitals: Vitals) -> str:
-    """Return the reasons why the figure is less certain."""
+def _note(measured: Measured, load: BrowserLoad, vitals: Vitals, unit: str = "s", least: float = 0.0) -> str:
+    """Return the reasons why the figure is less certain. Differences of less than `least` are none."""
     note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
+    if not measured.is_stable(least):
+        low, high = (1000 * each if unit == "ms" else each for each in (measured.least, measured.largest))
+        digits = {"s": 1, "ms": 0}.get(unit, 3)
+        spread = f"{low:,.{digits}f} to {high:,.{digits}f} {unit}".strip()
+        note += f" It is not stable: {spread} in {measured.loads} loads."
     if _was_slow(load):
         slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
         note += f" {slow}, so take it with care."

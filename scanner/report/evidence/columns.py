@@ -128,6 +128,7 @@ COLUMNS: Mapping[str, Column] = {
     "shift": Column("Layout shift", "number"),
     "shown": Column("Shown at", "short"),
     "shows": Column("Shows"),
+    "stable": Column("Loads agree", "short"),
     "signature": Column("Signature", "short"),
     "size_bytes": Column("Size", "number", BYTES),
     "snippet": Column("Element", "code"),

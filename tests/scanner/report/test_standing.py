@@ -14,7 +14,7 @@ from lxml import html
 
 from scanner.catalogue import checks
 from scanner.findings import ScanType
-from scanner.performance.checks.loading import CLS, FCP_S, LCP_S, TBT_S
+from scanner.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S
 from scanner.report.cards import card_of
 from scanner.report.metrics import METRICS, mark, metrics
 from scanner.report.standing import BANDS, STANDINGS, Band, standing
@@ -60,7 +60,7 @@ def test_what_nobody_measured_has_no_such_line() -> None:
 
 
 def test_the_bands_are_those_by_which_the_checks_judge() -> None:
-    judged = {"lcp": LCP_S, "fcp": FCP_S, "tbt": TBT_S, "cls": CLS}
+    judged = {"lcp": LCP_S, "fcp": FCP_S, "tbt": TBT_S, "cls": CLS, "speed-index": SPEED_INDEX_S}
     assert {id: (band.good, band.poor) for id, band in BANDS.items()} == judged
     assert set(METRICS) == set(BANDS)
 

@@ -12,8 +12,9 @@ from scanner.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
 from scanner.page.evidence import Page
 from scanner.page.references import ResourceKind
 from scanner.performance.checks import loading as checks
-from scanner.performance.checks.loading import estimate
+from scanner.performance.estimate import estimate
 from scanner.performance.evidence import Resource, Resources, Timing
+from scanner.performance.vitals import Measured
 from tests.scanner.browser.loads import HERE, figures, largest, load, visit
 from tests.scanner.cast import body, document, head, message, page, severity, verdict
 
@@ -23,6 +24,7 @@ METRICS: dict[str, Callable[..., Finding]] = {
     "lcp": checks.lcp,
     "tbt": checks.tbt,
     "cls": checks.cls,
+    "speed-index": checks.speed_index,
 }
 SECOND_BYTES = 200_000  # bytes that 1.6 Mbit/s brings in a second
 
@@ -101,7 +103,7 @@ def test_a_page_whose_resources_were_not_all_asked_for_takes_at_least_so_long() 
 
 
 def judged(metric: str, value: float | None, **others: Any) -> Finding:
-    return METRICS[metric](figures(**({metric: value} | others)), visit())
+    return METRICS[metric](figures(**({metric.replace("-", "_"): value} | others)), visit())
 
 
 def share(finding: Finding) -> float | None:
@@ -110,7 +112,8 @@ def share(finding: Finding) -> float | None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "good", "poor"), [("fcp", 1.8, 3.0), ("lcp", 2.5, 4.0), ("tbt", 0.2, 0.6), ("cls", 0.1, 0.25)]
+    ("metric", "good", "poor"),
+    [("fcp", 1.8, 3.0), ("lcp", 2.5, 4.0), ("tbt", 0.2, 0.6), ("cls", 0.1, 0.25), ("speed-index", 3.4, 5.8)],
 )
 def test_metrics_pass_warn_and_fail_by_lighthouses_points_and_earn_by_its_curve(
     metric: str, good: float, poor: float
@@ -169,6 +172,34 @@ def test_the_spread_of_the_loads_is_kept(metric: str) -> None:
     assert {"median", "least", "largest", "loads", "host_ms"} <= set(finding.evidence[0])
     assert finding.evidence[0]["loads"] == 3
     assert finding.evidence[0]["host_ms"] == 21.3
+
+
+@pytest.mark.parametrize(
+    ("metric", "measured", "told"),
+    [
+        ("fcp", Measured(1.5, 1.2, 1.9, 3), "1.2 to 1.9 s in 3 loads"),
+        ("lcp", Measured(2.0, 1.69, 2.0, 2), "1.7 to 2.0 s in 2 loads"),
+        ("speed-index", Measured(2.0, 2.0, 2.31, 3), "2.0 to 2.3 s in 3 loads"),
+        ("tbt", Measured(0.1, 0.04, 0.12, 3), "40 to 120 ms in 3 loads"),
+        ("cls", Measured(0.05, 0.03, 0.05, 3), "0.030 to 0.050 in 3 loads"),
+        # Nobody would notice the difference.
+        ("fcp", Measured(1.7, 1.45, 1.95, 3), ""),
+        ("tbt", Measured(0.01, 0.0, 0.05, 3), ""),
+        ("cls", Measured(0.004, 0.0, 0.01, 3), ""),
+    ],
+)
+def test_a_figure_on_which_the_loads_do_not_agree_is_told_with_its_spread(
+    metric: str, measured: Measured, told: str
+) -> None:
+    finding = METRICS[metric](replace(figures(), **{metric.replace("-", "_"): measured}), visit())
+    assert isinstance(finding, Pass)
+    assert (f"It is not stable: {told}." in message(finding)) == bool(told)
+    assert ("not stable" in message(finding)) == bool(told)
+    assert finding.evidence[0]["stable"] == (not told)
+
+
+def test_without_a_film_there_is_no_speed_index() -> None:
+    assert verdict(checks.speed_index(figures(speed_index=None), visit())) == "n/a"
 
 
 def test_the_largest_element_is_named() -> None:

@@ -1,0 +1,65 @@
+// Visual progress of a load from its frames, JPEGs in base64. Like speedline, which Lighthouse uses, it compares histograms of
+// colours without pixels that are almost white, as the screen was before. Returns the progress of each frame, 0 to 1, without
+// the images that had arrived by then, and the part of the last frame's content that each of these images makes up.
+// `frames` are pairs of a time and a JPEG in base64, `urls` those of images with the times of their arrival.
+async (frames, urls) => {
+  const ELEMENTS = 3_000, IMAGES = 30, WHITE = 249;
+  const read = (kind, name, node) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(node);
+  const arrived = new Map(urls);
+  const addresses = (node, style) => {
+    const found = (style.backgroundImage.match(/url\("[^"]+"\)/g) || []).map((each) => each.slice(5, -2));
+    if (node instanceof HTMLImageElement) found.push(read(HTMLImageElement, 'currentSrc', node));
+    if (node instanceof HTMLVideoElement) found.push(read(HTMLVideoElement, 'poster', node));
+    return found.map((each) => each.split('#')[0]).filter((each) => arrived.has(each));
+  };
+  const images = [];
+  for (const node of Array.from(Document.prototype.querySelectorAll.call(document, '*')).slice(0, ELEMENTS)) {
+    const box = Element.prototype.getBoundingClientRect.call(node);
+    const [left, top] = [Math.max(0, box.left), Math.max(0, box.top)];
+    const [right, bottom] = [Math.min(innerWidth, box.right), Math.min(innerHeight, box.bottom)];
+    if (right - left < 1 || bottom - top < 1) continue;
+    const [url] = addresses(node, getComputedStyle(node));
+    if (!url || !Element.prototype.checkVisibility.call(node, {opacityProperty: true, visibilityProperty: true})) continue;
+    images.push({url, left: left / innerWidth, top: top / innerHeight, right: right / innerWidth, bottom: bottom / innerHeight});
+  }
+  const shown = images.slice(0, IMAGES);
+
+  const pixels = [];
+  for (const [, frame] of frames) {
+    const bitmap = await createImageBitmap(new Blob([Uint8Array.from(atob(frame), (each) => each.charCodeAt(0))]));
+    const context = new OffscreenCanvas(bitmap.width, bitmap.height).getContext('2d', {willReadFrequently: true});
+    context.drawImage(bitmap, 0, 0);
+    pixels.push(context.getImageData(0, 0, bitmap.width, bitmap.height));
+  }
+  const last = pixels[pixels.length - 1];
+  // For each pixel of a frame, the first image that covers it, from 1.
+  const covers = new Uint8Array(last.width * last.height);
+  shown.forEach((each, image) => {
+    for (let y = Math.round(each.top * last.height); y < Math.round(each.bottom * last.height); y += 1) {
+      for (let x = Math.round(each.left * last.width); x < Math.round(each.right * last.width); x += 1) {
+        covers[y * last.width + x] ||= image + 1;
+      }
+    }
+  });
+  const parts = new Array(shown.length + 1).fill(0);
+  const histogram = (frame, time) => {
+    const counts = new Int32Array(768);
+    const fits = frame.width === last.width && frame.height === last.height;
+    const covering = [false, ...shown.map((each) => fits && arrived.get(each.url) <= time)];
+    for (let at = 0; at < frame.width * frame.height; at += 1) {
+      const colours = frame.data.subarray(4 * at, 4 * at + 3);
+      if (Math.min(...colours) >= WHITE) continue;
+      if (time === Infinity) parts[covers[at]] += 1;
+      if (!covering[covers[at]]) colours.forEach((each, channel) => { counts[256 * channel + each] += 1; });
+    }
+    return counts;
+  };
+  const final = histogram(last, Infinity);
+  const total = final.reduce((sum, each) => sum + each, 0);
+  const matching = (counts) => counts.reduce((sum, each, at) => sum + Math.min(each, final[at]), 0);
+  const content = parts.reduce((sum, each) => sum + each, 0);
+  return {
+    progress: pixels.map((each, at) => (total ? matching(histogram(each, frames[at][0])) / total : 1)),
+    images: shown.map((each, image) => [each.url, content ? parts[image + 1] / content : 0]),
+  };
+}
