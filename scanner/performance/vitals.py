@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from scanner.browser.evidence import Evaluation, LayoutShift, Load, LoadedRequest
@@ -99,7 +99,7 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
     """Compute the vitals of a page."""
     # Not every load is traced; one without its tasks would appear too fast.
     traced = [each for each in loads if each.main_thread.tasks] or loads
-    phone = [simulated(each, markup) for each in _all_filmed(traced)]
+    phone = [simulated(each, markup) for each in traced]
     return Vitals(
         fcp=_measured(each.first_s for each in phone),
         lcp=_measured(each.largest_s for each in phone),
@@ -113,19 +113,6 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
         loads=len(loads),
         is_complete=all(each.load_s is not None for each in loads),
     )
-
-
-def _all_filmed(loads: Sequence[Load]) -> list[Load]:
-    """Return the loads, those without a film with that of another one: its steps as long after their first paint."""
-    filmed = next((each for each in loads if each.progress), None)
-    if filmed is None or filmed.progress is None or filmed.fcp_s is None:
-        return list(loads)
-    found = []
-    for each in loads:
-        later_s = (each.fcp_s or 0.0) - filmed.fcp_s
-        steps = tuple((at_s + later_s, part) for at_s, part in filmed.progress.steps)
-        found.append(replace(each, progress=each.progress or replace(filmed.progress, steps=steps)))
-    return found
 
 
 def cumulative_layout_shift(shifts: Sequence[LayoutShift]) -> float:

@@ -231,6 +231,30 @@ def test_a_scripts_run_lies_within_a_task(seen: Mapping[str, Seen]) -> None:
     assert any(each > ends_s for each in found.frames_s)
 
 
+def test_rendering_is_told_without_the_scripts_in_it(seen: Mapping[str, Seen]) -> None:
+    load = seen["text"].traced
+    # The parser runs the inline script of 150 ms.
+    assert 0 < sum(each.processor_s for each in load.main_thread.rendering) < 0.1
+    response_s = load.requests[0].response_s
+    assert response_s is not None
+    assert any(response_s <= each <= (load.fcp_s or 0) for each in load.main_thread.parses_s)
+
+
+def test_visual_progress_ends_with_the_whole_screen_and_tells_the_images_part(seen: Mapping[str, Seen]) -> None:
+    progress = seen["late-image"].first.progress
+    assert progress is not None
+    assert progress.steps[-1][1] == 1.0
+    assert all(0 <= part <= 1 for _, part in progress.steps)
+    ((url, part),) = progress.images
+    assert url.endswith("/hero.png")
+    assert part > 0.9  # beside a line of text
+    text = seen["late-text"].first.progress
+    assert text is not None
+    assert text.images == ()
+    first, last = text.steps[0][1], text.steps[-1][1]
+    assert first < 0.2 < last == 1.0  # a line, then forty
+
+
 def test_work_is_counted_as_processor_time(seen: Mapping[str, Seen]) -> None:
     idle, busy = seen["shift"].first, seen["late-text"].first
     # The loop runs by the clock: on a busy machine it gets only a part of the 0.2 s as CPU time.

@@ -374,15 +374,6 @@ def test_an_image_that_is_drawn_whole_counts_at_its_end() -> None:
     assert found == pytest.approx(0.75 + STALL_S + 514_601 / 200_000, abs=0.002)
 
 
-def test_loads_without_a_film_take_that_of_another() -> None:
-    film = Progress(((0.31, 0.5), (0.5, 1.0)))
-    found = vitals([load(progress=film), load(fcp_s=0.4), load(fcp_s=0.5)], Markup()).speed_index
-    assert found is not None
-    assert found.loads == 3
-    assert found.value == pytest.approx(1.0, abs=0.001)
-    assert (found.least, found.largest) == (pytest.approx(0.9, abs=0.001), pytest.approx(1.1, abs=0.001))
-
-
 @pytest.mark.parametrize(("display", "holds"), [("", True), ("block", True), ("swap", False), ("optional", False)])
 def test_a_font_holds_text_back_as_its_face_says(display: str, holds: bool) -> None:
     font = request("a.woff2", Kind.FONT, wire_bytes=200_000)
