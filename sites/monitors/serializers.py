@@ -15,6 +15,7 @@ from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import News
 from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.monitors.recipients import Recipients, recipients_of
@@ -209,6 +210,10 @@ class NewsSerializer(serializers.Serializer):
     more = UntoldSerializer(required=False)
     certificate = CertificateSerializer(allow_null=True, required=False)
     reasons = serializers.ListField(child=serializers.CharField(), required=False)
+
+    def to_representation(self, news: News) -> dict[str, Any]:
+        shown: dict[str, Any] = super().to_representation(news) if news else {}
+        return shown
 
 
 class MonitorRunSerializer(serializers.Serializer):

@@ -17,6 +17,7 @@ from urllib.parse import urlsplit
 import pytest
 from django.http import HttpResponse
 from django.test import Client
+from django.urls import get_resolver
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
@@ -283,6 +284,7 @@ def sources() -> str:
 
 def test_the_table_of_errors_is_complete() -> None:
     """The table must have all refusals, and all codes that the API's exception handler makes of other exceptions."""
+    assert list(get_resolver().url_patterns)  # imports the modules that define refusals
     of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
     refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
     # Network errors that a request for a scan or a webhook may return.
