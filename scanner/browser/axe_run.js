@@ -95,9 +95,9 @@
   const REPEATABLE = 'nav, search, [role=navigation], [role=search]';
   const targetsOf = (node) => {
     const links = [...node.querySelectorAll('a[href], form[action]'), ...(node.matches('[action]') ? [node] : [])];
-    const found = links.map((each) => each.getAttribute('href') ?? each.getAttribute('action'));
-    const hasPlaceholder = found.some((each) => /^(?:#?!?|javascript:.*)$/is.test(each));
-    return hasPlaceholder ? '' : [...new Set(found)].sort().join('\n');
+    const textOf = (each) => each.textContent.trim().replace(/\s+/g, ' ');
+    const found = links.map((each) => `${each.getAttribute('href') ?? each.getAttribute('action')} ${textOf(each)}`);
+    return [...new Set(found)].sort().join('\n');
   };
   const firstWith = once(() => {
     const shown = [...document.querySelectorAll(REPEATABLE)].filter((each) => isVisibleToScreenReaders(each));

@@ -5,7 +5,6 @@ axe-core 4.12 is the model for which elements are landmarks and which content mu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
@@ -41,7 +40,6 @@ LIVE_ROLES = frozenset({"alert", "log", "status"})
 DIALOGS = frozenset({"dialog", "alertdialog"})
 # Landmarks that pages have twice, such as above and below a long text.
 REPEATABLE = frozenset({"navigation", "search"})
-PLACEHOLDER = re.compile(r"#?!?|javascript:.*", re.IGNORECASE | re.DOTALL)
 
 
 def candidates(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
@@ -133,10 +131,12 @@ def duplicate(document: AccessibleDocument) -> Faults:
 
 
 def _targets(node: LexborNode) -> frozenset[str]:
-    """Return the addresses of the links and forms of an element; nothing if one is a placeholder."""
+    """Return the addresses of the links and forms of an element, each with its text."""
     links = [*select(node, "a[href], form[action]"), *([node] if attribute(node, "action") else [])]
-    found = frozenset(attribute(each, "href") or attribute(each, "action") or "" for each in links)
-    return frozenset() if any(map(PLACEHOLDER.fullmatch, found)) else found
+    return frozenset(
+        " ".join((attribute(each, "href") or attribute(each, "action") or "", *(each.text() or "").split()))
+        for each in links
+    )
 
 
 def outside(document: AccessibleDocument) -> Faults:

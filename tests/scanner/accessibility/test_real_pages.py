@@ -19,7 +19,10 @@ from tests.scanner.accessibility.static import static_findings
 pytestmark = [pytest.mark.slow, pytest.mark.timeout(300), pytest.mark.xdist_group("differential")]
 
 # Sphinx: the bars above and below the text.
-BAR = "<div role=navigation aria-label='related navigation'><a href=/index>index</a> <a href={}>next</a></div>"
+BAR = (
+    "<div role=navigation aria-label='related navigation'>"
+    "<a href=#>Manual</a> <a href=/index>index</a> <a href={}>next</a></div>"
+)
 SEARCH = "<div role=search><form action=/search><input name=q aria-label=Search></form></div>"
 # DocBook: the head of each chapter.
 CHAPTER = (

@@ -144,6 +144,7 @@ PAGES = {
             ("<h3>Added</h3><ul>", '<h3>Added</h3><ul role="menu">'),
             ("<h3>Fixed</h3>", '<h3 role="none">Fixed</h3>'),
         ],
+        items_alone=[("<h3>Added</h3><ul>", "<h3>Added</h3><div>")],
     ),
     **family(
         "wiki",
