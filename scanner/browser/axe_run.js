@@ -109,6 +109,7 @@
   // Structure", Headings). Empty headings are a fault of their own.
   const FIXED = [...['aside', 'footer', 'nav'].map((tag) => `${tag}:not([role])`)]
     .concat(['complementary', 'contentinfo', 'navigation'].map((role) => `[role=${role}]`))
+    .concat('[id*=sidebar i]', '[class*=sidebar i]')
     .join();
   const HEADINGS = 'h1, h2, h3, h4, h5, h6, [role=heading], iframe, frame';
   const firstOfSections = once(() => {

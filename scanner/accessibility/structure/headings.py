@@ -66,7 +66,9 @@ def skipping(document: AccessibleDocument) -> Faults:
 
 def _is_fixed(node: LexborNode) -> bool:
     named = attribute(node, "role")
-    return node.tag in FIXED if named is None else named in FIXED_ROLES
+    if node.tag in FIXED if named is None else named in FIXED_ROLES:
+        return True
+    return any("sidebar" in (attribute(node, name) or "").lower() for name in ("id", "class"))
 
 
 def _is_same(one: LexborNode | None, other: LexborNode | None) -> bool:

@@ -41,6 +41,7 @@ RIGHT: Mapping[tuple[str, str], str] = {
     ("landmark-unique", "python"): f"<main>Text</main>{SEARCH}<p>Text</p>{SEARCH}",
     (ORDER, "docbook"): "<h1>FAQ</h1><h3 class=author></h3>",
     (ORDER, "sphinx"): "<h1>Manual</h1><div role=navigation><h3>Contents</h3><h4>Next topic</h4></div>",
+    (ORDER, "django"): "<h1>Manual</h1><div class=yui-b id=sidebar><h3>Browse</h3></div>",
     (ORDER, "footer"): "<h1>Shop</h1><h2>News</h2><footer><h4>Location</h4></footer>",
     (ORDER, "after-sidebar"): "<h1>Shop</h1><h2>News</h2><aside><h2>More</h2></aside><h4>Old news</h4>",
     ("table-fake-caption", "docbook"): CHAPTER.format(""),
