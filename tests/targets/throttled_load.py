@@ -124,7 +124,7 @@ async def _warm_up(browser: Browser) -> None:
     """Draw a page, because the first one of a browser takes 0.1 s longer."""
     page = await browser.new_page()
     await page.goto("data:text/html,<h1>Warm")
-    await page.screenshot()
+    await page.evaluate("new Promise((drawn) => requestAnimationFrame(() => requestAnimationFrame(drawn)))")
     await page.context.close()
 
 

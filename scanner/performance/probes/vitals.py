@@ -24,6 +24,7 @@ ADDRESS = re.compile(
 LAZY = re.compile(r"\bloading\s{0,9}=\s{0,9}[\"']?lazy", re.IGNORECASE)
 # A page with less text than this shows only a "please wait".
 SHELL_LETTERS = 40
+READ = 2_000  # characters to look for them, of which most may be space between elements
 
 
 @probe()
@@ -46,11 +47,11 @@ def measure(page: Page, document: AccessibleDocument, load: BrowserLoad, styles:
 
 
 def _letters(document: AccessibleDocument) -> int:
-    """Return the length of the text that the markup shows by itself, at most about `SHELL_LETTERS`, as by an image."""
+    """Return the length of the text that the markup shows by itself, of which an image is worth enough."""
     body = document.document.tree.body
     if body is None or next(document.exposed("img, picture, video, svg, canvas"), None) is not None:
         return SHELL_LETTERS
-    return len(shown_text(document, body, SHELL_LETTERS).strip())
+    return len(shown_text(document, body, READ).strip())
 
 
 def _places(document: Document) -> Mapping[str, float]:

@@ -316,6 +316,8 @@ def test_what_was_not_seen_in_one_load_is_taken_from_the_others() -> None:
         ("<noscript>You need to enable JavaScript to run this app, or nothing will show.</noscript>", True, True),
         ("<p hidden>A long text that nobody sees, and that is longer than forty letters.</p>", True, True),
         ("<p>A text of more than forty letters, which is painted as soon as it came.</p>", False, False),
+        # Regression: the space between elements was counted, too, and nothing behind it was read.
+        (" " * 50 + "<p>A text of more than forty letters, which is painted as soon as it came.</p>", False, False),
         ("<img src=/a.png alt=''>", False, False),
         ("<svg></svg>", False, False),
         ("<img src=/a.png alt='' hidden>", True, True),
