@@ -6,7 +6,6 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from scanner.document import ExportedCheck
-from scanner.findings import EvidenceItem
 from scanner.report.standing import BANDS, Band, Standing, standing
 
 LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
@@ -110,7 +109,7 @@ def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metr
     return tuple(found)
 
 
-def _spread(figures: EvidenceItem, write: Callable[[float], tuple[str, str]]) -> str:
+def _spread(figures: Mapping[str, object], write: Callable[[float], tuple[str, str]]) -> str:
     least, largest = figures.get("least"), figures.get("largest")
     if figures.get("stable") is not False or not isinstance(least, int | float) or not isinstance(largest, int | float):
         return ""

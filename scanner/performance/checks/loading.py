@@ -385,7 +385,7 @@ def _note(measured: Measured, load: BrowserLoad, vitals: Vitals, unit: str = "s"
     note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
     if not measured.is_stable(least):
         low, high = (1000 * each if unit == "ms" else each for each in (measured.least, measured.largest))
-        digits = {"s": 1, "ms": 0}.get(unit, 3)
+        digits = 1 if unit == "s" else 0 if unit else 3
         spread = f"{low:,.{digits}f} to {high:,.{digits}f} {unit}".strip()
         note += f" It is not stable: {spread} in {measured.loads} loads."
     if _was_slow(load):
