@@ -74,7 +74,7 @@ PLACES = (
     ("missing",),
     ("url",),
     ("fault",),
-    ("status",),
+    ("response_status",),
 )
 
 # Evidence names of elements, which are counted.

@@ -53,7 +53,8 @@ class Trace:
     async def stop(self) -> list[Mapping[str, Any]]:
         """Stop the trace and return its events. Raises Playwright's `Error`."""
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
-        self.session.once("Tracing.tracingComplete", lambda event: ended.set_result(event))
+        # The event may come after the scan has given up.
+        self.session.once("Tracing.tracingComplete", lambda event: ended.done() or ended.set_result(event))
         await self.session.send("Tracing.end")
         stream = (await ended)["stream"]
         data, is_over = b"", False

@@ -44,8 +44,7 @@ def items(document: AccessibleDocument) -> Iterator[LexborNode]:
     """Yield the li without a role, except those in a ul or ol whose role requires other children, such as tabs."""
     for each in without_role(document, "li"):
         around = each.parent
-        is_in_list = around is not None and around.tag in ("ul", "ol")
-        if not (is_in_list and sole_role(around) in WITH_PARTS):
+        if around is None or around.tag not in ("ul", "ol") or sole_role(around) not in WITH_PARTS:
             yield each
 
 

@@ -111,6 +111,7 @@ COLUMNS: Mapping[str, Column] = {
     "reference": Column("Address", "address"),
     "rendered": Column("After scripts have run"),
     "requests": Column("Requests", "number"),
+    "response_status": Column("HTTP status", "number"),
     "robots": Column("Robots rules", "mono"),
     "robots_txt": Column("robots.txt", "address"),
     "rule": Column("Rule", "mono"),

@@ -52,7 +52,7 @@ def http_status(page: Page) -> Finding:
         leads = "" if response.status >= 400 else " and leads to no other page"
         is_failure = response.status >= 500
         so = "; crawlers slow down, then drop it from the index." if is_failure else f"{leads}, so it is not indexed."
-        return Fail(f"{answers}{so}", evidence=[{"status": response.status}])
+        return Fail(f"{answers}{so}", evidence=[{"response_status": response.status}])
     if not response.body.strip():
         return Warn(f"{answers}, but without any content to index.", HIGH)
     return Pass(f"{answers}.")
