@@ -53,8 +53,12 @@ class Trace:
     async def stop(self) -> list[Mapping[str, Any]]:
         """Stop the trace and return its events. Raises Playwright's `Error`."""
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
-        # The event may come after the scan has given up.
-        self.session.once("Tracing.tracingComplete", lambda event: ended.done() or ended.set_result(event))
+
+        def end(event: Mapping[str, Any]) -> None:
+            if not ended.done():  # else the scan has given up
+                ended.set_result(event)
+
+        self.session.once("Tracing.tracingComplete", end)
         await self.session.send("Tracing.end")
         stream = (await ended)["stream"]
         data, is_over = b"", False
