@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import gzip
+import mimetypes
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from multiprocessing.connection import Connection
+from pathlib import Path
+from urllib.parse import unquote
 
-from benchmarks.real_pages import real_pages, served
+from benchmarks.real_pages import real_pages
 from benchmarks.table import Table
 from benchmarks.usage import elsewhere
 from scanner.browser.warm import WarmBrowser
@@ -52,7 +54,7 @@ REAL = (
 )
 # Addresses of other hosts, which cannot be reached from here: the second site answers for them, with 404.
 FOREIGN = re.compile(rb"""((?:src|href)=["']?|url\(["']?|@import ["'])(?:https?:)?//[a-z0-9.-]+\.[a-z]+/""")
-TEXTS = ("text/html", "text/css")
+PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")
 
 
 def measure(table: Table, share: float) -> None:
@@ -121,24 +123,24 @@ def _serve(pipe: Connection) -> None:
             else:
                 link.speed_up()
                 page = pages.get(name)
-                here.routes = {"*": _within_reach(served(page.folder), foreign)} if page else dict(own)
+                here.routes = {"*": _served(page.folder, foreign)} if page else dict(own)
                 there.routes = {} if page else dict(own)
             pipe.send(f"{url}/{page.path if page else name}")
 
 
-def _within_reach(route: Route, foreign: str) -> Route:
-    """Return a route whose pages and style sheets name one reachable site instead of all others."""
-    assert callable(route)
+def _served(folder: Path, foreign: str) -> Route:
+    """Return a route that serves a folder's files, with one reachable site in place of all others."""
 
-    def answer(request: Request) -> Answer | None:
-        plain = replace(
-            request, headers=tuple(each for each in request.headers if each[0].lower() != "accept-encoding")
-        )
-        given = route(plain)
-        headers = dict(given.headers) if given else {}
-        if given is None or not headers.get("Content-Type", "").startswith(TEXTS) or isinstance(given.body, str):
-            return route(request)
-        body = FOREIGN.sub(rb"\1" + foreign.encode() + b"/", given.body)
-        return replace(given, body=gzip.compress(body, 6, mtime=0), headers=headers | {"Content-Encoding": "gzip"})
+    def answer(request: Request) -> Answer:
+        path = (folder / unquote(request.path.partition("?")[0]).lstrip("/")).resolve()
+        if not path.is_file() or folder.resolve() not in path.parents:
+            return Answer("<!doctype html><title>Not found</title><h1>Not found</h1>", status=404)
+        body, media_type = path.read_bytes(), mimetypes.guess_type(path.name)[0] or "application/octet-stream"
+        headers = {"Content-Type": media_type}
+        if media_type in ("text/html", "text/css"):
+            body = FOREIGN.sub(rb"\1" + foreign.encode() + b"/", body)
+        if media_type.startswith(PACKED):
+            body, headers = gzip.compress(body, 6, mtime=0), headers | {"Content-Encoding": "gzip"}
+        return Answer(body, headers=headers)
 
     return answer

@@ -50,3 +50,13 @@ def test_figures_are_written_with_their_units() -> None:
     ]
     assert [each.anchor for each in found] == ["check-lcp", "check-tbt", "check-cls"]
     assert metrics({"lcp": {"status": "pass", "evidence": []}}) == ()
+
+
+def test_a_figure_on_which_the_loads_do_not_agree_shows_both_ends() -> None:
+    figures = {"median": 1.5, "least": 1.2, "largest": 1.94, "loads": 3}
+    (shown,) = metrics({"fcp": {"status": "pass", "evidence": [figures | {"stable": False}]}})
+    assert shown.spread == "1.2 to 1.9 s in 3 loads"
+    (shown,) = metrics({"fcp": {"status": "pass", "evidence": [figures | {"stable": True}]}})
+    assert shown.spread == ""
+    (kept,) = metrics({"fcp": {"status": "pass", "evidence": [figures]}})  # of an older report
+    assert kept.spread == ""
