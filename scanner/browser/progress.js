@@ -47,10 +47,13 @@ async (frames, urls) => {
     const fits = frame.width === last.width && frame.height === last.height;
     const covering = [false, ...shown.map((each) => fits && arrived.get(each.url) <= time)];
     for (let at = 0; at < frame.width * frame.height; at += 1) {
-      const colours = frame.data.subarray(4 * at, 4 * at + 3);
-      if (Math.min(...colours) >= WHITE) continue;
+      const red = frame.data[4 * at], green = frame.data[4 * at + 1], blue = frame.data[4 * at + 2];
+      if (red >= WHITE && green >= WHITE && blue >= WHITE) continue;
       if (time === Infinity) parts[covers[at]] += 1;
-      if (!covering[covers[at]]) colours.forEach((each, channel) => { counts[256 * channel + each] += 1; });
+      if (covering[covers[at]]) continue;
+      counts[red] += 1;
+      counts[256 + green] += 1;
+      counts[512 + blue] += 1;
     }
     return counts;
   };
