@@ -23,7 +23,7 @@ from scanner.crawl.links import (
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import counted, excerpt, some
 from scanner.page.evidence import Document, Page
-from scanner.page.markup import attribute, live, resolve
+from scanner.page.markup import attribute, live, resolve, select
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
 from scanner.seo.link_texts import is_generic
 
@@ -270,7 +270,9 @@ def _is_control(node: LexborNode) -> bool:
         return True
     if script := attribute(node, "onclick"):
         return not LEADING.search(script)
-    named = "".join(attribute(each, name) or "" for each in (node, *node.css("img")) for name in ("aria-label", "alt"))
+    named = "".join(
+        attribute(each, name) or "" for each in (node, *select(node, "img")) for name in ("aria-label", "alt")
+    )
     return not any(character.isalnum() for character in node.text() + named)
 
 

@@ -52,7 +52,8 @@ class OwnServer:
 
     def send(self, number: signal.Signals) -> None:
         for pid in self._processes():
-            os.kill(pid, number)
+            with contextlib.suppress(ProcessLookupError):  # a backend whose client has gone ends as it is continued
+                os.kill(pid, number)
 
     @contextlib.contextmanager
     def frozen(self) -> Iterator[None]:
