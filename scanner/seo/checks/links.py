@@ -270,9 +270,8 @@ def _is_control(node: LexborNode) -> bool:
         return True
     if script := attribute(node, "onclick"):
         return not LEADING.search(script)
-    named = "".join(
-        attribute(each, name) or "" for each in (node, *select(node, "img")) for name in ("aria-label", "alt")
-    )
+    nodes = (node, *select(node, "img"))
+    named = "".join(attribute(each, name) or "" for each in nodes for name in ("aria-label", "alt"))
     return not any(character.isalnum() for character in node.text() + named)
 
 
