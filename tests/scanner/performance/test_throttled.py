@@ -5,6 +5,7 @@ The bounds are wide, because a busy machine slows down the throttled load, but n
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
 import pytest
@@ -21,6 +22,7 @@ from tests.targets.slow_link import SlowLink
 from tests.targets.throttled_load import throttled_loads
 
 TIME_LIMIT_S = 60.0
+AT_MOST = 6  # throttled loads, until one was not slowed down by other work
 
 
 @pytest.fixture(scope="module")
@@ -45,9 +47,15 @@ def test_what_is_told_of_a_phone_is_near_to_a_load_that_is_throttled(link: SlowL
     assert found.fcp
     assert found.lcp
     assert found.tbt
-    real = throttled_loads(program, url, 2, link.slow_down)
-    assert 0.5 * real["fcp"].least <= found.fcp.value <= 1.4 * real["fcp"].least
-    assert 0.5 * real["lcp"].least <= found.lcp.value <= 1.4 * real["lcp"].least
-    assert found.tbt.value <= 1.6 * real["tbt"].least + 0.1
+    real = dict.fromkeys(("fcp", "lcp", "tbt"), math.inf)
+    for _ in range(AT_MOST):
+        load = throttled_loads(program, url, 1, link.slow_down)
+        # Other work only ever lengthens a throttled load.
+        real = {name: min(quickest, load[name].value) for name, quickest in real.items()}
+        if 0.5 * real["fcp"] <= found.fcp.value and 0.5 * real["lcp"] <= found.lcp.value:
+            break
+    assert 0.5 * real["fcp"] <= found.fcp.value <= 1.4 * real["fcp"]
+    assert 0.5 * real["lcp"] <= found.lcp.value <= 1.4 * real["lcp"]
+    assert found.tbt.value <= 1.6 * real["tbt"] + 0.1
     # Interruptions lengthen every single throttled task, so little is certain in this direction.
-    assert found.tbt.value > 0 or real["tbt"].least < 0.3
+    assert found.tbt.value > 0 or real["tbt"] < 0.3
