@@ -31,7 +31,7 @@ KINDS = {
     "probes of the origin": r".*",
 }
 # Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
-PER_PAGE, PER_FILE, OF_ORIGIN = 4.2, 2.0, 130
+PER_PAGE, PER_FILE, OF_ORIGIN = 4.05, 2.0, 130
 
 
 def measure(table: Table, share: float) -> None:
