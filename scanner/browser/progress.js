@@ -3,7 +3,7 @@
 // the images that had arrived by then, and the part of the last frame's content that each of these images makes up.
 // `frames` are pairs of a time and a JPEG in base64, `urls` those of images with the times of their arrival.
 async (frames, urls) => {
-  const ELEMENTS = 3_000, IMAGES = 30, WHITE = 249;
+  const ELEMENTS = 3_000, IMAGES = 30, BLOCK_PX = 16, MOSTLY = 0.8, WHITE = 249;
   const read = (kind, name, node) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(node);
   const arrived = new Map(urls);
   const addresses = (node, style) => {
@@ -20,9 +20,32 @@ async (frames, urls) => {
     if (right - left < 1 || bottom - top < 1) continue;
     const [url] = addresses(node, getComputedStyle(node));
     if (!url || !Element.prototype.checkVisibility.call(node, {opacityProperty: true, visibilityProperty: true})) continue;
-    images.push({url, left: left / innerWidth, top: top / innerHeight, right: right / innerWidth, bottom: bottom / innerHeight});
+    images.push({url, node});
   }
   const shown = images.slice(0, IMAGES);
+  const numbers = new Map(shown.map((each, image) => [each.node, image + 1]));
+
+  // For each block of the screen, the image that is drawn there, from 1; 0 where something else hides all images.
+  const columns = Math.ceil(innerWidth / BLOCK_PX), rows = Math.ceil(innerHeight / BLOCK_PX);
+  const blocks = new Uint8Array(columns * rows);
+  const hiding = new Map();
+  const hides = (node) => {
+    if (!hiding.has(node)) {
+      const {backgroundColor, opacity} = getComputedStyle(node);
+      const alpha = Number((backgroundColor.match(/^rgba\(.*, ([\d.]+)\)$/) || ['', '1'])[1]);
+      hiding.set(node, alpha * Number(opacity) >= MOSTLY || /^(canvas|embed|iframe|img|object|svg|video)$/i.test(node.localName));
+    }
+    return hiding.get(node);
+  };
+  const sheet = new CSSStyleSheet(); // what no pointer reaches is drawn, too
+  sheet.replaceSync('* { pointer-events: auto !important }');
+  document.adoptedStyleSheets.push(sheet);
+  for (let block = 0; shown.length && block < blocks.length; block += 1) {
+    const [x, y] = [(block % columns + 0.5) * BLOCK_PX, (Math.floor(block / columns) + 0.5) * BLOCK_PX];
+    const stack = Document.prototype.elementsFromPoint.call(document, x, y);
+    blocks[block] = numbers.get(stack.find((node) => numbers.has(node) || hides(node))) || 0;
+  }
+  document.adoptedStyleSheets.splice(document.adoptedStyleSheets.indexOf(sheet), 1);
 
   const pixels = [];
   for (const [, frame] of frames) {
@@ -32,15 +55,11 @@ async (frames, urls) => {
     pixels.push(context.getImageData(0, 0, bitmap.width, bitmap.height));
   }
   const last = pixels[pixels.length - 1];
-  // For each pixel of a frame, the first image that covers it, from 1.
   const covers = new Uint8Array(last.width * last.height);
-  shown.forEach((each, image) => {
-    for (let y = Math.round(each.top * last.height); y < Math.round(each.bottom * last.height); y += 1) {
-      for (let x = Math.round(each.left * last.width); x < Math.round(each.right * last.width); x += 1) {
-        covers[y * last.width + x] ||= image + 1;
-      }
-    }
-  });
+  for (let at = 0; at < covers.length; at += 1) {
+    const x = Math.floor((at % last.width) / last.width * columns), y = Math.floor(at / last.width) / last.height * rows;
+    covers[at] = blocks[Math.floor(y) * columns + x];
+  }
   const parts = new Array(shown.length + 1).fill(0);
   const histogram = (frame, time) => {
     const counts = new Int32Array(768);

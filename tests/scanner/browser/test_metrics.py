@@ -73,6 +73,9 @@ PAGES = {
     # A box as wide as the screen and 200 px high moves by 100 px, and then by 50 px more.
     "shift": HEAD + "<div id=ad></div><div id=box style='height:200px;background:#fd8'>A line.</div><script>"
     "painted(() => { ad.style.height = '100px'; painted(() => { ad.style.height = '150px' }) })</script>",
+    # A picture behind the whole page, of which boxes of a colour leave the lowest part. Touches pass through it.
+    "backdrop": HEAD + "<style>html{pointer-events:none} body{background:url(/hero.png);height:100vh}"
+    "div{height:80vh;background:#fd8}</style><div>A line.</div>",
 }
 
 
@@ -196,7 +199,8 @@ def test_what_comes_late_is_the_largest_all_the_same(seen: Mapping[str, Seen], n
     first = seen[name].first
     assert first.fcp_s is not None
     assert first.lcp is not None
-    assert first.lcp.time_s >= first.fcp_s + work_s
+    # The script's work may begin before the first paint is seen on a busy machine, so only this is certain.
+    assert first.lcp.time_s > max(first.fcp_s, work_s)
     assert first.lcp.selector == {"late-text": "#late", "late-image": "#hero"}[name]
 
 
@@ -253,6 +257,15 @@ def test_visual_progress_ends_with_the_whole_screen_and_tells_the_images_part(se
     assert text.images == ()
     first, last = text.steps[0][1], text.steps[-1][1]
     assert first < 0.2 < last == 1.0  # a line, then forty
+
+
+def test_a_picture_behind_the_page_makes_up_only_what_is_seen_of_it(seen: Mapping[str, Seen]) -> None:
+    """Regression: the picture counted as the whole screen, so the Speed Index was three times that of a slow load."""
+    progress = seen["backdrop"].first.progress
+    assert progress is not None
+    ((url, part),) = progress.images
+    assert url.endswith("/hero.png")
+    assert 0.1 < part < 0.3
 
 
 def test_work_is_counted_as_processor_time(seen: Mapping[str, Seen]) -> None:
