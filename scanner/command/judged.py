@@ -84,17 +84,22 @@ class Judged:
 class Outcome:
     """The content of an output document: the reports, the gate's complaints, and how many reports were requested.
 
-    `check_pages` is the base URL of the checks' pages, empty without a server.
+    `check_pages` is the base URL of the checks' pages, empty without a server. `is_interrupted` is True after Ctrl-C.
+    `unfinished` has the pages whose scans did not end; `reports` has them as failed scans, so that no format omits them.
     """
 
     reports: Sequence[Judged]
     complaints: Sequence[str]
     asked: int
     check_pages: str = ""
+    is_interrupted: bool = False
+    unfinished: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
-        return not self.complaints and all(each.error is None for each in self.reports)
+        """Return True if the gate passed: it had every report, and no complaint."""
+        is_complete = not self.is_interrupted and not self.unfinished
+        return is_complete and not self.complaints and all(each.error is None for each in self.reports)
 
 
 def _weight(found: tuple[str, ExportedFinding]) -> tuple[bool, int, float]:

@@ -86,7 +86,8 @@ def test_json_is_exactly_the_report_of_the_api(site: Site, scan_type: ScanType) 
     ran = scan(site, "--type", scan_type, "--format", "json")
     assert ran.returncode == 0
     report = json.loads(ran.stdout)
-    assert list(report) == [*REPORT, "browser", "checks_left_out"]
+    assert list(report) == [*REPORT, "browser", "checks_left_out", "gate"]
+    assert report["gate"] == {"passed": True, "complaints": [], "interrupted": False, "unfinished": []}
     assert (report["type"], report["url"]) == (scan_type, site.url_as("localhost") + "/")
     assert report["id"].startswith("scan_")
     assert 0 <= report["score"] <= 100
@@ -160,6 +161,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
         "caps",
         "catalogue_version",
         "site_evidence_at",
+        "gate",
     ]
     assert export["report_id"].startswith("rpt_")
     assert export["status"] == "completed"
