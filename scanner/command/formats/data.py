@@ -49,7 +49,7 @@ def _cell(value: object) -> object:
 
 
 def _json(documents: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
-    """Return the gate's verdict beside the reports: within a single requested report, or beside several in `reports`."""
+    """Return the gate's verdict within a single requested report, or beside several in `reports`."""
     gate = {
         "passed": outcome.is_good,
         "complaints": list(outcome.complaints),

@@ -315,3 +315,12 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
         ("report-1-check-lang-present", "#report-2-check-html-has-lang"),
         ("report-2-check-html-has-lang", "#report-1-check-lang-present"),
     }
+
+
+def test_quiet_text_is_silent_about_what_is_accepted() -> None:
+    report = judged(found("known", "fail"), found("hsts", "fail")).accepting({"known": IN_BASELINE})
+    said, quiet = ("\n".join(text(report, is_quiet=each)) for each in (False, True))
+    assert "Accepted (1)" in said
+    assert "known is wrong" not in quiet
+    assert "hsts is wrong" in quiet
+    assert f"({report.score} without what is accepted)" in quiet
