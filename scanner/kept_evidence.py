@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Protocol
 
 from scanner.catalogue import Probe
@@ -27,3 +27,16 @@ class KeptEvidence(Protocol):
     def keep(self, origin: str, probe: Probe, evidence: object) -> None:
         """Keep the evidence for later visits."""
         ...
+
+
+class EvidenceOfRun:
+    """Store of one process, for the pages that one run of the command visits."""
+
+    def __init__(self) -> None:
+        self._kept: dict[tuple[str, str], Kept] = {}
+
+    def find(self, origin: str, probe: Probe) -> Kept | None:
+        return self._kept.get((origin, probe.name))
+
+    def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+        self._kept[origin, probe.name] = Kept(evidence, datetime.now(UTC))

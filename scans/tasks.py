@@ -139,7 +139,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
             budget = Budget(time_limit_s=limit_s)
             results = scan(target, claim.types, network, budget, tell, browser(), shared, admit)
         if network.refused:
-            count(EGRESS_REFUSED, "scan", by=network.refused)
+            count(EGRESS_REFUSED, "scan", by=len(network.refused))
         return tuple(redacted(each, given) for each in results)
     except Refusal as refusal:  # the policy has changed since the scan was accepted
         error = ScanError(refusal.code, str(refusal))

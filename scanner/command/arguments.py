@@ -14,22 +14,18 @@ from scanner import __version__, environment
 from scanner.command.configuration import configuration, fail_under
 from scanner.command.errors import EXIT_USAGE, WrongUsage
 from scanner.command.formats import WRITERS
+from scanner.command.pages import canonical
 from scanner.findings import ScanType, Severity
 
 PROGRAM = "website-scan"
 FORMATS = ("text", *WRITERS)
 SHELLS = ("bash", "zsh", "tcsh")
 USAGE = f"{PROGRAM} URL… [options]"
-EXAMPLES = """\
-examples:
-  website-scan https://example.com/
-  website-scan https://example.com/ --type security --fail-on high
-  website-scan https://example.com/ https://example.com/shop --format html --output report.html
-  website-scan https://example.com/ --format sarif --output a.sarif --format html --output a.html
-  website-scan https://example.com/ --write-baseline known.json    # accept current findings
-  website-scan https://example.com/ --baseline known.json          # fail for what is new
-
-exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed"""
+EPILOG = """\
+environment: WEBSITE_SCAN_KEY (API key for --server), NO_COLOR, SCAN_BROWSER
+  (auto, off or a path), SCAN_TIME_LIMIT (60 seconds a page), SCAN_CA_BUNDLE
+exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed
+example: website-scan https://example.com/ --format html --output report.html"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +38,13 @@ class Document:
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """Parsed options. `under` has the lowest score that passes by type, "" for all types; paths are as given."""
+    """Parsed options. `under` has the lowest score that passes by type, "" for all types; paths are as given.
+
+    `typed` are the URLs on the command line: what comes from a file, or from a page, opens no loopback address.
+    """
 
     urls: tuple[str, ...]
+    typed: tuple[str, ...] = ()
     types: tuple[ScanType, ...] = tuple(ScanType)
     documents: tuple[Document, ...] = (Document(),)
     under: Mapping[str, int] = field(default_factory=dict)
@@ -52,6 +52,10 @@ class Options:
     baseline: Path | None = None
     write_baseline: Path | None = None
     server: str | None = None
+    serve: Path | None = None
+    served_at: str = ""  # origin of the folder of `serve`, while it is served
+    start: str | None = None
+    wait_for: str | None = None
     headers: tuple[str, ...] = ()
     cookies: tuple[str, ...] = ()
     basic_auth: tuple[str, ...] = ()
@@ -67,13 +71,14 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
     """
     given = parser(program).parse_intermixed_args(arguments)
     said = {name: value for name, value in vars(given).items() if value not in (None, [])}
-    chosen: Mapping[str, Any] = configuration(given.config) | said
-    if not chosen.get("urls"):
-        raise WrongUsage("Give at least one URL, here or in website-scan.toml; --help shows examples.")
-    if "server" in chosen and "allow_network" in chosen:
-        raise WrongUsage("--allow-network works only for scans from this machine; with --server, the server decides.")
+    filed = configuration(given.config)
+    chosen: Mapping[str, Any] = filed | said
+    _refuse_contradictions(said, filed)
     return Options(
-        urls=tuple(dict.fromkeys(chosen["urls"])),
+        urls=_pages(chosen, is_served="serve" in said),
+        typed=tuple(
+            each for each in canonical(filter(None, (*given.urls, given.wait_for))) if not each.startswith("/")
+        ),
         types=tuple(map(ScanType, dict.fromkeys(chosen.get("type", ScanType)))),
         documents=_documents(given.documents),
         under=chosen.get("fail_under", {}),
@@ -81,6 +86,9 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         baseline=chosen.get("baseline"),
         write_baseline=chosen.get("write_baseline"),
         server=chosen.get("server"),
+        serve=chosen.get("serve"),
+        start=chosen.get("start"),
+        wait_for=chosen.get("wait_for"),
         headers=tuple(chosen.get("header", ())),
         cookies=tuple(chosen.get("cookie", ())),
         basic_auth=tuple(chosen.get("basic_auth", ())),
@@ -88,6 +96,43 @@ def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
         is_quiet=given.quiet,
         may_color=not (given.no_color or os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb"),
     )
+
+
+def _pages(chosen: Mapping[str, Any], *, is_served: bool) -> tuple[str, ...]:
+    """Return the pages in canonical form. `is_served` if `--serve` is on the command line. Raises WrongUsage."""
+    pages = canonical(chosen.get("urls") or (["/"] if "serve" in chosen else []))
+    if not pages:
+        raise WrongUsage("Give at least one URL, here or in website-scan.toml; --help shows an example.")
+    paths = [each for each in pages if each.startswith("/")]
+    if paths and "serve" not in chosen:
+        raise WrongUsage(f"{paths[0]} is the path of a page: give its folder with --serve, or a URL.")
+    if is_served and not paths:
+        raise WrongUsage(f"{pages[0]} is not in the folder of --serve: give a path such as /.")
+    return pages
+
+
+def _refuse_contradictions(said: Mapping[str, Any], filed: Mapping[str, Any]) -> None:
+    """Raise WrongUsage for options that exclude each other, and for a lowest score that no report can miss.
+
+    `said` is from the command line, which may choose fewer types than the file has scores for.
+    """
+    chosen = {**filed, **said}
+    if "server" in said:
+        for option in ("allow_network", "serve", "start"):
+            if option in said:
+                raise WrongUsage(
+                    f"--{option.replace('_', '-')} works only for scans from this machine; with --server, the server "
+                    "decides what it reaches."
+                )
+    if "wait_for" in said and "start" not in said:
+        raise WrongUsage("--wait-for is the address of what --start starts; give both.")
+    if "start" in said and "serve" in said:
+        raise WrongUsage("Give --serve or --start, not both.")
+    is_narrowed = "type" in said and "fail_under" not in said
+    idle = set(chosen.get("fail_under", {})) - {"", *chosen.get("type", ScanType)}
+    if idle and not is_narrowed:
+        types = ", ".join(sorted(idle))
+        raise WrongUsage(f"--fail-under {types}: it can't fail, because --type leaves this type out.")
 
 
 def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
@@ -129,58 +174,55 @@ def parser(program: str) -> argparse.ArgumentParser:
     made = _Parser(
         prog=program,
         usage=USAGE if program == PROGRAM else f"{program} URL… [options]",
-        description="Scans web pages for security, performance, accessibility and SEO. No server is needed.",
-        epilog=EXAMPLES,
+        description="Scans web pages for security, performance, accessibility and SEO.",
+        epilog=EPILOG,
         allow_abbrev=False,
-        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=30),
-    )
-    add = made.add_argument
-    add("urls", metavar="URL", nargs="*", help="starts with https:// or http://")
-    add(
-        "--type",
-        action="append",
-        choices=[str(each) for each in ScanType],
-        metavar="TYPE",
-        help="security, performance, accessibility or seo; may be repeated (all four)",
+        add_help=False,
+        formatter_class=lambda prog: argparse.RawDescriptionHelpFormatter(prog, max_help_position=28),
     )
     made.set_defaults(documents=())
-    add("--format", action=_InOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)} (text)")
-    add(
-        "--output",
-        action=_InOrder,
-        type=Path,
-        metavar="FILE",
-        help="the format before it goes there; both may be repeated",
-    )
-    add("--fail-under", type=_fail_under, metavar="N", help="lowest score that passes: 80, or security=90,seo=70")
-    add(
-        "--fail-on",
-        choices=[str(each) for each in Severity],
-        metavar="SEVERITY",
-        help="fail for a failed check this severe: critical, high, medium, low",
-    )
-    add("--baseline", type=Path, metavar="FILE", help="accepted findings; the gate checks only new ones")
-    add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
-    add("--config", type=Path, metavar="FILE", help="(website-scan.toml in this folder, if present)")
-    add("--server", metavar="URL", help="scan with this Website Scan Service; API key in WEBSITE_SCAN_KEY")
-    for option, form, what in (
-        ("--header", "'NAME: VALUE'", "sent only to the pages' own origin; '$VARIABLE' or @FILE"),
-        ("--cookie", "NAME=VALUE", "reads the value from there; so for all three"),
-        ("--basic-auth", "USER:PASSWORD", ""),
-    ):
-        add(option, action="append", metavar=form, help=what)
-    add(
-        "--allow-network",
-        type=_network,
-        action="append",
-        metavar="CIDR",
-        help="allow scans of this network although it is not public",
-    )
-    add("--quiet", action="store_true", help="no progress; text shows only problems")
-    add("--no-color", action="store_true", help="as NO_COLOR in the environment does")
-    add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=", ".join(SHELLS))
-    add("--version", action="version", version=f"{PROGRAM} {__version__}")
+    _add_pages(made.add_argument_group("pages"))
+    _add_output(made.add_argument_group("output"))
+    _add_gate(made.add_argument_group("gate"))
+    add = made.add_argument_group("pages behind a log-in (a value, '$VARIABLE' or @FILE)").add_argument
+    add("--header", action="append", metavar="'NAME: VALUE'")
+    add("--cookie", action="append", metavar="NAME=VALUE", help="sent to no other origin, as are all three")
+    add("--basic-auth", action="append", metavar="USER:PASSWORD")
     return made
+
+
+def _add_pages(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("urls", metavar="URL", nargs="*", help="starts with https:// or http://")
+    kinds = [str(each) for each in ScanType]
+    add("--type", action="append", choices=kinds, metavar="TYPE", help=f"{', '.join(kinds)} (all)")
+    add("--serve", type=Path, metavar="DIR", help="serve this folder; URLs are paths in it (/)")
+    add("--start", metavar="COMMAND", help="start a server, and end it after the scan")
+    add("--wait-for", metavar="URL", help="scan when the server responds here (first URL)")
+    add("--server", metavar="URL", help="scan with this Website Scan Service")
+    add("--allow-network", type=_network, action="append", metavar="CIDR", help="private network: 10.0.0.5/32:8080")
+    add("--config", type=Path, metavar="FILE", help="options of a repository (website-scan.toml)")
+
+
+def _add_output(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    add("--format", action=_InOrder, choices=FORMATS, metavar="FORMAT", help=f"{', '.join(FORMATS)}")
+    add("--output", action=_InOrder, type=Path, metavar="FILE", help="the format before it goes there")
+    add("--quiet", action="store_true", help="only problems")
+    add("--no-color", action="store_true", help="no colours on a terminal")
+    shells = ", ".join(SHELLS)
+    add("--print-completion", choices=SHELLS, action=_Completion, metavar="SHELL", help=shells)
+    add("--version", action="version", version=f"{PROGRAM} {__version__}", help="print the version")
+    add("-h", "--help", action="help", help="print this")
+
+
+def _add_gate(group: argparse._ArgumentGroup) -> None:
+    add = group.add_argument
+    severities = [str(each) for each in Severity]
+    add("--fail-under", type=_fail_under, metavar="N", help="lowest score: 80, or security=90,seo=70")
+    add("--fail-on", choices=severities, metavar="SEVERITY", help=f"{', '.join(severities)}: this or worse fails")
+    add("--baseline", type=Path, metavar="FILE", help="accepted findings: only new ones fail")
+    add("--write-baseline", type=Path, metavar="FILE", help="accept all current findings")
 
 
 class _InOrder(argparse.Action):
@@ -198,6 +240,9 @@ class _Completion(argparse.Action):
     ) -> None:
         import shtab  # imported only when needed
 
+        for each in parser._actions:
+            if each.type is Path:
+                each.complete = shtab.DIRECTORY if each.metavar == "DIR" else shtab.FILE  # type: ignore[attr-defined]  # for shtab
         sys.stdout.write(shtab.complete(parser, shell=values))
         parser.exit()
 

@@ -1,12 +1,14 @@
 """website-scan.toml: a repository's settings for its gate.
 
 It may set only what is scanned and judged. Options that give access (credentials, networks, a server that gets the
-key) or write files are allowed on the command line only, because a stranger's branch may change the file.
+key), start programs or write files are allowed on the command line only, because a stranger's branch may change the
+file.
 """
 
 from __future__ import annotations
 
 import difflib
+import re
 import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -16,7 +18,11 @@ from scanner.command.errors import WrongUsage
 from scanner.findings import ScanType, Severity
 
 NAME = "website-scan.toml"
-NOT_HERE = frozenset({"allow-network", "basic-auth", "cookie", "header", "output", "server", "write-baseline"})
+NOT_HERE = frozenset(
+    (
+        "allow-network", "basic-auth", "cookie", "header", "output", "server", "start", "wait-for", "write-baseline",
+    )
+)  # fmt: skip
 MAX_BYTES = 1_000_000
 
 
@@ -48,7 +54,17 @@ def configuration(path: Path | None) -> dict[str, Any]:
             raise WrongUsage(f"{path}: {key}: {error}") from None
     if "baseline" in options:
         options["baseline"] = path.parent / options["baseline"]
+    if "serve" in options:
+        options["serve"] = _within(path.parent, options["serve"], f"{path}: serve")
     return options
+
+
+def _within(folder: Path, given: Path, key: str) -> Path:
+    """Return a folder of the repository. Raises WrongUsage for any other, whose files are not the file's to show."""
+    found = folder / given
+    if not found.resolve().is_relative_to(folder.resolve()):
+        raise WrongUsage(f"{key}: must be a folder beside this file.")
+    return found
 
 
 def fail_under(said: object) -> dict[str, int]:
@@ -66,10 +82,19 @@ def fail_under(said: object) -> dict[str, int]:
             raise ValueError(f"{name!r} is none of {', '.join(ScanType)}")
         if name in scores:
             raise ValueError("each type may appear only once")
-        if isinstance(value, bool) or not str(value).isdecimal() or int(str(value)) > 100:
-            raise ValueError("a score must be between 0 and 100")
-        scores[name] = int(str(value))
+        scores[name] = _score(value)
     return scores
+
+
+def _score(value: object) -> int:
+    said = str(value)
+    if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", said) is None:
+        raise ValueError(f"{said!r} is no score between 0 and 100; give 80, or by type security=90,seo=70")
+    if "." in said:
+        raise ValueError(f"{said} is no whole number, as scores are, between 0 and 100")
+    if not 0 <= int(said) <= 100:
+        raise ValueError(f"a score must be between 0 and 100, and {said} is not")
+    return int(said)
 
 
 def _texts(value: object) -> list[str]:
@@ -105,4 +130,5 @@ KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
     "fail-under": ("fail_under", fail_under),
     "fail-on": ("fail_on", _one_of(*Severity)),
     "baseline": ("baseline", _path),
+    "serve": ("serve", _path),
 }

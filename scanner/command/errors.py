@@ -12,4 +12,4 @@ class WrongUsage(Exception):
 
 
 class ServerRefused(Exception):
-    """Refusal or failure of the server of `--server`; the message says why."""
+    """Refusal or failure of the server of `--server` or `--start`; the message says why."""

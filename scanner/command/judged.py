@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from scanner.document import (
     ExportDocument,
+    ExportedCategory,
     ExportedCheck,
     ExportedError,
     ExportedFinding,
@@ -17,6 +18,7 @@ from scanner.document import (
 )
 from scanner.findings import Severity
 from scanner.result import Pictures
+from scanner.scoring import score_without
 
 IN_BASELINE = "in the baseline"
 SEVERITIES = [str(each) for each in Severity]
@@ -75,6 +77,23 @@ class Judged:
         found = ((category, check) for category, check in self.checks if check["status"] != "pass")
         return sorted((each for each in found if (each[1]["id"] in self.accepted) == accepted), key=_weight)
 
+    def accepting(self, reasons: Mapping[str, str]) -> Judged:
+        """Return the report with more accepted checks, by ID, and its score as if they had passed."""
+        accepted = {id: why for _, check in self.findings() if (why := reasons.get(id := check["id"]))}
+        if not accepted:
+            return self
+        accepted |= self.accepted
+        found = score_without(self.scoring, accepted) if self.scoring else None
+        return replace(self, accepted=accepted, accepted_score=found[0] if found else self.accepted_score)
+
+    def without(self, reason: str) -> Judged:
+        """Return the report without the checks that are accepted for this reason."""
+        categories: list[ExportedCategory] = [
+            {**each, "checks": [check for check in each["checks"] if self.accepted.get(check["id"]) != reason]}
+            for each in self.document["categories"]
+        ]
+        return replace(self, document={**self.document, "categories": categories})
+
     @property
     def passed(self) -> int:
         return sum(check["status"] == "pass" for _, check in self.checks)
@@ -84,17 +103,22 @@ class Judged:
 class Outcome:
     """The content of an output document: the reports, the gate's complaints, and how many reports were requested.
 
-    `check_pages` is the base URL of the checks' pages, empty without a server.
+    `check_pages` is the base URL of the checks' pages, empty without a server. `is_interrupted` is True after Ctrl-C.
+    `unfinished` has the pages whose scans did not end; they are in `reports` as failed scans, for every format.
     """
 
     reports: Sequence[Judged]
     complaints: Sequence[str]
     asked: int
     check_pages: str = ""
+    is_interrupted: bool = False
+    unfinished: tuple[str, ...] = ()
 
     @property
     def is_good(self) -> bool:
-        return not self.complaints and all(each.error is None for each in self.reports)
+        """Return True if the gate passed: it had every report, and no complaint."""
+        is_complete = not self.is_interrupted and not self.unfinished
+        return is_complete and not self.complaints and all(each.error is None for each in self.reports)
 
 
 def _weight(found: tuple[str, ExportedFinding]) -> tuple[bool, int, float]:

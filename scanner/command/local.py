@@ -4,25 +4,30 @@ from __future__ import annotations
 
 import atexit
 import logging
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
 
 from scanner import environment
 from scanner import settings as scanning
+from scanner.command.access import hint, policy_of
 from scanner.command.arguments import Options
 from scanner.command.credentials import request_of
 from scanner.command.errors import WrongUsage
 from scanner.command.judged import Judged
+from scanner.command.of_previews import accepted_in_preview
 from scanner.command.progress import ProgressLine
+from scanner.command.terminal import say
 from scanner.errors import Refusal
 from scanner.ids import new_report_id, new_scan_id
+from scanner.kept_evidence import EvidenceOfRun, KeptEvidence
 from scanner.net.browser import browser_to_drive
 from scanner.net.client import Network
 from scanner.net.credentials import OriginCredentials, parse
+from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
+from scanner.net.targets import InvalidUrl, parse_target
 from scanner.redaction import redacted
 from scanner.report.documents import export_document, stored_waterfall
 from scanner.result import Budget, Progress, ScanError, ScanResult
@@ -39,26 +44,50 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     problems = [str(each) for each in environment.problems if each.name.startswith("SCAN_")]
     if problems:
         raise WrongUsage("\n".join(problems))
-    policy = Policy(
-        allowed_networks=(*scanning.SCAN_ALLOWED_NETWORKS, *options.allowed_networks),
-        denied_networks=scanning.SCAN_DENIED_NETWORKS,
-        name_servers=scanning.SCAN_NAME_SERVERS,
-        allowed_ports=scanning.SCAN_ALLOWED_PORTS,
-        ca_bundle=scanning.SCAN_CA_BUNDLE,
-    )
-    given = _credentials(options, policy)
-    for number, url in enumerate(options.urls):
+    policies = {url: policy_of(url, options) for url in options.urls}
+    _refuse_ports(policies)
+    given = _credentials(options, policies)
+    shared = EvidenceOfRun()
+    told: set[str] = set()
+    for number, (url, policy) in enumerate(policies.items()):
         of_all = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
-        yield [_judged(each) for each in _visit(url, options, policy, given, of_all, progress)]
+        with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=given) as network:
+            results = _visit(url, options, network, shared, of_all, progress)
+            if any(each.error is not None and each.error.code == Blocked.code for each in results):
+                _tell(hint(url, network), told, progress)
+        is_served = bool(options.served_at) and url.startswith(f"{options.served_at}/")
+        yield [accepted_in_preview(_judged(redacted(each, given)), is_served=is_served) for each in results]
 
 
-def _credentials(options: Options, policy: Policy) -> OriginCredentials | None:
+def _tell(sentence: str, told: set[str], progress: ProgressLine) -> None:
+    """Write a hint to standard error, once in a run."""
+    if sentence and sentence not in told:
+        told.add(sentence)
+        progress.clear()
+        say(sentence)
+
+
+def _refuse_ports(policies: Mapping[str, Policy]) -> None:
+    """Raise WrongUsage if a URL has a port that is not allowed here."""
+    troubles = []
+    for url, policy in policies.items():
+        try:
+            parse_target(url, policy)
+        except Blocked:
+            continue  # the scan of this page fails
+        except InvalidUrl as refusal:
+            troubles.append(f"{url}: {refusal} The variable SCAN_ALLOWED_PORTS lists those that are.")
+    if troubles:
+        raise WrongUsage("\n".join(troubles))
+
+
+def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCredentials | None:
     """Return the credentials of the options, bound to the origin of the URLs, which must share one."""
     try:
         credentials = parse(request_of(options))
         if credentials is None:
             return None
-        origins = {parse_target(url, policy).origin for url in options.urls}
+        origins = {parse_target(url, policy).origin for url, policy in policies.items()}
     except Refusal as refusal:
         raise WrongUsage(str(refusal)) from None
     if len(origins) > 1:
@@ -67,10 +96,8 @@ def _credentials(options: Options, policy: Policy) -> OriginCredentials | None:
 
 
 def _visit(
-    url: str, options: Options, policy: Policy, given: OriginCredentials | None, shown: str, progress: ProgressLine
+    url: str, options: Options, network: Network, shared: KeptEvidence, shown: str, progress: ProgressLine
 ) -> tuple[ScanResult, ...]:
-    limit_s = scanning.SCAN_TIME_LIMIT_S
-
     def tell(now: Progress) -> None:
         counts = now.checks.values()
         done = f"{sum(each.done for each in counts)}/{sum(each.total for each in counts)} checks"
@@ -79,10 +106,9 @@ def _visit(
     progress.tell(0, f"{'connecting':<10}  {shown}")
     started_at = datetime.now(UTC)
     try:
-        target = parse_target(url, policy)
-        with Network(policy, time_limit_s=limit_s, credentials=given) as network:
-            results = scan(target, options.types, network, Budget(time_limit_s=limit_s), tell, browser())
-        return tuple(redacted(each, given) for each in results)
+        target = parse_target(url, network.policy)
+        budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
+        return scan(target, options.types, network, budget, tell, browser(), shared)
     except Refusal as refusal:
         error = ScanError(refusal.code, str(refusal))
     except Exception:

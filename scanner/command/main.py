@@ -5,17 +5,23 @@ from __future__ import annotations
 import logging
 import sys
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
 
 from scanner.command.arguments import PROGRAM, Options, options_from
-from scanner.command.baseline import baseline_of, read_baseline
+from scanner.command.baseline import Baseline, baseline_of, read_baseline
 from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
 from scanner.command.judged import SEVERITIES, Judged, Outcome
+from scanner.command.of_previews import IN_PREVIEW
 from scanner.command.output import Output, refuse_what_cannot_be_written, write
 from scanner.command.progress import ProgressLine
-from scanner.command.terminal import ended_by, printable, show_what_can_be_shown
-from scanner.findings import Severity
+from scanner.command.terminal import ended_by, ended_like_ctrl_c, say, show_what_can_be_shown
+from scanner.document import ExportedError
+from scanner.findings import ScanType, Severity
 
+logger = logging.getLogger(__name__)
+
+INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command was interrupted before the scan ended."}
 CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
 
 
@@ -45,7 +51,7 @@ class Gate:
         if failed:
             count = "1 failed check is" if len(failed) == 1 else f"{len(failed)} failed checks are"
             severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
-            new = " and new" if judged.accepted else ""
+            new = " and new" if {*judged.accepted.values()} - {IN_PREVIEW} else ""
             more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
             yield f"{judged.type} of {judged.url}: {count} {severe}{new}: {', '.join(failed[:CHECKS_TOLD])}{more}."
 
@@ -60,18 +66,25 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run the command. Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed."""
     show_what_can_be_shown()
     try:
-        return _scan_and_judge(options_from(arguments, program))
+        with ended_like_ctrl_c():
+            return _scan_and_judge(options_from(arguments, program))
     except WrongUsage as wrong:
-        _say(f"{program}: {wrong}")
+        say(f"{program}: {wrong}")
         return EXIT_USAGE
     except ServerRefused as refusal:
-        _say(f"{program}: {refusal}")
+        say(f"{program}: {refusal}")
+        return EXIT_FAILED
+    except BrokenPipeError:
+        raise
+    except Exception:
+        # Python's own status for it is 1, which would say that the gate failed.
+        logger.exception("%s has a fault", program)
         return EXIT_FAILED
 
 
 def _scan_and_judge(options: Options) -> int:
-    files = [each.path for each in options.documents] + [options.write_baseline]
-    refuse_what_cannot_be_written(filter(None, files))
+    files = [each.path for each in options.documents]
+    refuse_what_cannot_be_written([*files, *filter(None, [options.write_baseline])])
     # In the first run, the baseline that website-scan.toml names does not exist yet: this run writes it.
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
     accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
@@ -81,31 +94,88 @@ def _scan_and_judge(options: Options) -> int:
     if options.write_baseline and accepted is None:
         gate = Gate()  # all findings are accepted
     progress = ProgressLine(is_quiet=options.is_quiet)
+    with _previewed(options, progress) as ready:
+        outcome = _outcome(ready, gate, accepted, progress)
+    return _concluded(options, outcome, has_gate=gate != Gate())
+
+
+def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> Outcome:
+    """Scan all pages and write the documents, also if the scan ends early: then with the finished reports."""
     judged: list[Judged] = []
     output = Output(options)
+    early: ExportedError | None = {"code": "INTERNAL_ERROR", "message": "The command ended early."}
     try:
         for visit in _scans(options, progress):
             progress.clear()
             reports = [accepted.accept(each) if accepted else each for each in visit]
             judged += reports
             output.show(reports)
+        early = None
+    except KeyboardInterrupt:
+        early = INTERRUPTED
+        raise
+    except ServerRefused as refusal:
+        early = {"code": "SCAN_NOT_COMPLETE", "message": str(refusal)}
+        raise
     finally:
-        # After Ctrl-C, the finished reports are still written.
         progress.clear()
-        complaints = [sentence for each in judged for sentence in gate.complaints(each)]
-        if judged:
-            asked = len(options.urls) * len(options.types)
-            pages = f"{options.server.rstrip('/')}/docs/checks/" if options.server else ""
-            output.end(Outcome(judged, complaints, asked, pages))
-    for sentence in complaints:
-        _say(f"Gate failed: {sentence}")
-    failed = any(each.error is not None for each in judged)
-    if options.write_baseline:
-        if failed:
-            _say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
-        else:
-            write(options.write_baseline, baseline_of(judged))
-    return EXIT_FAILED if failed else EXIT_GATE if complaints else 0
+        unfinished = _unfinished(options, judged) if early else ()
+        outcome = Outcome(
+            judged if early is None else [*judged, *_failed(unfinished, options.types, early)],
+            [sentence for each in judged for sentence in gate.complaints(each)],
+            asked=len(options.urls) * len(options.types),
+            check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
+            is_interrupted=early is INTERRUPTED,
+            unfinished=unfinished,
+        )
+        if judged or early is INTERRUPTED:
+            output.end(outcome)
+        if early is INTERRUPTED:
+            say(f"Interrupted: {len(unfinished)} of {_counted(len(options.urls), 'page')} not finished.")
+    return outcome
+
+
+def _unfinished(options: Options, judged: Sequence[Judged]) -> tuple[str, ...]:
+    finished = {each.url for each in judged}
+    return tuple(each for each in options.urls if each not in finished)
+
+
+def _failed(urls: Sequence[str], types: Sequence[ScanType], error: ExportedError) -> list[Judged]:
+    from scanner.command.failed import failed  # loads what scans need
+
+    return [failed(url, each, error) for url in urls for each in types]
+
+
+def _concluded(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
+    """Say how the run ended, write the baseline, and return the exit status."""
+    for sentence in outcome.complaints:
+        say(f"Gate failed: {sentence}")
+    failed = any(each.error is not None for each in outcome.reports)
+    written = [each.path for each in options.documents if each.path is not None]
+    if options.write_baseline and failed:
+        say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
+    elif options.write_baseline:
+        write(options.write_baseline, baseline_of([each.without(IN_PREVIEW) for each in outcome.reports]))
+        written.append(options.write_baseline)
+    if outcome.is_good and not options.is_quiet:
+        pages = _counted(len({each.url for each in outcome.reports}), "page")
+        reports = _counted(len(outcome.reports), "report")
+        files = f" Written: {', '.join(map(str, written))}." if written else ""
+        say(f"{'Gate passed' if has_gate else 'Done'}: {reports} of {pages}.{files}")
+    return EXIT_FAILED if failed else EXIT_GATE if outcome.complaints else 0
+
+
+def _counted(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"
+
+
+def _previewed(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:
+    """Return a context with the options of the scan, in which the server of `--serve` or `--start` runs."""
+    if not options.serve and not options.start:
+        return nullcontext(options)
+    from scanner.command.preview import preview  # loads the network
+
+    return preview(options, progress)
 
 
 def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
@@ -117,7 +187,3 @@ def _scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
     from scanner.command import local
 
     return local.scans(options, progress)
-
-
-def _say(sentence: str) -> None:
-    sys.stderr.write("".join(f"{printable(line)}\n" for line in sentence.splitlines()))

@@ -16,6 +16,7 @@ from scanner.command.errors import WrongUsage
 from scanner.command.formats import WRITERS
 from scanner.command.formats.text import Paint, colored, plain, text
 from scanner.command.judged import Judged, Outcome
+from scanner.command.terminal import write_out
 
 NEW_FILE = 0o666  # mode, less the umask
 # Errors when no file can be created in the folder, or when the target cannot be replaced.
@@ -29,7 +30,7 @@ class Output:
         self._options = options
         self._shows_text = Document("text") in options.documents
         self._keeps_text = any(each.format == "text" and each.path is not None for each in options.documents)
-        self._paint = colored if options.may_color and sys.stdout.isatty() else plain
+        self._paint = colored if options.may_color and sys.stdout is not None and sys.stdout.isatty() else plain
         self._kept: list[str] = []
         self._is_first = True
 
@@ -38,11 +39,10 @@ class Output:
         for each in reports:
             between = "" if self._is_first else "\n"
             if self._shows_text:
-                sys.stdout.write(between + self._text(each, self._paint))
+                write_out(between + self._text(each, self._paint))
             if self._keeps_text:
                 self._kept.append(between + self._text(each, plain))
             self._is_first = False
-        sys.stdout.flush()
 
     def _text(self, judged: Judged, paint: Paint) -> str:
         return "".join(f"{line}\n" for line in text(judged, paint, is_quiet=self._options.is_quiet))
@@ -58,8 +58,7 @@ class Output:
                 except WrongUsage as trouble:
                     troubles.append(str(trouble))
             elif wanted.format != "text":
-                sys.stdout.write(document)
-                sys.stdout.flush()
+                write_out(document)
         if troubles:
             raise WrongUsage("\n".join(troubles))
 
@@ -71,10 +70,14 @@ def formatted(name: str, outcome: Outcome) -> str:
     return document
 
 
-def refuse_what_cannot_be_written(paths: Iterable[Path]) -> None:
-    """Raise WrongUsage if a file cannot be written, before minutes of scanning."""
+def refuse_what_cannot_be_written(paths: Iterable[Path | None]) -> None:
+    """Raise WrongUsage if a file, or standard output (None), cannot be written, before minutes of scanning."""
     seen = set()
     for path in paths:
+        if path is None:
+            if sys.stdout is None:
+                raise WrongUsage("Standard output is closed.")
+            continue
         target = _target(path)
         needed = (target, os.W_OK) if target.exists() else (target.parent, os.W_OK | os.X_OK)
         if target.is_dir() or not target.parent.is_dir() or not os.access(*needed):

@@ -14,7 +14,7 @@ class ProgressLine:
     """One line on standard error that each update overwrites and `clear` erases."""
 
     def __init__(self, *, is_quiet: bool = False) -> None:
-        self._is_shown = not is_quiet and sys.stderr.isatty()
+        self._is_shown = not is_quiet and sys.stderr is not None and sys.stderr.isatty()
 
     def tell(self, percent: int, what: str) -> None:
         """Show the progress. `percent` is 0 to 100; text that is too long for the terminal is cut."""

@@ -17,17 +17,19 @@ from scanner import __version__
 from scanner.command.arguments import Options
 from scanner.command.credentials import request_of
 from scanner.command.errors import ServerRefused, WrongUsage
+from scanner.command.failed import failed
 from scanner.command.judged import Judged
 from scanner.command.progress import ProgressLine
+from scanner.command.terminal import say
 from scanner.document import ExportDocument, ExportedError
-from scanner.findings import ScanType
-from scanner.report.documents import export_document
-from scanner.result import ScanResult
 
 KEY = "WEBSITE_SCAN_KEY"
+CONNECT_S = 5.0
 TIMEOUT_S = 30.0
 # The longest wait for a service that does not answer: a restart takes less.
 PATIENCE_S = 120.0
+# The same where nothing accepts a connection: more often the address is wrong, or no service runs there.
+REFUSED_PATIENCE_S = 30.0
 RETRY_S = 2.0
 PAGES_AT_ONCE = 100
 FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
@@ -45,7 +47,6 @@ class _Audit(TypedDict):
     id: str
     status: str
     created_at: str
-    completed_at: str
     scans: _Counts
     error: ExportedError | None
 
@@ -91,23 +92,37 @@ class _Scan(TypedDict):
 
 
 class Server:
-    """Client of a service's API. It follows no redirects, because the key is for that server only."""
+    """Client of a service's API. It follows no redirects, because the key is for that server only.
 
-    def __init__(self, address: str, key: str, sleep: Callable[[float], None] = time.sleep) -> None:
+    `clock` returns seconds.
+    """
+
+    def __init__(
+        self,
+        address: str,
+        key: str,
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._address = address.rstrip("/")
         self._key = key
         self._sleep = sleep
+        self._clock = clock
 
     def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Send a request and return the JSON of the response. Retries transient errors; raises ServerRefused."""
+        """Send a request and return the JSON of the response. Raises ServerRefused.
+
+        Retries transient errors, and says so once.
+        """
         # With the Idempotency-Key, a POST that is sent again starts no second audit.
         headers = {
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
         }
-        deadline = time.monotonic() + PATIENCE_S
+        begun = self._clock()
+        is_told = False
         while True:
-            wait_s = RETRY_S
+            wait_s, patience_s = RETRY_S, PATIENCE_S
             try:
                 answer = requests.request(
                     method,
@@ -115,9 +130,11 @@ class Server:
                     json=body,
                     headers=headers,
                     auth=self._with_key,
-                    timeout=TIMEOUT_S,
+                    timeout=(CONNECT_S, TIMEOUT_S),
                     allow_redirects=False,
                 )
+            except requests.ConnectionError:
+                trouble, patience_s = f"{self._address} cannot be reached.", REFUSED_PATIENCE_S
             except requests.RequestException as error:
                 trouble = f"{self._address} does not respond ({type(error).__name__})."
             else:
@@ -128,8 +145,11 @@ class Server:
                     raise ServerRefused(trouble)
                 with contextlib.suppress(ValueError):
                     wait_s = max(RETRY_S, float(answer.headers.get("Retry-After", "")))
-            if time.monotonic() + wait_s > deadline:
+            if self._clock() + wait_s > begun + patience_s:
                 raise ServerRefused(trouble)
+            if not is_told:
+                say(f"{trouble} Trying again for {patience_s:g} seconds.")
+                is_told = True
             self._sleep(wait_s)
 
     def _with_key(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
@@ -192,17 +212,18 @@ def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
 
 def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judged:
     result = page["results"].get(scan_type)
+    begun = datetime.fromisoformat(audit["created_at"])
     if result is None:
         error = audit["error"] or {
             "code": "SCAN_NOT_STARTED",
             "message": "The audit ended before this page was scanned.",
         }
-        return _failed(page["url"], scan_type, "", error, audit)
+        return failed(page["url"], scan_type, error, begun=begun)
     scan_id = result["scan_id"]
     if result["score"] is None:
         scan: _Scan = server.ask("GET", f"/v1/scan/{scan_id}")
         error = scan["error"] or {"code": "SCAN_NOT_COMPLETE", "message": f"The scan is {result['status']}."}
-        return _failed(page["url"], scan_type, scan_id, error, audit)
+        return failed(page["url"], scan_type, error, scan_id=scan_id, begun=begun)
     document: ExportDocument = server.ask("GET", f"/v1/report/{scan_id}/export?format=json")
     mutes: _Muted = server.ask("GET", f"/v1/report/{scan_id}/mutes")
     accepted = {each["check"]: _why(each) for each in mutes["findings"] if each["is_whole"]}
@@ -213,21 +234,6 @@ def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judge
 def _why(finding: _MutedFinding) -> str:
     reasons = dict.fromkeys(each["reason"] for each in finding["mutes"])
     return f"muted: {'; '.join(reasons)}"
-
-
-def _failed(url: str, scan_type: str, scan_id: str, error: ExportedError, audit: _Audit) -> Judged:
-    created_at, completed_at = (datetime.fromisoformat(at) for at in (audit["created_at"], audit["completed_at"]))
-    result = ScanResult(
-        type=ScanType(scan_type),
-        url=url,
-        status="failed",
-        started_at=created_at,
-        completed_at=completed_at,
-        catalogue_version="",
-    )
-    document = export_document(result, scan_id=scan_id, report_id="", created_at=created_at, completed_at=completed_at)
-    document["error"] = {"code": error["code"], "message": error["message"]}
-    return Judged(document)
 
 
 def _json(answer: requests.Response) -> Any:

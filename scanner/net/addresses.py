@@ -60,6 +60,8 @@ IPV6_SPECIAL = tuple(
 )
 IPV4_COMPATIBLE = IPv6Network("::/96")  # RFC 4291, section 2.5.5.1
 IPV4_TRANSLATED = IPv6Network("::ffff:0:0:0/96")  # RFC 2765, section 2.1
+LOOPBACK = (IPv4Address("127.0.0.1"), IPv6Address("::1"))
+LOOPBACK_NETWORK = IPv4Network("127.0.0.0/8")
 # RFC 6052, section 2.1. The whole of local-use NAT64, 64:ff9b:1::/48 (RFC 8215), is refused: the position of the IPv4
 # address in it depends on a prefix length that only its network knows.
 NAT64 = IPv6Network("64:ff9b::/96")
@@ -99,6 +101,22 @@ def is_exempt(address: IPAddress, allowed: Iterable[IPNetwork]) -> bool:
     """Return True if an exempted network contains the address, or the IPv4 address that is mapped into it."""
     mapped = address.ipv4_mapped if isinstance(address, IPv6Address) else None
     return any(each in network for network in allowed for each in (address, mapped) if each is not None)
+
+
+def is_loopback_name(host: str) -> bool:
+    """Return True if the name means this machine by definition: never look it up in DNS (RFC 6761, section 6.3)."""
+    return host == "localhost" or host.endswith(".localhost")
+
+
+def loopback_addresses(host: str) -> tuple[IPAddress, ...]:
+    """Return the loopback addresses that a host means whatever DNS says: a literal, or `localhost` and all below it."""
+    if is_loopback_name(host):
+        return LOOPBACK
+    try:
+        address = ip_address(host)
+    except ValueError:
+        return ()
+    return (address,) if address in LOOPBACK or address in LOOPBACK_NETWORK else ()
 
 
 def own_addresses() -> frozenset[IPAddress]:

@@ -106,9 +106,9 @@ class Network:
         return self._meter.requests
 
     @property
-    def refused(self) -> int:
-        """Return the number of connections that the guard has refused so far."""
-        return len(self._dialer.refused)
+    def refused(self) -> tuple[tuple[str, str], ...]:
+        """Return the hosts and addresses of the connections that the guard has refused so far. Not for strangers."""
+        return tuple(self._dialer.refused)
 
     @property
     def received_bytes(self) -> int:

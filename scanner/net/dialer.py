@@ -17,7 +17,7 @@ from scanner.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, befo
 from scanner.net.errors import Blocked, NetError, NotReachable, Refused, TimedOut
 from scanner.net.failures import NoAnswer
 from scanner.net.policy import Policy
-from scanner.net.resolver import Resolver, is_loopback_name
+from scanner.net.resolver import Resolver
 from scanner.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
@@ -43,8 +43,8 @@ class Dialer:
         self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
         self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
         self._closed = False
-        # Addresses that were refused, once for each attempt.
-        self.refused: list[str] = []
+        # Hosts and addresses that were refused, once for each attempt.
+        self.refused: list[tuple[str, str]] = []
 
     def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
         """Return the host's addresses, checked for a port. Answer or refusal is kept for good: no DNS rebinding.
@@ -70,7 +70,7 @@ class Dialer:
             resolving.release()
         if isinstance(pinned, NetError):
             raise type(pinned)(str(pinned))
-        self._refuse_port(port, pinned)
+        self._refuse_port(host, port, pinned)
         return pinned
 
     def known_addresses(self, host: str, port: int) -> tuple[str, ...]:
@@ -98,8 +98,8 @@ class Dialer:
                 continue
             finally:
                 before_connect.reset(token)
-            self._refuse_stray(connection, address)
-            self._refuse_own(connection, address, port)
+            self._refuse_stray(connection, address, host)
+            self._refuse_own(connection, address, host, port)
             guarded = GuardedSocket(fileno=connection.detach())
             self.register(guarded)
             return guarded, address
@@ -162,10 +162,10 @@ class Dialer:
         return answer
 
     def _judged(self, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
-        if is_loopback_name(host):
+        if addresses.is_loopback_name(host):
             # The name means both loopback addresses by definition; an exemption may be for only one of them.
-            found = tuple(each for each in found if self._is_exempt(each, port)) or found
-        exempted = self._policy.exempted(port)
+            found = tuple(each for each in found if self._is_exempt(each, host, port)) or found
+        exempted = self._policy.exempted(host, port)
         own = addresses.own_addresses()
         for each in found:
             try:
@@ -175,33 +175,33 @@ class Dialer:
             if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
                 # Only log the address: the message would reveal what only the service's name servers know.
                 logger.info("egress to %s on port %d is refused: %s", host, port, reason)
-                self.refused.append(each)
+                self.refused.append((host, each))
                 raise Blocked(f"{host} is not publicly accessible.")
         if not found:
             raise NotReachable(f"{host} does not resolve to an address.")
         return found
 
-    def _is_exempt(self, address: str, port: int) -> bool:
-        return addresses.is_exempt(ip_address(address), self._policy.exempted(port))
+    def _is_exempt(self, address: str, host: str, port: int) -> bool:
+        return addresses.is_exempt(ip_address(address), self._policy.exempted(host, port))
 
-    def _refuse_port(self, port: int, pinned: tuple[str, ...]) -> None:
-        if port not in self._policy.allowed_ports and not all(self._is_exempt(each, port) for each in pinned):
+    def _refuse_port(self, host: str, port: int, pinned: tuple[str, ...]) -> None:
+        if port not in self._policy.allowed_ports and not all(self._is_exempt(each, host, port) for each in pinned):
             raise InvalidUrl(f"Port {port} is not allowed here.")
 
-    def _refuse_stray(self, connection: socket.socket, address: str) -> None:
+    def _refuse_stray(self, connection: socket.socket, address: str, host: str) -> None:
         """Raise Blocked if the peer does not have the address that was checked."""
         if _end(connection, connection.getpeername) != ip_address(address):
             connection.close()
             logger.warning("the connection to %s led elsewhere and was ended", address)
-            self.refused.append(address)
+            self.refused.append((host, address))
             raise Blocked("The connection did not lead to the address that was judged.")
 
-    def _refuse_own(self, connection: socket.socket, address: str, port: int) -> None:
+    def _refuse_own(self, connection: socket.socket, address: str, host: str, port: int) -> None:
         """Raise Blocked if the peer is this machine, at an address that no interface lists."""
-        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, port):
+        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, host, port):
             connection.close()
             logger.info("egress to %s is refused: it is an address of this machine", address)
-            self.refused.append(address)
+            self.refused.append((host, address))
             raise Blocked("The connection did not lead to a public address.")
 
 

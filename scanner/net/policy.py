@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from scanner.environment import Exemption
-from scanner.net.addresses import IPNetwork
+from scanner.net.addresses import IPNetwork, loopback_addresses
 
 # The product token for robots.txt (RFC 9309, section 2.2.1).
 PRODUCT = "WebsiteScanService"
@@ -23,10 +23,13 @@ def user_agent_at(address: str) -> str:
 class Policy:
     """Rules for connections. `allowed_networks` are exempt from the guard, on all ports or one; reserved names are not.
 
-    `denied_networks` refuses addresses even if they are exempted. `name_servers` replace the system's.
+    `typed_loopback` are exempt only for hosts that are loopback whatever DNS says. Only the command sets it, for a page
+    that somebody typed. `denied_networks` refuses addresses even if they are exempted. `name_servers` replace the
+    system's.
     """
 
     allowed_networks: tuple[Exemption, ...] = ()
+    typed_loopback: tuple[Exemption, ...] = ()
     denied_networks: tuple[IPNetwork, ...] = ()
     name_servers: tuple[str, ...] = ()
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
@@ -34,10 +37,11 @@ class Policy:
     ca_bundle: Path | None = None  # trusted in addition to the system's and certifi's certificates
     user_agent: str = user_agent_at(PROJECT)
 
-    def exempted(self, port: int) -> tuple[IPNetwork, ...]:
-        """Return the networks that are exempted on this port."""
+    def exempted(self, host: str, port: int) -> tuple[IPNetwork, ...]:
+        """Return the networks that are exempted for this host on this port."""
+        typed = self.typed_loopback if loopback_addresses(host) else ()
         return tuple(
             each[0] if isinstance(each, tuple) else each
-            for each in self.allowed_networks
+            for each in (*self.allowed_networks, *typed)
             if not isinstance(each, tuple) or each[1] == port
         )

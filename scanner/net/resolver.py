@@ -11,18 +11,13 @@ from typing import Protocol
 import dns.exception
 import dns.resolver
 
+from scanner.net.addresses import LOOPBACK, is_loopback_name
 from scanner.net.deadline import Deadline
 from scanner.net.errors import NotReachable
 
 HOSTS_FILE = Path("/etc/hosts")
-LOOPBACK = ("127.0.0.1", "::1")
 # Leaves time to connect, out of the five seconds within which a target must be reached.
 MAX_LIFETIME_S = 3.0
-
-
-def is_loopback_name(host: str) -> bool:
-    """Return True if the name means this machine by definition: never look it up in DNS (RFC 6761, section 6.3)."""
-    return host == "localhost" or host.endswith(".localhost")
 
 
 class Resolver(Protocol):
@@ -54,7 +49,7 @@ class SystemResolver:
         except ValueError:
             pass
         if is_loopback_name(host):
-            return LOOPBACK
+            return tuple(map(str, LOOPBACK))
         return _from_hosts_file(host) or _from_dns(host, deadline, self._name_servers)
 
 

@@ -15,7 +15,7 @@ from ipaddress import ip_address
 import ada_url
 
 from scanner.errors import Refusal
-from scanner.net.addresses import IPNetwork, is_exempt, own_addresses, refusal
+from scanner.net.addresses import LOOPBACK, IPNetwork, is_exempt, is_loopback_name, own_addresses, refusal
 from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
 
@@ -155,11 +155,11 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     """
     if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is on the blocklist of this service.")
-    exempted = policy.exempted(port)
+    exempted = policy.exempted(host, port)
     try:
         address = ip_address(host)
     except ValueError:
-        _refuse_reserved_name(host, exempted)
+        _refuse_reserved_name(host, exempted, policy)
         return bool(exempted)
     if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
         logger.info("a target is refused: %s", reason)
@@ -169,8 +169,9 @@ def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
     return is_exempt(address, exempted)
 
 
-def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...]) -> None:
-    if host == "localhost" and any(is_exempt(ip_address(loopback), exempted) for loopback in ("127.0.0.1", "::1")):
+def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...], policy: Policy) -> None:
+    is_loopback = is_loopback_name(host) if policy.typed_loopback else host == "localhost"
+    if is_loopback and any(is_exempt(each, exempted) for each in LOOPBACK):
         return
     if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
         raise Blocked(f"{host} is a reserved name, not a public site.")

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from scanner.net.addresses import is_loopback_name
 from scanner.net.client import Network
 from scanner.net.errors import NetError, NotReachable, Refused
-from scanner.net.resolver import is_loopback_name
 from scanner.net.targets import Target
 from scanner.page.evidence import Page
 from scanner.page.registrable_domain import is_same_site

@@ -49,11 +49,15 @@ def _cell(value: object) -> object:
 
 
 def _json(documents: Sequence[Mapping[str, object]], outcome: Outcome) -> str:
-    """Return a single requested report as the document itself, several in `reports` beside the gate's verdict."""
-    if outcome.asked == 1:
-        return json.dumps(documents[0], indent=2) + "\n"
-    gate = {"passed": outcome.is_good, "complaints": list(outcome.complaints)}
-    return json.dumps({"reports": list(documents), "gate": gate}, indent=2) + "\n"
+    """Return the gate's verdict within a single requested report, or beside several in `reports`."""
+    gate = {
+        "passed": outcome.is_good,
+        "complaints": list(outcome.complaints),
+        "interrupted": outcome.is_interrupted,
+        "unfinished": list(outcome.unfinished),
+    }
+    whole = documents[0] if outcome.asked == 1 else {"reports": list(documents)}
+    return json.dumps({**whole, "gate": gate}, indent=2) + "\n"
 
 
 def _report(judged: Judged) -> dict[str, object]:

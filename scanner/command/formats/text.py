@@ -31,12 +31,13 @@ def colored(style: str, words: str) -> str:
 
 
 def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Iterator[str]:
-    """Yield the lines of one report. If `is_quiet`, leaves out what passed and which browser judged."""
+    """Yield the lines of one report. If `is_quiet`, leaves out what passed or is accepted, and which browser judged."""
     document = judged.document
     if judged.error is not None:
         yield paint("fail", f"{judged.url}  {judged.type}  failed: {judged.error['code']}: {judged.error['message']}")
         return
-    yield paint("bold", f"{judged.url}  {judged.type}  {document['score']}/100  {document['grade']}")
+    without = f"  ({judged.score} without what is accepted)" if judged.accepted else ""
+    yield paint("bold", f"{judged.url}  {judged.type}  {document['score']}/100  {document['grade']}{without}")
     if judged.notice:
         yield paint("warn", f"  {judged.notice}")
     if not is_quiet:
@@ -52,7 +53,7 @@ def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Ite
         for category, check in of_status:
             yield from _finding(judged.url, category, check, paint)
     accepted = judged.findings(accepted=True)
-    if accepted:
+    if accepted and not is_quiet:
         yield ""
         yield paint("bold", f"  Accepted ({len(accepted)})")
         for _, check in accepted:

@@ -66,7 +66,7 @@ def test_the_action_and_its_samples_are_what_github_takes() -> None:
 
 def test_samples_use_inputs_and_outputs_that_there_are() -> None:
     ours = [each for each in steps() if each.get("uses") == OURS]
-    assert len(ours) == 4
+    assert len(ours) == 5
     for each in ours:
         assert each["with"].keys() <= ACTION["inputs"].keys()
     assert set(re.findall(r"steps\.scan\.outputs\.([\w-]+)", DOC)) <= ACTION["outputs"].keys()
@@ -128,8 +128,8 @@ def test_every_sample_of_a_shell_runs(installed: Path, shop: Site, tmp_path: Pat
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
-    write, gate, again, install, statuses, preview = samples("bash")
-    for each in (write, gate, again):
+    accept, news, write, gate, again, install, statuses, preview = samples("bash")
+    for each in (accept, news, write, gate, again):
         ran = run(each, tmp_path, installed, shop)
         assert ran.returncode == 0, (each, ran.stderr)
     assert "-m venv" in install  # runs with the action, whose packages it uses
@@ -139,7 +139,7 @@ def test_every_sample_of_a_shell_runs(installed: Path, shop: Site, tmp_path: Pat
     assert run(unreached, tmp_path, installed, shop).stdout.splitlines()[-1].startswith("A scan failed")
     ran = run(preview.replace("8000", port), tmp_path, installed, shop, SCAN_ALLOWED_NETWORKS="")
     assert ran.returncode == 0, ran.stderr
-    assert f"http://127.0.0.1:{port}/  accessibility" in ran.stdout
+    assert f"http://localhost:{port}/  seo" in ran.stdout
 
 
 @pytest.mark.slow
@@ -173,7 +173,7 @@ def test_the_job_for_gitlab_runs_and_leaves_its_reports(installed: Path, shop: S
 
 @pytest.mark.slow
 def test_settings_of_the_sample_are_understood(installed: Path, shop: Site, tmp_path: Path) -> None:
-    (settings,) = samples("toml")
+    _, settings = samples("toml")
     (tmp_path / "website-scan.toml").write_text(settings.replace("https://example.com", shop.url_as("localhost")))
     # The first command writes the baseline that the file names. Later ones compare with it.
     for each in ("website-scan --type seo --write-baseline known.json", "website-scan --type seo"):
@@ -182,3 +182,26 @@ def test_settings_of_the_sample_are_understood(installed: Path, shop: Site, tmp_
     assert "Accepted (" in ran.stdout
     (tmp_path / "known.json").unlink()
     assert run("website-scan --type seo", tmp_path, installed, shop).returncode == 2
+
+
+@pytest.mark.slow
+def test_a_gate_of_five_minutes_is_green_then_red_then_green(installed: Path, shop: Site, tmp_path: Path) -> None:
+    """From a folder with a static site, with the samples of the recipe alone."""
+    page = tmp_path / "public" / "index.html"
+    page.parent.mkdir()
+    whole = "<!doctype html><html lang=en><title>Preview</title><h1>Preview</h1><img src=/a.png>"
+    page.write_text(whole)
+    subprocess.run(["git", "init", "-q"], cwd=tmp_path, check=True)
+    accept, news, *_ = samples("bash")
+    (tmp_path / "website-scan.toml").write_text("")
+    for each in (accept, news):
+        ran = run(each, tmp_path, installed, shop, SCAN_ALLOWED_NETWORKS="")
+        assert ran.returncode == 0, ran.stderr
+    (tmp_path / "website-scan.toml").write_text(samples("toml")[0])
+    for content, status, told in (
+        (f"{whole}<a href=/></a>", 1, "Gate failed: "),
+        (whole, 0, "Gate passed: 4 reports of 1 page."),
+    ):
+        page.write_text(content)
+        ran = run("website-scan", tmp_path, installed, shop, SCAN_ALLOWED_NETWORKS="")
+        assert (ran.returncode, told in ran.stderr) == (status, True), ran.stderr

@@ -61,14 +61,40 @@ def test_no_format_has_what_a_terminal_obeys(name: str) -> None:
 def test_json_is_one_document_however_many_were_finished(name: str) -> None:
     found = json.loads(formatted(name, outcome()))
     assert [each["type"] for each in found["reports"]] == ["security", "performance", "seo"]
-    assert found["gate"] == {"passed": False, "complaints": ["security of https://example.com/: 1 is below 2."]}
+    complaints = ["security of https://example.com/: 1 is below 2."]
+    gate = {"passed": False, "complaints": complaints, "interrupted": False, "unfinished": []}
+    assert found["gate"] == gate
     first, _, last = found["reports"]
     assert first["accepted"] == {"known": IN_BASELINE}
     assert (last["status"], last["error"]["code"]) == ("failed", "URL_NOT_REACHABLE")
     single = json.loads(formatted(name, outcome(REPORTS[1])))
+    assert single.pop("gate") == gate
     assert single == found["reports"][1]
     assert json.loads(formatted(name, outcome(REPORTS[1], asked=2)))["reports"] == [single]
     assert (single["checks_left_out"] if name == "json" else len(single["omitted_checks"])) == 1
+
+
+@pytest.mark.parametrize("name", ["json", "full"])
+@pytest.mark.parametrize(
+    ("reports", "is_interrupted", "unfinished", "passed"),
+    [
+        (REPORTS[1:2], False, (), True),
+        (REPORTS[2:], False, (), False),
+        (REPORTS[1:2], True, (), False),
+        (REPORTS[1:2], False, ("https://example.com/gone",), False),
+    ],
+)
+def test_a_gate_passes_only_what_was_scanned_to_the_end(
+    name: str, reports: tuple[Judged, ...], is_interrupted: bool, unfinished: tuple[str, ...], passed: bool
+) -> None:
+    made = Outcome(reports, [], len(reports), is_interrupted=is_interrupted, unfinished=unfinished)
+    gate = json.loads(formatted(name, made))["gate"]
+    assert gate == {
+        "passed": passed,
+        "complaints": [],
+        "interrupted": is_interrupted,
+        "unfinished": list(unfinished),
+    }
 
 
 @pytest.mark.parametrize(
@@ -289,3 +315,12 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
         ("report-1-check-lang-present", "#report-2-check-html-has-lang"),
         ("report-2-check-html-has-lang", "#report-1-check-lang-present"),
     }
+
+
+def test_quiet_text_is_silent_about_what_is_accepted() -> None:
+    report = judged(found("known", "fail"), found("hsts", "fail")).accepting({"known": IN_BASELINE})
+    said, quiet = ("\n".join(text(report, is_quiet=each)) for each in (False, True))
+    assert "Accepted (1)" in said
+    assert "known is wrong" not in quiet
+    assert "hsts is wrong" in quiet
+    assert f"({report.score} without what is accepted)" in quiet

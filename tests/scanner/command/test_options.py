@@ -24,7 +24,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def test_a_url_is_enough_and_asks_for_all_types() -> None:
-    assert options_from([URL]) == Options(urls=(URL,), types=tuple(ScanType))
+    assert options_from([URL]) == Options(urls=(URL,), typed=(URL,), types=tuple(ScanType))
 
 
 def test_urls_may_stand_anywhere_and_are_visited_once() -> None:
@@ -45,6 +45,34 @@ def test_urls_may_stand_anywhere_and_are_visited_once() -> None:
 )
 def test_lowest_scores(said: object, meant: dict[str, int]) -> None:
     assert fail_under(said) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("99.5", "99.5 is no whole number"),
+        ("seo=99.5", "99.5 is no whole number"),
+        ("abc", "'abc' is no score between 0 and 100; give 80, or by type security=90,seo=70"),
+        ("101", "a score must be between 0 and 100, and 101 is not"),
+        ("speed=80", "'speed' is none of security"),
+    ],
+)
+def test_each_wrong_score_has_words_of_its_own(said: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        fail_under(said)
+
+
+def test_a_lowest_score_that_no_report_can_miss_is_refused(folder: Path) -> None:
+    for arguments in (["--fail-under", "security=90"], ["--fail-under", "80,security=90"]):
+        with pytest.raises(WrongUsage, match="--fail-under security: it can't fail"):
+            options_from([URL, "--type", "seo", *arguments])
+    assert options_from([URL, "--type", "seo", "--fail-under", "80,seo=90"]).under == {"": 80, "seo": 90}
+    (folder / "website-scan.toml").write_text("fail-under = {security = 90}\n")
+    # The file has scores for all of its types, of which the command line may choose some.
+    assert options_from([URL, "--type", "seo"]).under == {"security": 90}
+    (folder / "website-scan.toml").write_text('types = "seo"\nfail-under = {security = 90}\n')
+    with pytest.raises(WrongUsage, match="it can't fail"):
+        options_from([URL])
 
 
 @pytest.mark.parametrize("said", ["", "101", "-1", "speed=80", "seo=", "seo=80,seo=90", "80,90", True, 7.5, None, [80]])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import socket
 import threading
 from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -94,6 +95,24 @@ def test_what_will_not_pass_is_told_at_once(fake: Fake, answer: Answer, sentence
     with pytest.raises(ServerRefused, match=sentence):
         fake.server().ask("GET", "/v1/audits/aud_1")
     assert (len(fake.asked), fake.waited) == (1, [])
+
+
+def test_a_server_that_refuses_is_asked_again_for_half_a_minute_and_says_so(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    """Regression: two minutes of silence."""
+    now = [0.0]
+
+    def sleep(seconds: float) -> None:
+        now[0] += seconds
+
+    with socket.socket() as deaf:
+        deaf.bind(("127.0.0.1", 0))
+        address = f"http://127.0.0.1:{deaf.getsockname()[1]}"
+        with pytest.raises(ServerRefused, match=f"{address} cannot be reached"):
+            Server(address, "wss_key", sleep=sleep, clock=lambda: now[0]).ask("GET", "/v1/usage")
+    assert 20 <= now[0] <= 30
+    assert capsys.readouterr().err == f"{address} cannot be reached. Trying again for 30 seconds.\n"
 
 
 def test_the_key_is_sent_whatever_netrc_has(fake: Fake, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
