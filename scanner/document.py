@@ -7,6 +7,7 @@ documents lack is NotRequired. An array of fixed length and mixed types is a tup
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from typing import Literal, NotRequired, TypedDict, final
 
 from scanner.findings import EvidenceItem
@@ -165,6 +166,13 @@ def read_export(text: str) -> ExportDocument:
     """Parse a stored JSON export."""
     document: ExportDocument = json.loads(text)
     return document
+
+
+def checks_of(document: ExportDocument) -> Iterator[tuple[str, ExportedCheck]]:
+    """Yield the checks that ran, with the name of their category."""
+    for category in document["categories"]:
+        for check in category["checks"]:
+            yield category["name"], check
 
 
 # An export reduced to what is compared, which monitors keep of each page.

@@ -1,4 +1,4 @@
-"""Model of a report in the command, made on this machine or by a server."""
+"""Reports of the command, made on this machine or by a server, and the gate that lets them pass or not."""
 
 from __future__ import annotations
 
@@ -15,13 +15,16 @@ from scanner.document import (
     StoredBasis,
     StoredExhibits,
     StoredWaterfall,
+    checks_of,
 )
 from scanner.findings import Severity
+from scanner.report.levels import level_of
 from scanner.result import Pictures
 from scanner.scoring import score_without
 
 IN_BASELINE = "in the baseline"
 SEVERITIES = [str(each) for each in Severity]
+CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +70,8 @@ class Judged:
 
     @property
     def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
-        """Yield every check that ran, with the name of its category."""
-        for category in self.document["categories"]:
-            for check in category["checks"]:
-                yield category["name"], check
+        """Every check that ran, with the name of its category."""
+        return checks_of(self.document)
 
     def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, ExportedFinding]]:
         """Return the failed checks, then the warnings, the most severe first: the accepted ones, or the others."""
@@ -100,17 +101,60 @@ class Judged:
 
 
 @dataclass(frozen=True, slots=True)
+class Gate:
+    """Quality gate for reports.
+
+    `under` has the lowest scores that pass by type, "" for all types; `fail_on` is the least severity of a failed check
+    that fails the gate. Warnings never fail it, because they are improvements, or not certain.
+    """
+
+    under: Mapping[str, int] = field(default_factory=dict)
+    fail_on: Severity | None = None
+
+    def lowest(self, scan_type: str) -> int | None:
+        """Return the lowest score of a type that passes, None if any does."""
+        return self.under.get(scan_type, self.under.get(""))
+
+    def is_too_low(self, judged: Judged) -> bool:
+        """Return True if the report fails the gate by its score."""
+        lowest = self.lowest(judged.type)
+        return lowest is not None and judged.score is not None and judged.score < lowest
+
+    def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
+        """Return the findings for which the report fails the gate, the most severe first."""
+        if self.fail_on is None:
+            return []
+        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
+        return [check for _, check in judged.findings() if level_of(check).gated and check["severity"] in heavy]
+
+    def complaints(self, judged: Judged) -> Iterator[str]:
+        """Yield a sentence for each reason why the report fails the gate."""
+        if self.is_too_low(judged):
+            without = " without what is accepted" if judged.accepted_score is not None else ""
+            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest(judged.type)}."
+        failed = [check["title"] for check in self.failing(judged)]
+        if failed:
+            count = "1 failed check is" if len(failed) == 1 else f"{len(failed)} failed checks are"
+            severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
+            new = " and new" if IN_BASELINE in judged.accepted.values() else ""
+            more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
+            yield f"{judged.type} of {judged.url}: {count} {severe}{new}: {', '.join(failed[:CHECKS_TOLD])}{more}."
+
+
+@dataclass(frozen=True, slots=True)
 class Outcome:
     """The content of an output document: the reports, the gate's complaints, and how many reports were requested.
 
-    `check_pages` is the base URL of the checks' pages, empty without a server. `is_interrupted` is True after Ctrl-C.
-    `unfinished` has the pages whose scans did not end; they are in `reports` as failed scans, for every format.
+    `check_pages` is the base URL of the checks' pages, empty without a server. `gate` made the complaints.
+    `is_interrupted` is True after Ctrl-C. `unfinished` has the pages whose scans did not end; they are in `reports` as
+    failed scans, for every format.
     """
 
     reports: Sequence[Judged]
     complaints: Sequence[str]
     asked: int
     check_pages: str = ""
+    gate: Gate = field(default_factory=Gate)
     is_interrupted: bool = False
     unfinished: tuple[str, ...] = ()
 

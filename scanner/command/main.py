@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
-from dataclasses import dataclass, field
 
 from scanner.command.arguments import PROGRAM, Options, options_from
 from scanner.command.baseline import Baseline, baseline_of, read_baseline
 from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
-from scanner.command.judged import SEVERITIES, Judged, Outcome
+from scanner.command.judged import Gate, Judged, Outcome
 from scanner.command.of_previews import IN_PREVIEW
 from scanner.command.output import Output, refuse_what_cannot_be_written, write
 from scanner.command.progress import ProgressLine
@@ -22,38 +21,6 @@ from scanner.findings import ScanType, Severity
 logger = logging.getLogger(__name__)
 
 INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command was interrupted before the scan ended."}
-CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
-
-
-@dataclass(frozen=True, slots=True)
-class Gate:
-    """Quality gate for reports.
-
-    `under` has the lowest scores that pass by type, "" for all types; `fail_on` is the least severity of a failed check
-    that fails the gate. Warnings never fail it, because they are improvements, or not certain.
-    """
-
-    under: Mapping[str, int] = field(default_factory=dict)
-    fail_on: Severity | None = None
-
-    def complaints(self, judged: Judged) -> Iterator[str]:
-        """Yield a sentence for each reason why the report fails the gate."""
-        lowest = self.under.get(judged.type, self.under.get(""))
-        if lowest is not None and judged.score is not None and judged.score < lowest:
-            without = " without what is accepted" if judged.accepted_score is not None else ""
-            yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {lowest}."
-        if self.fail_on is None:
-            return
-        heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
-        failed = [
-            check["title"] for _, check in judged.findings() if check["status"] == "fail" and check["severity"] in heavy
-        ]
-        if failed:
-            count = "1 failed check is" if len(failed) == 1 else f"{len(failed)} failed checks are"
-            severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
-            new = " and new" if {*judged.accepted.values()} - {IN_PREVIEW} else ""
-            more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""
-            yield f"{judged.type} of {judged.url}: {count} {severe}{new}: {', '.join(failed[:CHECKS_TOLD])}{more}."
 
 
 def main() -> None:
@@ -125,6 +92,7 @@ def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: 
             [sentence for each in judged for sentence in gate.complaints(each)],
             asked=len(options.urls) * len(options.types),
             check_pages=f"{options.server.rstrip('/')}/docs/checks/" if options.server else "",
+            gate=gate,
             is_interrupted=early is INTERRUPTED,
             unfinished=unfinished,
         )

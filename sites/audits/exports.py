@@ -16,18 +16,8 @@ from django.db.models import Q
 
 from documentation.checks import check_pages
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
-from scanner import __version__
-from scanner.report.exports import (
-    INFORMATION_URI,
-    SARIF_LEVELS,
-    SARIF_SCHEMA,
-    SECURITY_SEVERITY,
-    location,
-    rule_help,
-    sarif_text,
-    suppressions,
-)
-from scanner.report.references import page_url
+from scanner.report import sarif
+from scanner.report.levels import LEVELS
 from scanner.report.spreadsheets import cell, lines
 from scanner.timestamps import timestamp
 from sites.audits.muting import ALL, AuditMutes
@@ -92,7 +82,7 @@ def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """Yield SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, located at its sample pages."""
-    yield f'{{"$schema": {_text(SARIF_SCHEMA)}, "version": "2.1.0", "runs": ['
+    yield f'{{"$schema": {_text(sarif.SCHEMA)}, "version": "2.1.0", "runs": ['
     for number, scan_type in enumerate(audit.types):
         yield ", " * (number > 0)
         yield from _run(audit, scan_type, mutes)
@@ -101,70 +91,66 @@ def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
     of_type = audit.listed_findings().filter(type=scan_type)
-    # The worst finding of each check represents it as the rule.
-    rules = list(of_type.order_by("check_id", "-points", "id").distinct("check_id"))
-    indexes = {rule.check_id: index for index, rule in enumerate(rules)}
-    driver = {
-        "name": "Website Scan Service",
-        "version": __version__,
-        "informationUri": INFORMATION_URI,
-        "rules": [_rule(each) for each in rules],
-    }
-    automation = {"id": f"website-scan/{scan_type}/{audit.url}/"}
-    properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
-    yield f'{{"tool": {{"driver": {_text(driver)}}}, "automationDetails": {_text(automation)}, '
-    yield f'"invocations": [{_text(_invocation(audit, scan_type))}], '
-    yield f'"properties": {_text(properties)}, "results": ['
-    yield from _joined(
+    # The worst finding of each check represents it as the rule: `fail` comes before `warn`.
+    worst = of_type.order_by("check_id", "status", "-points", "id").distinct("check_id")
+    rules = [_rule(each) for each in worst]
+    indexes = {rule.id: index for index, rule in enumerate(rules)}
+    room = sarif.Room(len(audit.types))
+    results = (
         [_result(indexes, each) | _suppressed(each, mutes) for each in batch]
         for batch in _findings(audit, mutes, scan_type)
     )
-    yield "]}"
+    properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
+    yield f'{{"tool": {_text(sarif.tool(rules, check_pages()))}, '
+    yield f'"automationDetails": {_text(sarif.automation(f"{scan_type}/{audit.url}"))}, '
+    yield f'"properties": {_text(properties)}, "results": ['
+    yield from _joined(room.batches(results))
+    yield f'], "invocations": [{_text(_invocation(audit, scan_type, room.notifications(of_type.count())))}]}}'
 
 
-def _rule(finding: AuditFinding) -> dict[str, Any]:
-    properties: dict[str, Any] = {"tags": [finding.type]}
-    # Code scanning shows every result of a rule with this property as a security alert.
-    if finding.type == "security":
-        properties["security-severity"] = SECURITY_SEVERITY[finding.severity]
-    return {
-        "id": finding.check_id,
-        "shortDescription": {"text": finding.title},
-        "fullDescription": {"text": f"{finding.title}."},
-        "properties": properties,
-        "help": rule_help(finding.fix or f"{finding.title}."),
-        "helpUri": page_url(check_pages(), finding.check_id) or INFORMATION_URI,
-    }
+def _rule(finding: AuditFinding) -> sarif.Rule:
+    return sarif.Rule(
+        id=finding.check_id,
+        scan_type=finding.type,
+        name=finding.title,
+        title=finding.title,
+        fix=finding.fix,
+        references=(),
+        level=LEVELS[finding.status, finding.severity],
+    )
 
 
-def _invocation(audit: Audit, scan_type: str) -> dict[str, Any]:
+def _invocation(audit: Audit, scan_type: str, left_out: list[dict[str, Any]]) -> dict[str, Any]:
     invocation: dict[str, Any] = {
         "executionSuccessful": audit.scores[scan_type]["score"] is not None,
         "startTimeUtc": timestamp(audit.created_at),
     }
     if audit.completed_at:
         invocation["endTimeUtc"] = timestamp(audit.completed_at)
-    notes = [{"level": "note", "message": {"text": sarif_text(note)}} for note in audit.notes]
+    notes = left_out + [sarif.notification("note", each) for each in audit.notes]
     if audit.error_code:
-        text = sarif_text(f"{audit.error_code}: {audit.error_message}")
-        notes.append(
-            {"level": "error" if audit.status == Audit.Status.FAILED else "warning", "message": {"text": text}}
-        )
+        level = "error" if audit.status == Audit.Status.FAILED else "warning"
+        notes.append(sarif.notification(level, f"{audit.error_code}: {audit.error_message}"))
     return invocation | ({"toolExecutionNotifications": notes} if notes else {})
 
 
 def _result(indexes: dict[str, int], finding: ShownFinding) -> dict[str, Any]:
-    samples = finding["sample_pages"]
-    place = samples[0]["place"] if samples else ""
+    """Return the result of a finding at its first page. Its other pages are related: code scanning shows one only."""
+    first, *others = finding["sample_pages"]
+    related = [sarif.location(each["url"]) | {"id": number} for number, each in enumerate(others, 1)]
     return {
         "ruleId": finding["check"],
         "ruleIndex": indexes[finding["check"]],
-        "level": SARIF_LEVELS[finding["severity"]],
+        "level": LEVELS[finding["status"], finding["severity"]].sarif,
         "kind": "fail",  # other kinds may have no level (section 3.27.9); the property `status` distinguishes warnings
-        "message": {"text": sarif_text(f"{finding['message']} {place}".rstrip())},
-        "locations": [location(each["url"]) for each in samples],
+        "message": sarif.message(finding["title"], finding["message"], first["place"], first["url"]),
+        "locations": [sarif.location(first["url"])],
+        **({"relatedLocations": related} if related else {}),
         "occurrenceCount": finding["pages_affected"],
-        "partialFingerprints": {"place/v1": finding["fingerprint"]},
+        "partialFingerprints": {
+            "primaryLocationLineHash": f"{finding['fingerprint']}:1",
+            "place/v1": finding["fingerprint"],
+        },
         "properties": {
             "status": finding["status"],
             "severity": finding["severity"],
@@ -180,7 +166,7 @@ def _suppressed(finding: ShownFinding, mutes: AuditMutes) -> dict[str, Any]:
         return {}
     # Readers who are not members see no rules, hence no reasons.
     reasons = dict.fromkeys(rule["reason"] for rule in finding["mutes"]) or ("",)
-    return {"suppressions": suppressions(reasons if finding["muted"] == ALL else ())}
+    return {"suppressions": sarif.suppressions(reasons if finding["muted"] == ALL else ())}
 
 
 def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[ShownFinding]]:

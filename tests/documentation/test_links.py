@@ -12,8 +12,8 @@ from scanner.command.formats.markdown import markdown
 from scanner.command.formats.sarif import sarif
 from scanner.command.judged import Judged, Outcome
 from scanner.report.cards import card_of
-from scanner.report.exports import sarif_run
 from scanner.report.references import page_url
+from scanner.report.sarif import run
 
 PAGES = "https://scan.acme.test/docs/checks/"
 
@@ -71,7 +71,7 @@ def test_a_card_leads_to_the_page_of_its_check() -> None:
 
 def test_sarif_leads_to_the_page_where_a_service_is_known(settings: Any) -> None:
     def uri(check_id: str, pages: str) -> str:
-        (rule,) = sarif_run(document(check_id), {}, pages)["tool"]["driver"]["rules"]
+        (rule,) = run([(document(check_id), {})], "security", pages)["tool"]["driver"]["rules"]
         return str(rule["helpUri"])
 
     assert uri("hsts", check_pages()) == f"{settings.BASE_URL}/docs/checks/hsts"

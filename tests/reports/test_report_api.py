@@ -162,7 +162,10 @@ def test_a_site_s_brackets_are_no_links_in_the_sarif_export(home: Member) -> Non
     Report.objects.update(export=json.dumps(document))
     (run,) = home.api.get(f"/v1/report/{scan.id}/export?format=sarif").json()["runs"]
     assert {each["message"]["text"] for each in run["results"]} == {
-        r"The header says \[x\](javascript:alert(1)) and \\\["
+        rf"{check['title']}: The header says \[x\](javascript:alert(1)) and \\\[ On [{scan.url}]({scan.url})."
+        for category in document["categories"]
+        for check in category["checks"]
+        if check["status"] != "pass"
     }
 
 

@@ -16,7 +16,9 @@ from infrastructure.telemetry.counters import Counter, Histogram
 from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
 from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
 from scanner import environment
+from scanner.findings import Severity
 from scanner.repeats import REPEATS
+from scanner.report.levels import LEVELS
 from scanner.scoring import GRADES, SEVERITY_WEIGHT
 from sites.monitors.alerts import KINDS
 from webhooks.delivery.schedule import PAUSES
@@ -123,6 +125,15 @@ def severities(before: str) -> Iterator[Row]:
         yield severity, str(weight)
 
 
+def levels(before: str) -> Iterator[Row]:
+    yield "finding", "fails the gate with", "JUnit then", "text", "SARIF", "`security-severity`", "code quality"
+    for (_, severity), level in LEVELS.items():
+        lower = "" if severity is Severity.LOW else " or lower"
+        gate = (f"`--fail-on {severity}`{lower}", "failure") if level.gated else ("nothing", "passed")
+        shown = (level.mark, level.sarif, level.security_severity, level.code_quality)
+        yield f"{level.word}, {severity}", *gate, *(f"`{each}`" for each in shown)
+
+
 def grades(before: str) -> Iterator[Row]:
     yield "grade", "from"
     for least, letter in (*GRADES, (0, "F")):
@@ -153,5 +164,6 @@ TABLES: dict[str, Callable[[str], Iterator[Row]]] = {
     "retries": retries,
     "severities": severities,
     "grades": grades,
+    "levels": levels,
     "repeats": repeats,
 }

@@ -10,11 +10,8 @@ from urllib.parse import urlsplit
 from scanner.command.judged import Judged, Outcome
 from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
+from scanner.report.levels import level_of
 from scanner.report.places import places_of
-
-SEVERITIES = {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"}
-# The severity of warnings, which fail no gate.
-OF_A_WARNING = "info"
 
 
 def codequality(outcome: Outcome) -> str:
@@ -35,7 +32,8 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
     for _, check in judged.findings():
         for fingerprint, place in places_of(check, judged.url).items():
-            yield _entry(judged, page, check["id"], _described(check, place), _severity(check), fingerprint)
+            severity = level_of(check).code_quality
+            yield _entry(judged, page, check["id"], _described(check, place), severity, fingerprint)
 
 
 def _entry(
@@ -51,10 +49,6 @@ def _entry(
         "severity": severity,
         "location": {"path": page, "lines": {"begin": 1}},  # required by GitLab; a web page has no source lines
     }
-
-
-def _severity(check: ExportedFinding) -> str:
-    return SEVERITIES[check["severity"]] if check["status"] == "fail" else OF_A_WARNING
 
 
 def _described(check: ExportedFinding, place: str) -> str:

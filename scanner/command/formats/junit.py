@@ -6,28 +6,31 @@ from datetime import datetime
 from xml.etree import ElementTree
 
 from scanner.command.formats.text import where
-from scanner.command.judged import Judged, Outcome
+from scanner.command.judged import Gate, Judged, Outcome
 from scanner.command.terminal import printable
 from scanner.document import ExportedFinding
+from scanner.report.levels import level_of
 
 TOLD_PLACES = 10
 BY_BROWSER = "This check needs a browser, and none was available."
 
 
 def junit(outcome: Outcome) -> str:
-    """Return the XML. A failed check is a failure, a failed scan an error; accepted and skipped checks are skipped.
+    """Return the XML. It has a failure if and only if the gate failed, because CI servers judge the build by both.
 
-    A warning passes, because it is not certain; its test case says so in `system-out`.
+    A check or a score for which the gate fails is a failure, and a failed scan an error. Every other finding passes and
+    stands in `system-out`. Accepted checks, and those that were not judged, are skipped.
     """
     root = ElementTree.Element("testsuites", name="website-scan")
     for judged in outcome.reports:
-        _suite(root, judged)
+        _suite(root, judged, outcome.gate)
     ElementTree.indent(root)
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
 
 
-def _suite(root: ElementTree.Element, judged: Judged) -> None:
+def _suite(root: ElementTree.Element, judged: Judged, gate: Gate) -> None:
     document = judged.document
+    failing = {check["id"] for check in gate.failing(judged)}
     suite = _element(root, "testsuite", name=f"{judged.type} {judged.url}", timestamp=document["created_at"])
     taken = datetime.fromisoformat(document["completed_at"]) - datetime.fromisoformat(document["created_at"])
     if judged.error is not None:
@@ -37,10 +40,17 @@ def _suite(root: ElementTree.Element, judged: Judged) -> None:
         case = _element(suite, "testcase", classname=f"{judged.type}.{category}", name=check["name"])
         if check["id"] in judged.accepted:
             _element(case, "skipped", message=f"{check['title']}: {judged.accepted[check['id']]}")
-        elif check["status"] == "fail":
+        elif check["status"] == "pass":
+            continue
+        elif check["id"] in failing:
             _element(case, "failure", _told(check, judged.url), type=check["severity"], message=check["title"])
-        elif check["status"] == "warn":
-            _element(case, "system-out", f"Warning: {check['title']}\n{_told(check, judged.url)}")
+        else:
+            word = level_of(check).word.capitalize()
+            _element(case, "system-out", f"{word} ({check['severity']}): {check['title']}\n{_told(check, judged.url)}")
+    if judged.score is not None and (lowest := gate.lowest(judged.type)) is not None:
+        case = _element(suite, "testcase", classname=judged.type, name=f"score is at least {lowest}")
+        if gate.is_too_low(judged):
+            _element(case, "failure", type="score", message=f"The score is {judged.score}.")
     for skipped in document["skipped_checks"]:
         case = _element(suite, "testcase", classname=judged.type, name=skipped["name"])
         _element(case, "skipped", message=f"Could not run: {skipped['reason']}")

@@ -9,6 +9,7 @@ from scanner.command.judged import Judged, Outcome
 from scanner.command.terminal import printable
 from scanner.document import ExportedFinding
 from scanner.report import markup
+from scanner.report.levels import level_of
 from scanner.report.references import page_url
 
 TOLD_PLACES = 10
@@ -77,8 +78,7 @@ def _report(judged: Judged, check_pages: str) -> Iterator[str]:
 
 def _finding(url: str, category: str, check: ExportedFinding, page: str) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
-    status = "failed" if check["status"] == "fail" else "warning"
-    yield f"- **{escaped(check['title'])}** ({status}, {check['severity']}, {escaped(category)}, {id})"
+    yield f"- **{escaped(check['title'])}** ({level_of(check).word}, {check['severity']}, {escaped(category)}, {id})"
     yield f"  {escaped(check['message'])}"
     told, more = where(check, url, TOLD_PLACES)
     yield from (f"  - {code(place)}" for place in told)

@@ -8,9 +8,9 @@ from scanner.command.judged import Judged
 from scanner.command.terminal import printable
 from scanner.document import ExportDocument, ExportedFinding
 from scanner.report.judge import WORTH
+from scanner.report.levels import level_of
 from scanner.report.places import places_of
 
-MARKS = {"fail": "✗", "warn": "!"}
 # The number of places shown for a finding; the formats `full` and `html` have all.
 TOLD_PLACES = 3
 PLACE_LENGTH = 120
@@ -93,7 +93,7 @@ def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Se
 
 
 def _finding(url: str, category: str, check: ExportedFinding, paint: Paint) -> Iterator[str]:
-    mark = f"{MARKS[check['status']]} {check['title']}"
+    mark = f"{level_of(check).mark} {check['title']}"
     yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {check['message']}")
     told, more = where(check, url)
     yield from (paint("dim", f"        at {place}") for place in told)

@@ -18,7 +18,7 @@ from selectolax.lexbor import LexborHTMLParser
 
 from scanner.command.formats.markdown import code, escaped
 from scanner.command.formats.text import colored, plain, text
-from scanner.command.judged import IN_BASELINE, Judged, Outcome
+from scanner.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from scanner.command.output import WRITERS, formatted
 from scanner.findings import ScanType, Severity
 from tests.generated import as_json_schema, description
@@ -133,9 +133,10 @@ def test_sarif_is_one_log_with_a_run_for_each_type() -> None:
         "known": True,
     }
     location = by_rule["hsts"]["locations"][0]
-    assert location["physicalLocation"]["region"] == {"startLine": 1, "snippet": {"text": HOSTILE}}
+    assert location["physicalLocation"]["artifactLocation"]["uri"] == "example.com"
+    assert location["physicalLocation"]["region"]["snippet"] == {"text": HOSTILE}
     assert location["logicalLocations"] == [{"fullyQualifiedName": HOSTILE, "kind": "element"}]
-    assert len(by_rule["hsts"]["partialFingerprints"]["places/v1"]) == 16
+    assert len(by_rule["hsts"]["partialFingerprints"]["place/v1"]) == 16
     assert "could not run" in first["invocations"][0]["toolExecutionNotifications"][0]["message"]["text"]
     assert second["properties"]["checks_left_out"] == 1
     assert last["invocations"][0]["executionSuccessful"] is False
@@ -159,7 +160,8 @@ def test_code_scanning_takes_any_number_of_pages() -> None:
     assert len(alerts) == 45
 
 
-def test_an_alert_of_a_preview_is_the_one_of_the_site() -> None:
+def test_code_scanning_takes_a_preview_for_the_same_analysis() -> None:
+    """An upload closes the alerts of its category that it lacks, so neither category nor hash contains the host."""
     hashes = []
     for host in ("example.com", "preview-7.example.net"):
         log = json.loads(formatted("sarif", outcome(judged(found("hsts"), url=f"https://{host}/shop?a=1"))))
@@ -172,14 +174,15 @@ def test_sarif_shows_the_source_of_each_place() -> None:
     places = [{"selector": f"#{each} > img", "snippet": f"<img id={each}>"} for each in ("one", "two", "two", "three")]
     log = json.loads(formatted("sarif", outcome(judged(found("alt", "fail", Severity.HIGH, *places)))))
     assert_sarif(log)
-    (result,) = log["runs"][0]["results"]
-    shown = [*result["locations"], *result["relatedLocations"]]
+    (run,) = log["runs"]
+    shown = [each["locations"][0] for each in run["results"]]
     assert [each["physicalLocation"]["region"]["snippet"]["text"] for each in shown] == [
         "<img id=one>",
         "<img id=two>",
+        "<img id=two>",
         "<img id=three>",
     ]
-    assert [each["message"]["text"] for each in shown] == ["#one > img", "#two > img", "#three > img"]
+    assert " At #one > img. On " in run["results"][0]["message"]["text"]
 
 
 CODE_QUALITY = {
@@ -245,16 +248,57 @@ def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
     assert rows[2]["accepted"] == IN_BASELINE
 
 
-def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
-    document = formatted("junit", outcome())
+def junit_suites(made: Outcome) -> list[ElementTree.Element]:
+    document = formatted("junit", made)
     etree.XMLSchema(file=Path(__file__).with_name("junit.xsd")).assertValid(etree.fromstring(document.encode()))
-    suites = list(ElementTree.fromstring(document))
-    counts = [tuple(int(suite.attrib[each]) for each in ("tests", "failures", "errors", "skipped")) for suite in suites]
-    assert counts == [(5, 1, 0, 2), (3, 0, 0, 2), (1, 0, 1, 0)]
+    return list(ElementTree.fromstring(document))
+
+
+def counts(suites: list[ElementTree.Element]) -> list[tuple[int, ...]]:
+    return [tuple(int(suite.attrib[each]) for each in ("tests", "failures", "errors", "skipped")) for suite in suites]
+
+
+def test_junit_counts_what_failed_and_what_was_not_judged() -> None:
+    suites = junit_suites(replace(outcome(), gate=Gate(fail_on=Severity.LOW)))
+    assert counts(suites) == [(5, 1, 0, 2), (3, 0, 0, 2), (1, 0, 1, 0)]
     failure = suites[0].find("testcase/failure")
     assert failure is not None
     assert failure.attrib == {"type": "high", "message": "hsts is wrong"}
     assert "Fix: Mend hsts." in (failure.text or "")
+
+
+@pytest.mark.parametrize(
+    ("gate", "status", "failed"),
+    [
+        (Gate(), "fail", set()),
+        (Gate(fail_on=Severity.CRITICAL), "fail", set()),
+        (Gate(fail_on=Severity.HIGH), "fail", {"hsts is well"}),
+        (Gate(fail_on=Severity.LOW), "fail", {"hsts is well"}),
+        (Gate(fail_on=Severity.LOW), "warn", set()),
+        (Gate({"": 51}), "fail", {"score is at least 51"}),
+        (Gate({"": 50}), "fail", set()),
+        (Gate({"seo": 51}), "fail", set()),
+        (Gate({"": 51}, Severity.HIGH), "fail", {"hsts is well", "score is at least 51"}),
+    ],
+)
+def test_junit_fails_exactly_for_what_fails_the_gate(gate: Gate, status: str, failed: set[str]) -> None:
+    report = judged(found("hsts", status), found("csp", "pass"))
+    (suite,) = junit_suites(Outcome([report], list(gate.complaints(report)), 1, gate=gate))
+    assert {case.attrib["name"] for case in suite if case.find("failure") is not None} == failed
+    assert bool(failed) is bool(list(gate.complaints(report)))
+    # A finding that the gate lets pass is told nevertheless.
+    told = next(case for case in suite if case.attrib["name"] == "hsts is well")
+    assert "hsts is wrong" in ElementTree.tostring(told, encoding="unicode")
+    assert "Mend hsts." in ElementTree.tostring(told, encoding="unicode")
+
+
+def test_junit_skips_what_the_baseline_accepts() -> None:
+    report = replace(judged(found("hsts"), found("csp", "pass")), accepted={"hsts": IN_BASELINE})
+    (suite,) = junit_suites(Outcome([report], [], 1, gate=Gate(fail_on=Severity.LOW)))
+    assert suite.find("testcase/failure") is None
+    skipped = suite.find("testcase[@name='hsts is well']/skipped")
+    assert skipped is not None
+    assert skipped.attrib["message"] == f"hsts is wrong: {IN_BASELINE}"
 
 
 def test_markdown_shows_what_a_site_says_as_text() -> None:

@@ -13,6 +13,7 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scanner.findings import HIGH, LOW, Severity
+from scanner.report import sarif
 from scanner.result import CategoryResult, CheckResult, ScanError
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
@@ -87,10 +88,28 @@ def test_sarif_has_a_run_for_each_type(home: Member, audit: dict[str, Any]) -> N
         assert [result["ruleId"] for result in run["results"]] == ["two", "two", "one"]
         for result in run["results"]:
             assert rules[result["ruleIndex"]] == result["ruleId"]
-            assert result["occurrenceCount"] == len(result["locations"]) == 2
-        assert run["results"][-1]["message"]["text"].startswith(r"=1+1 \[a link\](https://evil.example)")
+            assert result["occurrenceCount"] == len(result["locations"]) + len(result["relatedLocations"]) == 2
+        message = run["results"][-1]["message"]["text"]
+        assert message.startswith(r"Found: =1+1 \[a link\](https://evil.example) At main > p. On [https://")
         assert run["invocations"][0]["executionSuccessful"] is True
     assert len({each["partialFingerprints"]["place/v1"] for each in document["runs"][0]["results"]}) == 3
+
+
+def test_sarif_leaves_out_what_code_scanning_would_refuse_and_says_so(
+    home: Member, audit: dict[str, Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sarif, "MOST_RESULTS", 2)
+    document = json.loads(exported(home, audit, "sarif"))
+    assert_sarif(document)
+    for run in document["runs"]:
+        assert [result["ruleId"] for result in run["results"]] == ["two", "two"]
+        told, *_ = run["invocations"][0]["toolExecutionNotifications"]
+        assert told["message"]["text"].startswith("Only the first 2 of 3 results are in this log")
+
+
+def test_sarif_names_the_service_that_made_it(home: Member, audit: dict[str, Any], settings: Any) -> None:
+    for run in json.loads(exported(home, audit, "sarif"))["runs"]:
+        assert run["tool"]["driver"]["informationUri"] == f"{settings.BASE_URL}/docs/checks/"
 
 
 def test_sarif_of_an_audit_that_failed_says_why(home: Member) -> None:
