@@ -179,6 +179,11 @@ class ReportPage:
     prefix: str
 
     @property
+    def named_by(self) -> str:
+        """The ID of the report's title before those of its sections, which are named by both in a file of reports."""
+        return f"{self.prefix}title " if self.prefix else ""
+
+    @property
     def first_has_later(self) -> bool:
         """Return True if a check of `first` wins points only once no cap lowers the score."""
         return any(check.later for check in self.first)
