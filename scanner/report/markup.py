@@ -3,10 +3,15 @@
 from __future__ import annotations
 
 import re
+from urllib.parse import quote
 
-# Characters with a meaning within a line (CommonMark 0.31, section 6), in table cells or in mentions of people and
-# issues; and those that begin a list, a heading or a rule at the start of a line.
-SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|^\s*(?:[-+=]|\d+(?=[.)])))")
+from scanner.report.references import safe_link
+
+# Characters with a meaning within a line (CommonMark 0.31, section 6), in table cells, in bare addresses, which become
+# links, or in mentions of people and issues; and those that begin a list, a heading or a rule at the start of a line.
+SPECIAL = re.compile(r"([\\`*_\[\]#|~<>&@]|:(?=//)|(?<=[wW]{3})\.|^\s*(?:[-+=]|\d+(?=[.)])))")
+# Characters that may stand in an address between angle brackets, and in a table.
+ADDRESS = "!$&'()*+,;=:@~%/?#[]"
 # Code in our own sentences stands between backticks.
 CODE = re.compile(r"`([^`\n]+)`")
 
@@ -14,6 +19,12 @@ CODE = re.compile(r"`([^`\n]+)`")
 def escaped(text: str) -> str:
     """Escape the text, so that it makes no link, no image and no heading."""
     return SPECIAL.sub(_escape, text)
+
+
+def link(url: str) -> str:
+    """Return a link to a page; its address as text if it is not safe to open."""
+    address = safe_link(url)
+    return f"<{quote(address, safe=ADDRESS)}>" if address else escaped(url)
 
 
 def prose(text: str) -> str:

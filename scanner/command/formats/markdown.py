@@ -24,6 +24,10 @@ def escaped(text: str) -> str:
     return markup.escaped(printable(text))
 
 
+def link(url: str) -> str:
+    return markup.link(printable(url))
+
+
 def code(text: str) -> str:
     return markup.code(printable(text))
 
@@ -42,7 +46,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         statuses = [check["status"] for _, check in judged.findings()]
         failed, warned, accepted = statuses.count("fail"), statuses.count("warn"), len(judged.accepted)
         score, grade = (judged.document["score"], judged.document["grade"]) if judged.error is None else ("", "failed")
-        page = f"{escaped(judged.url)} | {judged.type}"
+        page = f"{link(judged.url)} | {judged.type}"
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
     for judged in outcome.reports:
         yield from _report(judged, outcome.check_pages)
@@ -51,7 +55,7 @@ def _lines(outcome: Outcome) -> Iterator[str]:
 def _report(judged: Judged, check_pages: str) -> Iterator[str]:
     document = judged.document
     yield ""
-    yield f"## {judged.type}: {escaped(judged.url)}"
+    yield f"## {judged.type}: {link(judged.url)}"
     if judged.error is not None:
         yield ""
         yield f"The scan failed: {code(judged.error['code'])} {escaped(judged.error['message'])}"

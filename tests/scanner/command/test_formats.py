@@ -16,7 +16,7 @@ import pytest
 from lxml import etree
 from selectolax.lexbor import LexborHTMLParser
 
-from scanner.command.formats.markdown import code, escaped
+from scanner.command.formats.markdown import code, escaped, link
 from scanner.command.formats.text import colored, plain, text
 from scanner.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from scanner.command.output import WRITERS, formatted
@@ -303,7 +303,7 @@ def test_junit_skips_what_the_baseline_accepts() -> None:
 
 def test_markdown_shows_what_a_site_says_as_text() -> None:
     shown = formatted("markdown", outcome())
-    assert "| https://example.com/ | security |" in shown
+    assert "| <https://example.com/> | security |" in shown
     assert "**The gate failed:**" in shown
     assert "- **hsts is wrong** (failed, high, Headers, `hsts`)" in shown
     assert "  Fix: Mend hsts." in shown
@@ -313,6 +313,9 @@ def test_markdown_shows_what_a_site_says_as_text() -> None:
     assert "\n# head" not in shown
     assert escaped("- one") == "\\- one"
     assert escaped("1. one") == "1\\. one"
+    assert escaped("https://b.example www.b.example") == "https\\://b.example www\\.b.example"
+    assert link("https://example.com/a|b?<c>") == "<https://example.com/a%7Cb?%3Cc%3E>"
+    assert link("javascript:alert(1)//") == "javascript:alert(1)//"
     assert code("a`b``c") == "``` a`b``c ```"
 
 
@@ -335,6 +338,21 @@ def test_html_is_one_file_that_loads_nothing() -> None:
     assert "This report is partial: 1 check could not run" in tree.css("article")[0].text()
     # Buttons that need a script are hidden where the policy allows no script.
     assert tree.css_first("style").text().endswith("[data-copy] { display: none; }")
+
+
+def test_the_landmarks_of_several_reports_have_names_of_their_own() -> None:
+    """The types of a page and the pages of a type share their headings (axe-core's landmark-unique)."""
+    urls = ("https://example.com/", "https://example.com/shop")
+    reports = [judged(found("known"), found("hsts"), url=url, type=each) for url in urls for each in ScanType]
+    tree = LexborHTMLParser(formatted("html", outcome(*reports, REPORTS[2])))
+    said = {each.id: each.attributes.get("aria-label") or " ".join(each.text().split()) for each in tree.css("[id]")}
+    names = [
+        (each.tag, " ".join(said[id] for id in (each.attributes.get("aria-labelledby") or "").split()))
+        for each in tree.css("section[aria-labelledby], nav[aria-labelledby]")
+    ]
+    assert len(set(names)) == len(names) > 8 * 4
+    assert ("section", "SEO report https://example.com/shop Headers") in names
+    assert not tree.css("section[aria-label]:not([aria-labelledby]), nav[aria-label=Contents]:not([aria-labelledby])")
 
 
 def test_text_says_where_and_counts_places_that_are_not_shown() -> None:
