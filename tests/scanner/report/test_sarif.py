@@ -85,7 +85,8 @@ def test_a_site_makes_no_link() -> None:
 
 def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
     places = [{"selector": f"li:nth-child({number}) > img", "snippet": "<img>"} for number in (1, 2)]
-    found_here = found("alt", "fail", Severity.HIGH, *places, IMAGE)
+    logo = {"selector": "#logo", "snippet": '<img id="logo">'}
+    found_here = found("alt", "fail", Severity.HIGH, *places, logo)
     made = results(*(judged(found_here, url=f"https://example.com/{page}").document for page in "ab"))
     assert len(made) == 6
     one, two, other = (each["partialFingerprints"] for each in made[:3])
@@ -93,7 +94,7 @@ def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
     assert one["primaryLocationLineHash"].removesuffix(":1") == two["primaryLocationLineHash"].removesuffix(":2")
     assert other["primaryLocationLineHash"].endswith(":1")
     selectors = [each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in made[:3]]
-    assert selectors == ["li:nth-child(1) > img", "li:nth-child(2) > img", "main > img"]
+    assert selectors == ["li:nth-child(1) > img", "li:nth-child(2) > img", "#logo"]
 
 
 def test_a_page_at_two_addresses_of_one_file_has_two_alerts() -> None:
