@@ -15,6 +15,7 @@ import pytest
 from scanner.command.judged import Judged, Outcome
 from scanner.command.output import formatted
 from scanner.findings import ScanType, Severity
+from tests.scanner.command.hostile_page import PATH, hostile_site, reports_of
 from tests.scanner.command.reports import failed, found, judged
 
 PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"  # MIT; contains its own .NET
@@ -110,6 +111,12 @@ def test_the_log_of_a_hostile_site_has_no_fault(multitool: Path, tmp_path: Path,
     reports = [hostile(url, each) for url in URLS for each in ScanType]
     told = complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), pages)), tmp_path)
     assert told.keys() <= (set() if pages else WITHOUT_SERVICE), told
+
+
+def test_the_log_of_a_page_that_is_scanned_has_no_fault(multitool: Path, tmp_path: Path) -> None:
+    with hostile_site() as site:
+        reports = reports_of(site, PATH, "/")
+    assert complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), PAGES)), tmp_path) == {}
 
 
 def test_the_log_of_a_failed_scan_has_no_fault(multitool: Path, tmp_path: Path) -> None:
