@@ -10,13 +10,13 @@ from scanner.net.addresses import IPNetwork, loopback_addresses
 
 # The product token for robots.txt (RFC 9309, section 2.2.1).
 PRODUCT = "WebsiteScanService"
-# The command runs on a user's own machine, so it can name only the project as contact.
-PROJECT = "https://github.com/website-scan-service"
+# The command runs on somebody's own machine, which has no page about it.
+USER_AGENT = f"{PRODUCT}/1.0"
 
 
 def user_agent_at(address: str) -> str:
     """Return the User-Agent with the address of a page that says who sends the requests and how to stop them."""
-    return f"{PRODUCT}/1.0 (+{address})"
+    return f"{USER_AGENT} (+{address})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +35,7 @@ class Policy:
     allowed_ports: frozenset[int] = frozenset({80, 443, 8080, 8443})
     blocked_domains: tuple[str, ...] = ()  # with all their subdomains
     ca_bundle: Path | None = None  # trusted in addition to the system's and certifi's certificates
-    user_agent: str = user_agent_at(PROJECT)
+    user_agent: str = USER_AGENT
 
     def exempted(self, host: str, port: int) -> tuple[IPNetwork, ...]:
         """Return the networks that are exempted for this host on this port."""

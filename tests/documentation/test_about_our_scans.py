@@ -32,9 +32,8 @@ def test_the_user_agent_leads_to_the_page_at_this_installation(client: Client, s
     assert "<loc>https://scan.example.com/about-our-scans</loc>" in client.get("/sitemap.xml").content.decode()
 
 
-def test_the_command_names_the_project() -> None:
-    """The command has no server, so its User-Agent links to the project."""
-    assert Policy().user_agent == "WebsiteScanService/1.0 (+https://github.com/website-scan-service)"
+def test_the_command_names_no_page_that_does_not_exist() -> None:
+    assert Policy().user_agent == "WebsiteScanService/1.0"
 
 
 def test_it_says_whom_to_ask_and_where_requests_come_from(client: Client, settings: Any) -> None:
