@@ -15,21 +15,10 @@ import yaml
 from django.conf import settings
 
 from documentation.documents import EXAMPLE_ORIGIN, anchor_of
+from infrastructure.api.framework import TAGS
 
 Schema = Mapping[str, Any]
 
-# The tags of operations, in the order of the pages.
-GROUPS = ("Scans", "Reports", "Audits", "Monitors", "Mutes", "Badges", "Webhooks", "Usage")
-INTRODUCTIONS = {
-    "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
-    "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
-    "Audits": "Scan a list of pages or a whole site, in one or several types, with one request.",
-    "Monitors": "Have a page or a site scanned again and again, and be told what has changed.",
-    "Mutes": "Set findings aside that you have decided to live with.",
-    "Badges": "Show the grade of a page on another site.",
-    "Webhooks": "Be told when something has ended, and see what was delivered.",
-    "Usage": "See how much of the month's quota is used.",
-}
 # Deeper fields are in openapi.yaml; nobody reads them in a table.
 MAX_DEPTH = 5
 # Schema keywords for the limits of a field, with the noun of their unit.
@@ -112,8 +101,10 @@ def api() -> Api:
         for method, operation in methods.items():
             (tag,) = operation["tags"]
             found.setdefault(tag, []).append(reader.operation(method, path, operation))
-    ordered = sorted(found, key=GROUPS.index)
-    groups = [Group(anchor_of(tag), tag, INTRODUCTIONS[tag], tuple(sorted(found[tag], key=_order))) for tag in ordered]
+    groups = [
+        Group(anchor_of(tag), tag, introduction, tuple(sorted(found[tag], key=_order)))
+        for tag, introduction in TAGS.items()
+    ]
     return Api({each.slug: each for each in groups}, tuple(Answer(*each) for each in sorted(reader.common)))
 
 
@@ -163,7 +154,7 @@ class _Reader:
         )
         return Answer(
             status=status,
-            text=response["description"],
+            text=response["description"] if status >= "400" else "",
             headers=tuple(headers),
             media_type=media_type,
             fields=tuple(self._fields(found["schema"])) if found and status < "400" else (),
@@ -180,7 +171,7 @@ class _Reader:
 
     def _fields(self, schema: Schema, prefix: str = "", depth: int = 1) -> Iterator[Field]:
         schema = self._resolved(schema)
-        if schema.get("type") == "array":
+        if "items" in schema:
             yield from self._fields(schema["items"], f"{prefix}[]", depth)
         needed = schema.get("required", ())
         for name, described in schema.get("properties", {}).items():
@@ -208,24 +199,33 @@ class _Reader:
         )
 
     def _type(self, schema: Schema) -> str:
-        kind = str(schema.get("type", "any"))
+        kind, *null = _types(schema)
         if kind == "array":
-            inner = self._resolved(schema["items"]).get("type", "any")
+            inner, *_ = _types(self._resolved(schema["items"]))
             kind = f"array of {inner}s"
         elif isinstance(values := schema.get("additionalProperties"), dict) and values:
-            kind = f"object of {self._resolved(values).get('type', 'any')}s"
+            inner, *_ = _types(self._resolved(values))
+            kind = f"object of {inner}s"
         elif schema.get("format") in ("date-time", "uri"):
             kind = {"date-time": "time", "uri": "URL"}[schema["format"]]
-        return f"{kind} or null" if schema.get("nullable") else kind
+        return " or ".join((kind, *null))
 
     def _resolved(self, schema: Schema) -> Schema:
-        """Resolve `$ref` and `allOf`. Keywords beside a reference override those of its schema."""
+        """Resolve `$ref`, `allOf`, and `oneOf` with null. Keywords beside a reference override those of its schema."""
         if "$ref" in schema:
             return self._resolved(self.components["schemas"][schema["$ref"].rpartition("/")[2]])
-        if "allOf" in schema:
-            (only,) = schema["allOf"]
-            return {**self._resolved(only), **{key: value for key, value in schema.items() if key != "allOf"}}
+        for keyword in schema.keys() & {"allOf", "oneOf"}:
+            first, *null = schema[keyword]
+            found = self._resolved(first)
+            beside = {key: value for key, value in schema.items() if key != keyword}
+            return {**found, **beside, "type": [*_types(found), *(each["type"] for each in null)]}
         return schema
+
+
+def _types(schema: Schema) -> list[str]:
+    """Return the types of a schema, null last."""
+    found = schema.get("type", "any")
+    return [found] if isinstance(found, str) else found
 
 
 def _limits(schema: Schema) -> Iterator[str]:

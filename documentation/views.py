@@ -21,7 +21,8 @@ from django.views.decorators.http import require_safe
 from documentation.checks import CheckEntry, entries, search
 from documentation.contents import GUIDES, OVERVIEW, Link, guide_of, navigation, rendered, resolver
 from documentation.documents import Heading, anchor_of, code_block, inline
-from documentation.reference import GROUPS, api
+from documentation.reference import api
+from infrastructure.api.framework import TAGS
 from scanner.findings import ScanType
 
 MAX_DESCRIPTION = 155
@@ -66,7 +67,7 @@ def guide_page(request: HttpRequest, guide: str) -> HttpResponse:
 @require_safe
 def group_page(request: HttpRequest, group: str) -> HttpResponse:
     """Page of the operations of one group of the API."""
-    if group not in map(anchor_of, GROUPS):
+    if group not in map(anchor_of, TAGS):
         raise Http404
     return _shown(request, _group(group))
 
@@ -142,7 +143,7 @@ def _text(markdown: str) -> SafeString:
 def _shown(request: HttpRequest, page: Page, path: str | None = None, section: str | None = None) -> HttpResponse:
     """Render a page with navigation. `path` is its canonical address, `section` that of its entry in the navigation."""
     path = request.path if path is None else path
-    groups = [Link(each, reverse("docs-group", args=[anchor_of(each)])) for each in GROUPS]
+    groups = [Link(each, reverse("docs-group", args=[anchor_of(each)])) for each in TAGS]
     types = [Link(each.label, _list_address(each, "")) for each in ScanType]
     context: dict[str, Any] = {
         "page": page,
@@ -160,7 +161,7 @@ def addresses() -> list[str]:
     return [
         reverse("docs"),
         *(reverse("docs-guide", args=[each.slug]) for each in GUIDES),
-        *(reverse("docs-group", args=[anchor_of(each)]) for each in GROUPS),
+        *(reverse("docs-group", args=[anchor_of(each)]) for each in TAGS),
         reverse("docs-checks"),
         *(check_address(each) for each in entries().values()),
     ]

@@ -9,6 +9,9 @@ from reports.serializers import FINDING_STATUSES, REPORT_STATUSES, SEVERITIES
 from scanner.document import ExportDocument
 from scanner.report.diff import Reason
 
+SIDES = ("from", "to")
+REASONS = [str(each) for each in Reason]
+
 
 class PlaceSerializer(serializers.Serializer):
     """A place of a finding: an element, an address, a header or a cookie."""
@@ -48,8 +51,8 @@ class NotComparedSerializer(serializers.Serializer):
     title = serializers.CharField()
     category = serializers.CharField()
     severity = serializers.ChoiceField(SEVERITIES)
-    found_in = serializers.ChoiceField(("from", "to"))
-    reason = serializers.ChoiceField([str(each) for each in Reason], help_text="Why the other report is silent.")
+    found_in = serializers.ChoiceField(SIDES)
+    reason = serializers.ChoiceField(REASONS, help_text="Why the other report is silent.")
 
 
 class ComparedReportSerializer(serializers.Serializer):

@@ -13,9 +13,11 @@ from scanner.net.credentials import InvalidRequestField
 from scanner.net.credentials import parse as parse_credentials
 from scans.models import Scan
 
+PHASES = ("queued", "connecting", "collecting", "checking", "done")
+
 
 class ScanSummarySerializer(serializers.Serializer):
-    """2.1 of the interface."""
+    """A scan (2.1 of the interface)."""
 
     id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
     type = serializers.ChoiceField(Scan.Type.choices)
@@ -31,7 +33,7 @@ class ScanProgressSerializer(serializers.Serializer):
     """How far a scan is."""
 
     percent = serializers.IntegerField(min_value=0, max_value=100)
-    phase = serializers.ChoiceField(("queued", "connecting", "collecting", "checking", "done"))
+    phase = serializers.ChoiceField(PHASES)
     checks_done = serializers.IntegerField(min_value=0)
     checks_total = serializers.IntegerField(min_value=0)
 
@@ -106,7 +108,7 @@ class ScanRequestSerializer(Input):
 
 
 class QuotaObjectSerializer(serializers.Serializer):
-    """2.6 of the interface."""
+    """The quota of the month (2.6 of the interface)."""
 
     used = serializers.IntegerField(min_value=0)
     limit = serializers.IntegerField(min_value=0)

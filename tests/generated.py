@@ -21,16 +21,6 @@ def description() -> dict[str, Any]:
     return dict(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
-def as_json_schema(value: Any) -> Any:
-    """Convert an OpenAPI 3.0 schema to JSON Schema: `nullable` becomes a type."""
-    if isinstance(value, list):
-        return [as_json_schema(each) for each in value]
-    if not isinstance(value, dict):
-        return value
-    schema = {name: as_json_schema(each) for name, each in value.items() if name != "nullable"}
-    return {"anyOf": [schema, {"type": "null"}]} if value.get("nullable") is True else schema
-
-
 def generate_client(folder: Path) -> str:
     """Generate the client package in `folder`, which is created; return the generator's output. Warnings are errors."""
     programs = Path(sys.executable).parent

@@ -65,7 +65,7 @@ RULES = (
     Rule(
         "subprocess",
         "starts other programs",
-        imports=("subprocess", "command_line"),
+        imports=("subprocess", "command_line", "npm"),
         fixtures=("installed", "action"),
     ),
     Rule(EMPTIED, "commits, and has the database emptied afterwards"),  # by pytest-django's own signs

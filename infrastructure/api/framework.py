@@ -17,19 +17,38 @@ REST_FRAMEWORK = {
     "UNAUTHENTICATED_USER": None,
     "URL_FORMAT_OVERRIDE": None,  # the export uses the query parameter `format` itself
 }
+# Tags of operations with their descriptions, in the order of the pages of the documentation.
+TAGS = {
+    "Scans": "Queue a scan of one page, follow it, list what your organization has scanned.",
+    "Reports": "Read a report as JSON, export it as JSON, CSV or SARIF, compare it with an earlier one.",
+    "Audits": "Scan a list of pages or a whole site, in one or several types, with one request.",
+    "Monitors": "Have a page or a site scanned again and again, and be told what has changed.",
+    "Mutes": "Set findings aside that you have decided to live with.",
+    "Badges": "Show the grade of a page on another site.",
+    "Webhooks": "Be told when something has ended, and see what was delivered.",
+    "Usage": "See how much of the month's quota is used.",
+}
 SPECTACULAR_SETTINGS = {
     "TITLE": "Website Scan Service",
     "DESCRIPTION": "Security, performance, accessibility and SEO scans of public web pages.",
     "VERSION": __version__,
+    "OAS_VERSION": "3.1.0",
+    "CONTACT": {"name": "The operator of the installation"},
+    "LICENSE": {"name": "MIT", "identifier": "MIT"},
+    # Relative to wherever the file is; the service puts its own address here when it serves the file.
+    "SERVERS": [{"url": "/", "description": "The installation"}],
+    "TAGS": [{"name": name, "description": description} for name, description in TAGS.items()],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
     "SERVE_AUTHENTICATION": [],
     "SCHEMA_PATH_PREFIX": "",
     "COMPONENT_SPLIT_REQUEST": False,
-    "ENUM_ADD_EXPLICIT_BLANK_NULL_CHOICE": False,
+    "COMPONENT_SPLIT_PATCH": False,
+    "ENUM_SUFFIX": "",
     "POSTPROCESSING_HOOKS": [
         "drf_spectacular.hooks.postprocess_schema_enums",
+        "infrastructure.api.schema.null_as_a_type",
         "infrastructure.api.schema.as_strict_as_the_api",
         "infrastructure.api.schema.name_headers_once",
         "infrastructure.api.examples.with_examples",
@@ -51,5 +70,11 @@ SPECTACULAR_SETTINGS = {
         "DeliveryStatus": "webhooks.models.Delivery.Status",
         "DisabledReason": "webhooks.models.Webhook.Reason",
         "EventKind": "webhooks.models.EventKind",
+        "WebhookFormat": "webhooks.models.Webhook.Format",
+        "ScanPhase": "scans.serializers.PHASES",
+        "DiscoverySource": "sites.audits.requests.DISCOVER",
+        "NotComparedReason": "reports.diff_serializers.REASONS",
+        "ComparedSide": "reports.diff_serializers.SIDES",
+        "MutedPages": "sites.audits.serializers.MUTED_PAGES",
     },
 }

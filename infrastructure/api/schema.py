@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
@@ -53,6 +54,8 @@ class ScopedSchema(AutoSchema):
             return None
         scope = cast("ApiView", self.view).scope_of(self.method)
         operation["description"] = f"{operation.get('description', '')}\n\nScope: `{scope}`.".lstrip()
+        for status, response in operation["responses"].items():
+            response["description"] = response["description"] or f"{HTTPStatus(int(status)).phrase}."
         if scope != Scope.READ:
             refused = operation["responses"].setdefault("403", dict(operation["responses"]["401"], description=""))
             insufficient = f"`INSUFFICIENT_SCOPE`: the key's scope is less than `{scope}`."
@@ -168,6 +171,17 @@ def id_parameter(name: str, prefix: str) -> OpenApiParameter:
     )
 
 
+def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Write the null of an enumeration as a type; drf-spectacular makes a component of it. Hook of drf-spectacular."""
+    null = {"$ref": "#/components/schemas/Null"}
+    for schema in result["components"]["schemas"].values():
+        for described in schema.get("properties", {}).values():
+            if null in described.get("oneOf", ()):
+                described["oneOf"] = [{"type": "null"} if each == null else each for each in described["oneOf"]]
+    result["components"]["schemas"].pop("Null", None)
+    return result
+
+
 def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Forbid unknown fields in bodies, and require at least one field in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
@@ -176,7 +190,7 @@ def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
         if body:
             schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
             schema["additionalProperties"] = False
-            if operation["operationId"].startswith(("update_", "change_")):
+            if operation["operationId"].startswith("update_"):
                 schema["minProperties"] = 1
                 operation["requestBody"]["required"] = True
     return result

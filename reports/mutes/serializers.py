@@ -107,7 +107,7 @@ class MuteRequestSerializer(Input):
 
 
 class MuteSerializer(serializers.Serializer):
-    """A mute that is in force: a `MuteRule`."""
+    """A mute that is in force."""
 
     id = serializers.RegexField(MUTE_ID)
     check = serializers.CharField(source="check_id")

@@ -21,6 +21,7 @@ from sites.models.audit import PageResult, SamplePage, TypeScore
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
 WORST_PAGES = 5
+MUTED_PAGES = (ALL, SOME, NONE)
 
 
 class WorstPage(TypedDict):
@@ -219,7 +220,7 @@ class AuditFindingSerializer(serializers.Serializer):
         help_text="The check of another type that tells the same; such findings are listed only with `type`."
     )
     sample_pages = serializers.SerializerMethodField()
-    muted = serializers.ChoiceField((ALL, SOME, NONE), help_text="On how many of its pages it is muted now.")
+    muted = serializers.ChoiceField(MUTED_PAGES, help_text="On how many of its pages it is muted now.")
     mutes = MuteSerializer(many=True, help_text="What mutes it; empty for those who only hold the link.")
 
     def to_representation(self, finding: AuditFinding) -> dict[str, Any]:

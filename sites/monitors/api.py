@@ -111,7 +111,7 @@ class MonitorItem(ApiView):
         return Response(shown(services.find_monitor(caller_of(request).organization_id, monitor_id)))
 
     @operation(
-        operation_id="change_monitor",
+        operation_id="update_monitor",
         summary="Change, pause or resume a monitor",
         tags=["Monitors"],
         request=MonitorChangeSerializer,

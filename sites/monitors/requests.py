@@ -39,7 +39,7 @@ class Members(Parsed, serializers.ListField):
     """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
 
     def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.EmailField(), max_length=MOST_EMAILS, **kwargs)
+        super().__init__(child=serializers.CharField(), max_length=MOST_EMAILS, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[int]:
         if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):

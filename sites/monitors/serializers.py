@@ -12,14 +12,14 @@ from accounts.models import Interval
 from infrastructure.api.fields import GRADE
 from reports.serializers import SEVERITIES
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer
+from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import News
 from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.monitors.recipients import Recipients, recipients_of
-from sites.monitors.requests import NotifySerializer
+from sites.monitors.requests import TIME, NotifySerializer
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 RUN_ID = r"^run_[0-9A-Za-z]{22}$"
@@ -33,16 +33,20 @@ class ByTypeField(serializers.DictField):
         return super().to_representation({each: value[each] for each in Scan.Type.values if each in value})
 
 
+@extend_schema_field(serializers.RegexField(TIME))
+class TimeOfDayField(serializers.TimeField):
+    """Field for a time of day to the minute, such as 06:00; the format `time` of JSON Schema has seconds and a zone."""
+
+
 class TypeScoreSerializer(serializers.Serializer):
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
     grade = serializers.RegexField(GRADE, allow_null=True)
 
 
 class MonitorSerializer(serializers.Serializer):
-    """One monitor. Exactly one of `page`, `pages` and `site` is there; the last four of a target only with `site`.
+    """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
 
-    Use `shown` and `all_shown`, which gather what is not in the monitor's row.
-    """
+    # `shown` and `all_shown` gather for the context what is not in the monitor's row.
 
     id = serializers.RegexField(MONITOR_ID)
     name = serializers.CharField()
@@ -56,7 +60,7 @@ class MonitorSerializer(serializers.Serializer):
     exclude = serializers.ListField(child=serializers.CharField(), required=False)
     request = CredentialNamesSerializer(source="credential_names", required=False)
     every = serializers.ChoiceField(Interval.choices)
-    at = serializers.TimeField(format="%H:%M", allow_null=True)
+    at = TimeOfDayField(format="%H:%M", allow_null=True)
     day = serializers.IntegerField(allow_null=True)
     timezone = serializers.CharField()
     paused = serializers.BooleanField(source="is_paused")
@@ -95,7 +99,7 @@ class MonitorSerializer(serializers.Serializer):
     def get_notify(self, monitor: Monitor) -> dict[str, Any]:
         return {"emails": list(self._recipients(monitor).emails), "webhooks": monitor.tells_webhooks}
 
-    @extend_schema_field(serializers.ListField(child=serializers.EmailField()))
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
     def get_unsubscribed(self, monitor: Monitor) -> list[str]:
         return list(self._recipients(monitor).unsubscribed)
 
@@ -232,7 +236,7 @@ class MonitorRunSerializer(serializers.Serializer):
     told = serializers.BooleanField(source="is_told", help_text="Whether a message was sent.")
     error = serializers.SerializerMethodField()
 
-    @extend_schema_field(serializers.DictField(child=serializers.CharField(), allow_null=True))
+    @extend_schema_field(ScanFailureSerializer(allow_null=True))
     def get_error(self, run: MonitorRun) -> dict[str, str] | None:
         return {"code": run.error_code, "message": run.error_message} if run.error_code else None
 

@@ -11,6 +11,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 import pytest
+import yaml
 from django.conf import settings as django_settings
 from django.contrib.staticfiles import finders
 from django.http import HttpResponse
@@ -25,6 +26,7 @@ from reports.page.sample import sample_of
 from scanner import __version__
 from scanner.catalogue import checks
 from scanner.findings import ScanType
+from tests.generated import description
 from tests.world import Member, finished_scan, make_scan
 
 
@@ -323,6 +325,9 @@ def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: N
     assert "Something went wrong on our side." in response.content.decode()
 
 
-def test_the_description_of_the_api_is_the_committed_one(client: Client, settings: Any) -> None:
-    response = client.get("/openapi.yaml")
-    assert response.content == (settings.BASE_DIR / "openapi.yaml").read_bytes()
+def test_the_description_of_the_api_is_the_committed_one_with_the_address_of_the_installation(
+    client: Client, settings: Any
+) -> None:
+    served = yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader)
+    assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
+    assert served | {"servers": description()["servers"]} == description()

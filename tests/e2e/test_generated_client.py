@@ -135,7 +135,7 @@ def _monitor_and_badge(consumer: Consumer, page: str) -> None:
     (run,) = consumer.call("list_monitor_runs", monitor.id).runs
     assert run.requested is True
     assert consumer.call("get_monitor_run", monitor.id, run.id).id == run.id
-    changed = consumer.call("change_monitor", monitor.id, body=models.PatchedMonitorChange(paused=True))
+    changed = consumer.call("update_monitor", monitor.id, body=models.MonitorChange(paused=True))
     assert (changed.paused, consumer.call("get_monitor", monitor.id).paused) == (True, True)
     assert monitor.id in [each.id for each in consumer.call("list_monitors").monitors]
     badge = consumer.call("create_badge", body=models.BadgeRequest(monitor=monitor.id), answered=201)
@@ -150,7 +150,7 @@ def _webhook(consumer: Consumer, receiver: str, page: str) -> None:
     webhook = consumer.call("create_webhook", body=body, answered=201)
     assert webhook.secret.startswith("whsec_")
     assert webhook.id in [each.id for each in consumer.call("list_webhooks")]
-    changed = consumer.call("update_webhook", webhook.id, body=models.PatchedWebhookChanges(enabled=True))
+    changed = consumer.call("update_webhook", webhook.id, body=models.WebhookChanges(enabled=True))
     assert (changed.enabled, consumer.call("get_webhook", webhook.id).enabled) == (True, True)
     delivery = consumer.call("test_webhook", webhook.id, answered=202)
     assert delivery.test is True

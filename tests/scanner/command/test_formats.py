@@ -21,7 +21,7 @@ from scanner.command.formats.text import colored, plain, text
 from scanner.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from scanner.command.output import WRITERS, formatted
 from scanner.findings import ScanType, Severity
-from tests.generated import as_json_schema, description
+from tests.generated import description
 from tests.reports.sarif import assert_sarif
 from tests.scanner.command.reports import failed, found, judged
 
@@ -101,7 +101,7 @@ def test_a_gate_passes_only_what_was_scanned_to_the_end(
     ("name", "operation"), [("json", "/v1/report/{scan_id}"), ("full", "/v1/report/{scan_id}/export")]
 )
 def test_json_is_what_the_api_says_of_its_reports(name: str, operation: str) -> None:
-    api = as_json_schema(description())
+    api = description()
     content = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]
     schema = content["schema"] | {"components": api["components"]}
     for each in json.loads(formatted(name, outcome(*REPORTS[:2])))["reports"]:

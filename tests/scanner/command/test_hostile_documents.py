@@ -24,7 +24,7 @@ from scanner.command.output import WRITERS, formatted
 from scanner.document import checks_of
 from scanner.findings import ScanType, Severity
 from scanner.report.spreadsheets import FORMULA_STARTS
-from tests.generated import as_json_schema, description
+from tests.generated import description
 from tests.reports.sarif import assert_sarif
 from tests.scanner.command.hostile_page import PATH, hostile_site, reports_of
 from tests.scanner.command.test_formats import CODE_QUALITY, OBEYED
@@ -55,7 +55,7 @@ def as_export(document: str, judged: Judged) -> None:
 
 
 def _valid(document: str, operation: str, judged: Judged) -> None:
-    api = as_json_schema(description())
+    api = description()
     schema = api["paths"][operation]["get"]["responses"]["200"]["content"]["application/json"]["schema"]
     (report,) = json.loads(document)["reports"]
     jsonschema.validate(report, schema | {"components": api["components"]})
