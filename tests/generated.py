@@ -1,10 +1,8 @@
-"""openapi.yaml, and a Python client generated from it."""
+"""openapi.yaml and its examples."""
 
 from __future__ import annotations
 
-import os
-import subprocess
-import sys
+from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -21,19 +19,13 @@ def description() -> dict[str, Any]:
     return dict(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
-def generate_client(folder: Path) -> str:
-    """Generate the client package in `folder`, which is created; return the generator's output. Warnings are errors."""
-    programs = Path(sys.executable).parent
-    ran = subprocess.run(
-        [
-            *(programs / "openapi-python-client", "generate", "--meta", "none", "--fail-on-warning"),
-            *("--path", DESCRIPTION, "--output-path", folder),
-        ],
-        # The generator formats its output with ruff.
-        env=os.environ | {"PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert ran.returncode == 0, ran.stdout + ran.stderr
-    return ran.stdout + ran.stderr
+def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
+    """Yield each example with its operation and schema."""
+    for methods in description()["paths"].values():
+        for operation in methods.values():
+            contents = [operation.get("requestBody", {}).get("content", {})]
+            contents += [response.get("content", {}) for response in operation["responses"].values()]
+            for content in contents:
+                for each in content.values():
+                    if "example" in each:
+                        yield operation["operationId"], each["schema"], each["example"]

@@ -13,8 +13,13 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(__file__).parent / "openapi"
-# Of npm's own notices none is about openapi.yaml, and nothing is told to the makers of the programs.
-QUIET = {"NO_UPDATE_NOTIFIER": "1", "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true", "REDOCLY_TELEMETRY": "off"}
+# npm says nothing of itself, `npx` runs what is installed or nothing, and no program reports to its makers.
+QUIET = {
+    "npm_config_loglevel": "error",
+    "npm_config_offline": "true",
+    "REDOCLY_SUPPRESS_UPDATE_NOTICE": "true",
+    "REDOCLY_TELEMETRY": "off",
+}
 
 
 @cache

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
-from typing import Any
 
 import jsonschema
 import pytest
@@ -14,7 +12,7 @@ from django.core.management import call_command
 
 from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_OFFSET
-from tests.generated import description
+from tests.generated import description, examples
 
 ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = description()
@@ -72,18 +70,6 @@ def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None
         assert len(names) == len(set(names)), name
     grade = DESCRIPTION["components"]["schemas"]["Report"]["properties"]["grade"]["pattern"]
     assert [letter for letter in (*GRADES, "E", "A-", "") if re.search(grade, letter)] == list(GRADES)
-
-
-def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Yield each example with its operation and schema."""
-    for methods in DESCRIPTION["paths"].values():
-        for operation in methods.values():
-            contents = [operation.get("requestBody", {}).get("content", {})]
-            contents += [response.get("content", {}) for response in operation["responses"].values()]
-            for content in contents:
-                for each in content.values():
-                    if "example" in each:
-                        yield operation["operationId"], each["schema"], each["example"]
 
 
 def test_every_example_is_what_its_schema_says() -> None:

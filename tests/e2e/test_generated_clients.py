@@ -1,8 +1,11 @@
-"""All API operations with a Python client generated from openapi.yaml, against the running service."""
+"""Clients that generators make of the served openapi.yaml, with the commands and programs of docs/api.md."""
 
 from __future__ import annotations
 
 import importlib
+import os
+import re
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,13 +14,15 @@ from typing import Any
 
 import pytest
 
+from tests import npm
 from tests.e2e.conftest import Running
-from tests.generated import description, generate_client
+from tests.generated import description, examples
 from tests.operations.stack.processes import wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
-PACKAGE = "generated_scan_client"
+PACKAGE = "website_scan_service_client"
+DOC = (Path(__file__).resolve().parents[2] / "docs" / "api.md").read_text(encoding="utf-8")
 FINAL = {"completed", "partial", "failed"}
 
 
@@ -43,6 +48,7 @@ class Consumer:
         module = self._module(f"api.{self.rooms[operation]}.{operation}")
         answer = module.sync_detailed(*arguments, client=self.client, **options)
         assert answer.status_code == answered, (operation, answer.content[:500])
+        assert (answer.parsed is None) == (not answer.content), (operation, answer.content[:500])
         return answer.parsed
 
     @staticmethod
@@ -50,15 +56,102 @@ class Consumer:
         return importlib.import_module(f"{PACKAGE}.{name}")
 
 
+def documented(kind: str, mark: str) -> str:
+    """Return the line of commands, or the program, in docs/api.md that contains the mark."""
+    blocks = re.findall(rf"^```{kind}\n(.*?)^```$", DOC, re.MULTILINE | re.DOTALL)
+    (block,) = [each for each in blocks if mark in each]
+    return next(line for line in block.splitlines() if mark in line) if kind == "bash" else block
+
+
+def generate(generator: str, running: Running, folder: Path) -> None:
+    """Run a generator in the folder as the documents say. It must not say anything like a warning."""
+    command = documented("bash", generator)
+    programs = Path(sys.executable).parent
+    if command.startswith("npx "):
+        (folder / "node_modules").symlink_to(npm.installed())
+    ran = subprocess.run(
+        ["sh", "-c", command],
+        cwd=folder,
+        env=os.environ | npm.QUIET | {"BASE": running.base, "PATH": f"{programs}{os.pathsep}{os.environ['PATH']}"},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert not re.search("warn|⚠|skip|error", ran.stdout + ran.stderr, re.IGNORECASE), ran.stdout + ran.stderr
+
+
+def compile_strictly(folder: Path, *files: str) -> None:
+    """Compile TypeScript to JavaScript, which goes beside it."""
+    ran = npm.run("tsc", "--strict", "--target", "es2022", "--module", "nodenext", *files, folder=folder)
+    assert (ran.returncode, ran.stdout) == (0, "")
+
+
 @pytest.fixture
-def consumer(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Consumer]:
-    generate_client(tmp_path / PACKAGE)
-    monkeypatch.syspath_prepend(tmp_path)
+def python_client(running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    generate("openapi-python-client", running, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path / PACKAGE.replace("_", "-"))
+    yield
+    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
+        del sys.modules[name]
+
+
+@pytest.fixture
+def consumer(running: Running, python_client: None) -> Iterator[Consumer]:
     made = Consumer(running.base, running.key)
     with made.client:
         yield made
-    for name in [name for name in sys.modules if name.partition(".")[0] == PACKAGE]:
-        del sys.modules[name]
+
+
+def test_the_models_for_pydantic_take_every_example(
+    running: Running, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    generate("datamodel-codegen", running, tmp_path)
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "models", raising=False)
+    models = importlib.import_module("models")
+    count = 0
+    for _, schema, example in examples():
+        several = schema.get("type") == "array"
+        reference = (schema["items"] if several else schema).get("$ref")
+        for each in example if several else [example] if reference else []:
+            model = getattr(models, reference.rpartition("/")[2])
+            model.model_validate(each)
+            count += 1
+    assert count > 40
+    with pytest.raises(ValueError, match="severity"):
+        models.Check.model_validate({"name": "HSTS", "status": "fail", "severity": "grave", "message": ""})
+
+
+def test_types_for_typescript_compile(running: Running, tmp_path: Path) -> None:
+    generate("openapi-typescript", running, tmp_path)
+    program = 'import type { operations } from "./api";\nexport type Sent = operations["create_scan"]["requestBody"];\n'
+    (tmp_path / "program.ts").write_text(program)
+    compile_strictly(tmp_path, "program.ts", "api.d.ts")
+
+
+def test_the_documented_program_in_typescript_creates_a_scan(running: Running, tmp_path: Path) -> None:
+    generate("@hey-api/openapi-ts", running, tmp_path)
+    program = of_this_machine(documented("ts", "createScan"), running).replace("wss_...", running.key)
+    (tmp_path / "program.ts").write_text(program)
+    compile_strictly(tmp_path, "program.ts")
+    ran = subprocess.run(["node", "program.js"], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (ran.stdout, ran.stderr) == ("queued\n", "")
+
+
+@pytest.mark.usefixtures("python_client")
+def test_the_documented_program_in_python_creates_a_scan(
+    running: Running, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("BASE", running.base)
+    monkeypatch.setenv("KEY", running.key)
+    exec(of_this_machine(documented("python", "create_scan"), running), {})
+    assert capsys.readouterr().out == "queued\n"
+
+
+def of_this_machine(program: str, running: Running) -> str:
+    """Let a documented program scan a page that the service reaches."""
+    return program.replace("https://example.com", running.site.url_as("localhost"))
 
 
 @pytest.mark.timeout(300)
