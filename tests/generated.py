@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+import jsonschema
 import yaml
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -20,8 +21,8 @@ def description() -> dict[str, Any]:
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
-    """Yield each example with its operation and schema."""
-    for methods in description()["paths"].values():
+    """Yield each example with the ID of its operation, which may be the receipt of an event, and its schema."""
+    for methods in (description()["paths"] | description()["webhooks"]).values():
         for operation in methods.values():
             contents = [operation.get("requestBody", {}).get("content", {})]
             contents += [response.get("content", {}) for response in operation["responses"].values()]
@@ -29,3 +30,14 @@ def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:
                 for each in content.values():
                     if "example" in each:
                         yield operation["operationId"], each["schema"], each["example"]
+
+
+def assert_described(event: dict[str, Any]) -> None:
+    """Assert that the body of a delivery is what openapi.yaml says of its event, without a field more."""
+    schemas = description()["components"]["schemas"]
+    content = description()["webhooks"][event["event"]]["post"]["requestBody"]["content"]["application/json"]
+    jsonschema.validate(event, content["schema"] | {"components": description()["components"]})
+    name = content["schema"]["$ref"].rpartition("/")[2]
+    data = schemas[schemas[name]["properties"]["data"]["$ref"].rpartition("/")[2]]
+    assert event.keys() <= schemas[name]["properties"].keys()
+    assert event["data"].keys() <= data["properties"].keys()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from io import StringIO
 from pathlib import Path
@@ -9,10 +10,14 @@ from pathlib import Path
 import jsonschema
 import pytest
 from django.core.management import call_command
+from django.utils import timezone
 
 from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_OFFSET
-from tests.generated import description, examples
+from tests.generated import assert_described, description, examples
+from webhooks.delivery.signing import new_secret, signature_headers
+from webhooks.examples import example
+from webhooks.models import EventKind, new_event_id
 
 ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = description()
@@ -74,12 +79,13 @@ def test_no_two_values_of_an_enumeration_get_the_same_name_in_a_client() -> None
 
 def test_every_example_is_what_its_schema_says() -> None:
     checked = {name for name, *_ in examples()}
-    for name, schema, example in examples():
+    for name, schema, shown in examples():
         try:
-            jsonschema.validate(example, schema | {"components": DESCRIPTION["components"]})
+            jsonschema.validate(shown, schema | {"components": DESCRIPTION["components"]})
         except jsonschema.ValidationError as error:
             pytest.fail(f"{name}: {error.message}")
     ends = {"export_audit", "cancel_audit", "delete_badge", "delete_monitor", "delete_webhook", "end_mute"}
+    assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked
     operations = {each["operationId"] for methods in DESCRIPTION["paths"].values() for each in methods.values()}
     assert operations - checked <= ends, "the documents show no request and answer of it"
 
@@ -96,3 +102,36 @@ def test_every_good_answer_and_body_has_an_example() -> None:
     }
     # An optional body with a single boolean; and a document of three parts that have their own examples.
     assert lacking <= {"rotate_webhook_secret", "export_audit"}
+
+
+@pytest.mark.parametrize("kind", EventKind.values)
+def test_every_event_is_described(kind: str) -> None:
+    assert_described(json.loads(example(EventKind(kind), timezone.now())))
+    with pytest.raises(jsonschema.ValidationError):
+        assert_described({"event": kind, "timestamp": "2026-11-21T07:15:00Z", "data": {}})
+
+
+def test_the_headers_of_a_delivery_are_described() -> None:
+    secrets = [new_secret(), new_secret()]
+    sent = signature_headers(valid=secrets, event_id=new_event_id(), timestamp_s=1_795_267_062, body=b"{}")
+    described = {each["name"]: each["schema"]["pattern"] for each in DESCRIPTION["components"]["parameters"].values()}
+    assert described.keys() == {"X-Service-Event", *sent}
+    for name, value in sent.items():
+        assert re.search(described[name], value), name
+    for kind in EventKind.values:
+        assert re.search(described["X-Service-Event"], kind)
+        assert len(DESCRIPTION["webhooks"][kind]["post"]["parameters"]) == len(described)
+
+
+def test_every_operation_says_who_may_call_it_and_how_it_refuses() -> None:
+    refusal = {"application/json": {"schema": {"$ref": "#/components/schemas/ErrorBody"}}}
+    for path, methods in DESCRIPTION["paths"].items():
+        for operation in methods.values():
+            assert operation["security"] == [{"ApiKey": []}], path
+            assert operation["summary"], path
+            assert {"400", "401", "405", "429", "500", "503"} <= operation["responses"].keys(), path
+            for status, response in operation["responses"].items():
+                assert response["description"], (path, status)
+                if status >= "400":
+                    schemas = {kind: {"schema": each["schema"]} for kind, each in response["content"].items()}
+                    assert schemas == refusal, (path, status)

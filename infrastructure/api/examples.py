@@ -18,6 +18,7 @@ DOCS = Path(__file__).resolve().parents[2] / "docs"
 DOCUMENTS = ("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md")
 LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
 EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)
+EVENT = re.compile(r'^\{\n  "event": "[a-z.]+",\n  "timestamp": .*\n(?: .*\n)*\}$', re.M)
 MEDIA_TYPE = re.compile(r"^Content-Type: ([^;\n]+)", re.M)
 # A document declares its variables at its beginning: `export ID=scan_...`.
 VARIABLE = re.compile(r"^export (\w+)=([a-z]+)_\.\.\.", re.M)
@@ -36,7 +37,7 @@ class Exchange:
 
 
 def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Add the documents' first example of each operation and status to the schema. Hook of drf-spectacular."""
+    """Add the documents' examples to the schema: of events, and the first of each operation and status. A hook."""
     for exchange in exchanges():
         operation = _operation(result["paths"], exchange)
         if exchange.sent is not None and exchange.status < "400":
@@ -47,12 +48,15 @@ def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
                 content = response.get("content", {}).get(exchange.media_type)
                 if content is not None:
                     content.setdefault("example", exchange.received)
+    for event in EVENT.findall(_documents()):
+        body = json.loads(event)
+        result["webhooks"][body["event"]]["post"]["requestBody"]["content"]["application/json"]["example"] = body
     return result
 
 
 def exchanges() -> Iterator[Exchange]:
     """Yield all requests to the API that the documents show."""
-    text = "\n".join((DOCS / name).read_text(encoding="utf-8") for name in DOCUMENTS)
+    text = _documents()
     variables = {"BASE": "", "KEY": ""}
     for name, prefix in VARIABLE.findall(text):
         known = re.search(rf"\b{prefix}_[0-9A-Za-z]{{22}}\b", text)
@@ -67,6 +71,10 @@ def exchanges() -> Iterator[Exchange]:
         head, _, received = answer.partition("\n\n")
         media_type = MEDIA_TYPE.search(head)
         yield Exchange(method.lower(), path, sent, status, media_type[1] if media_type else "", _body(received))
+
+
+def _documents() -> str:
+    return "\n".join((DOCS / name).read_text(encoding="utf-8") for name in DOCUMENTS)
 
 
 def _operation(paths: dict[str, Any], exchange: Exchange) -> dict[str, Any]:

@@ -38,6 +38,17 @@ SPECTACULAR_SETTINGS = {
     # Relative to wherever the file is; the service puts its own address here when it serves the file.
     "SERVERS": [{"url": "/", "description": "The installation"}],
     "TAGS": [{"name": name, "description": description} for name, description in TAGS.items()],
+    "WEBHOOKS": [
+        "webhooks.event_schema.SCAN_COMPLETED",
+        "webhooks.event_schema.SCAN_PARTIAL",
+        "webhooks.event_schema.SCAN_FAILED",
+        "sites.event_schema.AUDIT_COMPLETED",
+        "sites.event_schema.AUDIT_FAILED",
+        "webhooks.event_schema.AUDIT_SCAN",
+        "sites.event_schema.MONITOR_CHANGED",
+        "sites.event_schema.MONITOR_FAILED",
+        "sites.event_schema.MONITOR_RECOVERED",
+    ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,
     "SERVE_PERMISSIONS": ["rest_framework.permissions.AllowAny"],
@@ -47,10 +58,12 @@ SPECTACULAR_SETTINGS = {
     "COMPONENT_SPLIT_PATCH": False,
     "ENUM_SUFFIX": "",
     "POSTPROCESSING_HOOKS": [
+        "infrastructure.api.schema.with_schemas_of_events",
         "drf_spectacular.hooks.postprocess_schema_enums",
         "infrastructure.api.schema.null_as_a_type",
         "infrastructure.api.schema.as_strict_as_the_api",
         "infrastructure.api.schema.name_headers_once",
+        "webhooks.event_schema.with_headers",
         "infrastructure.api.examples.with_examples",
     ],
     "ENUM_NAME_OVERRIDES": {

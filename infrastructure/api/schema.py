@@ -18,6 +18,8 @@ from infrastructure.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from infrastructure.api.scopes import Scope
 
 if TYPE_CHECKING:
+    from drf_spectacular.generators import SchemaGenerator
+
     from infrastructure.api.views import ApiView
 
 Method = TypeVar("Method", bound=Callable[..., Any])
@@ -169,6 +171,12 @@ def id_parameter(name: str, prefix: str) -> OpenApiParameter:
     return OpenApiParameter(
         name=name, type=str, location=OpenApiParameter.PATH, description=f"An ID such as `{prefix}_…`."
     )
+
+
+def with_schemas_of_events(result: dict[str, Any], generator: SchemaGenerator, **_: object) -> dict[str, Any]:
+    """Add the schemas of events; drf-spectacular collects schemas before it reads events. Hook of drf-spectacular."""
+    result["components"] = generator.registry.build({})
+    return result
 
 
 def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:

@@ -12,6 +12,7 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from scanner.net import client
+from tests.generated import assert_described
 from tests.scanner.net.seams import PUBLIC, Names
 from tests.targets.server import Answer, Site
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
@@ -107,6 +108,7 @@ def test_a_test_event_is_sent_once_and_says_that_it_is_one(
 def test_a_test_event_has_the_fields_of_a_real_one(home: Member, path: str, kind: str) -> None:
     finished_scan(home)
     real = json.loads(bytes(Event.objects.get().body))
+    assert_described(real)
     assert home.api.post(f"{path}/test", {"event": kind}).status_code == 202
     example = json.loads(bytes(Event.objects.get(scan=None).body))
     assert example.pop("test") is True

@@ -10,6 +10,7 @@ import pytest
 from accounts.models import Tier
 from scanner.result import AppliedCap, ScanError, SkippedCheck
 from scans.models import Scan
+from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, browser_of, person_of
 from webhooks.models import Event
@@ -93,7 +94,10 @@ def test_scans_of_lists_send_their_own_event_only_to_who_asks(roomy: Member, tar
     second = created(roomy, {"pages": pages(2), "types": ["seo"]})
     while visit(roomy):
         pass
-    told = [json.loads(bytes(each.body))["data"] for each in Event.objects.filter(kind="audit.scan")]
+    bodies = [json.loads(bytes(each.body)) for each in Event.objects.filter(kind="audit.scan")]
+    for body in bodies:
+        assert_described(body)
+    told = [each["data"] for each in bodies]
     assert {each["audit_id"] for each in told} == {second["id"]} != {audit["id"]}
     assert {each["status"] for each in told} == {"completed"}
     assert len(told) == 2

@@ -11,6 +11,7 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scanner.result import ScanError
+from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
 from webhooks.delivery.schedule import PAUSES
@@ -119,6 +120,7 @@ def test_a_test_event_looks_like_a_real_one(home: Member, receiver: Webhook, kin
     created(home, {"pages": pages(1), "types": ["security", "seo"]})
     assert visit(home, **(columns if kind is EventKind.AUDIT_FAILED else {}))
     real = body_of(Event.objects.get())
+    assert_described(real)
     tried = json.loads(example(kind, timezone.now()))
     assert tried.pop("test") is True
     assert tried["data"].keys() == real["data"].keys()

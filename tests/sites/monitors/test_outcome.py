@@ -26,6 +26,7 @@ from sites.models import Monitor, MonitorRun, MonitorState
 from sites.monitors import comparison, outcome
 from sites.monitors.outcome import finish_missed, finish_run
 from sites.monitors.runs import start_run
+from tests.generated import assert_described
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
@@ -514,6 +515,7 @@ def test_a_test_event_looks_like_a_real_one(owner: Member, site: Judged, kind: s
     home.look()
     shown = json.loads(example(EventKind(kind), timezone.now()))
     real = next(body for each in Event.objects.all() if (body := json.loads(bytes(each.body)))["event"] == kind)
+    assert_described(real)
     assert shown.pop("test") is True
     assert shown.keys() == real.keys()
     assert shown["data"].keys() == real["data"].keys()

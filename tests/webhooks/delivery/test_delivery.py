@@ -16,6 +16,7 @@ from infrastructure import queue
 from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
+from tests.generated import assert_described
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Answer, Site
 from tests.world import (
@@ -74,7 +75,9 @@ def test_a_failed_scan_tells_its_error(home: Member, receiver: Site) -> None:
     assert claim
     error = ScanError("TIMEOUT", "Too slow.")
     finish_scan(claim, make_result(scan, "failed", score=None, grade=None, categories=(), error=error))
-    data = json.loads(bytes(Event.objects.get().body))["data"]
+    body = json.loads(bytes(Event.objects.get().body))
+    assert_described(body)
+    data = body["data"]
     assert data["status"] == "failed"
     assert (data["score"], data["grade"], data["findings_count"]) == (None, None, 0)
     assert data["error"] == {"code": "TIMEOUT", "message": "Too slow."}

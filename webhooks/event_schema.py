@@ -1,0 +1,101 @@
+"""Descriptions of events for the `webhooks` of openapi.yaml: the bodies of deliveries, their headers and the answer."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema, inline_serializer
+from rest_framework import serializers
+
+from infrastructure.api.fields import GRADE
+from scans.models import Scan
+from scans.serializers import ScanFailureSerializer
+from webhooks.models import EventKind
+
+# Headers of a delivery with the pattern of their values (docs/webhooks.md).
+HEADERS = {
+    "X-Service-Event": ("The event, as in the body.", r"^[a-z]+\.[a-z]+$"),
+    "X-Service-Signature": (
+        "HMAC-SHA256 of the body, keyed with the webhook's whole `secret`.",
+        r"^sha256=[0-9a-f]{64}$",
+    ),
+    "webhook-id": ("The ID of the event, the same for every attempt.", r"^evt_[0-9A-Za-z]{22}$"),
+    "webhook-timestamp": ("Unix time in seconds of this attempt.", r"^[0-9]+$"),
+    "webhook-signature": (
+        "HMAC-SHA256 of `<webhook-id>.<webhook-timestamp>.<body>`, keyed with the base64-decoded part of the secret "
+        "after `whsec_`; one for each valid secret (Standard Webhooks 1.0).",
+        r"^v1,[0-9A-Za-z+/]{43}=( v1,[0-9A-Za-z+/]{43}=)*$",
+    ),
+}
+ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after anything else, there are retries.")
+
+
+class ScanEventDataSerializer(serializers.Serializer):
+    """The scan that has ended."""
+
+    scan_id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
+    url = serializers.CharField()
+    type = serializers.ChoiceField(Scan.Type.choices)
+    status = serializers.ChoiceField(Scan.Status.choices)
+    score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
+    grade = serializers.RegexField(GRADE, allow_null=True)
+    findings_count = serializers.IntegerField(min_value=0, help_text="The number of failed and warned checks.")
+    report_url = serializers.URLField()
+    error = ScanFailureSerializer(required=False, help_text="Why it failed; absent otherwise.")
+
+
+class AuditScanEventDataSerializer(ScanEventDataSerializer):
+    """The scan of an audit that has ended."""
+
+    audit_id = serializers.RegexField(r"^aud_[0-9A-Za-z]{22}$", allow_null=True)
+
+
+@cache
+def _body(data: type[serializers.Serializer]) -> serializers.Serializer:
+    """Return the body of a delivery with these data: a class cannot have a field `data`, which serializers have."""
+    fields: dict[str, serializers.Field] = {
+        "event": serializers.ChoiceField(EventKind.choices),
+        "timestamp": serializers.DateTimeField(),
+        "test": serializers.BooleanField(required=False, help_text="True in a test event, else absent."),
+        "data": data(),
+    }
+    return inline_serializer(data.__name__.removesuffix("DataSerializer"), fields)
+
+
+def described(kind: EventKind, data: type[serializers.Serializer]) -> OpenApiWebhook:
+    """Describe the delivery of an event."""
+    decorator = extend_schema(
+        operation_id=f"receive_{kind.replace('.', '_')}",
+        summary=str(kind.label),
+        description="To webhooks with the format `standard`.",
+        tags=["Webhooks"],
+        request=_body(data),
+        responses={"2XX": ANSWER},
+    )
+    return OpenApiWebhook(str(kind), decorator)
+
+
+SCAN_COMPLETED = described(EventKind.SCAN_COMPLETED, ScanEventDataSerializer)
+SCAN_FAILED = described(EventKind.SCAN_FAILED, ScanEventDataSerializer)
+SCAN_PARTIAL = described(EventKind.SCAN_PARTIAL, ScanEventDataSerializer)
+AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEventDataSerializer)
+
+
+def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
+    """Add the headers of deliveries, which drf-spectacular leaves out. Hook of drf-spectacular."""
+    parameters = {
+        name: {
+            "in": "header",
+            "name": name,
+            "required": True,
+            "description": description,
+            "schema": {"type": "string", "pattern": pattern},
+        }
+        for name, (description, pattern) in HEADERS.items()
+    }
+    result["components"]["parameters"] = parameters
+    for methods in result["webhooks"].values():
+        methods["post"]["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in parameters]
+        methods["post"]["security"] = []
+    return result
