@@ -114,6 +114,9 @@ def test_fields_of_bodies_say_what_they_may_be(pages: dict[str, html.HtmlElement
     assert "security, performance, accessibility, seo" in rows["type required"]
     assert "1 to 255 characters" in rows["Idempotency-Key header"]
     assert "progress.percent" in " ".join(rows)
+    assert "integer or null" in rows["score required"]
+    assert "object or null" in rows["error required"]
+    assert "array of objects" in rows["skipped_checks required"]
     (section,) = pages["/docs/api/audits"].xpath("//section[@aria-labelledby='get-audit']")
     assert "results.*.score" in text_of(section)
 
