@@ -43,7 +43,8 @@ def shown(document: dict[str, Any], stored: dict[str, Any] | None, prefix: str =
 def markup(found: Exhibits) -> html.HtmlElement:
     env = engines["jinja2"].env
     parts = (
-        env.get_template(f"report/{name}.html").render(exhibits=found, prefix="r-") for name in ("previews", "exhibits")
+        env.get_template(f"report/{name}.html").render(exhibits=found, prefix="r-", page={"named_by": ""})
+        for name in ("previews", "exhibits")
     )
     return html.fromstring(f"<main>{''.join(parts)}</main>")
 
