@@ -19,6 +19,7 @@ from scanner.findings import Severity
 from scanner.result import Pictures
 
 IN_BASELINE = "in the baseline"
+NOT_COMPARED = "not compared, as the baseline was written without a browser"
 SEVERITIES = [str(each) for each in Severity]
 
 

@@ -74,7 +74,7 @@ def _scan_and_judge(options: Options) -> int:
     refuse_what_cannot_be_written(filter(None, files))
     # In the first run, the baseline that website-scan.toml names does not exist yet: this run writes it.
     is_first = options.baseline == options.write_baseline and not (options.baseline and options.baseline.exists())
-    accepted = read_baseline(options.baseline) if options.baseline and not is_first else None
+    accepted = read_baseline(options.baseline, options.urls) if options.baseline and not is_first else None
     # With a baseline and no other gate, every new failed check fails the gate.
     is_about_news = accepted is not None and not options.under and options.fail_on is None
     gate = Gate(options.under, Severity.LOW if is_about_news else options.fail_on)
@@ -97,6 +97,8 @@ def _scan_and_judge(options: Options) -> int:
             asked = len(options.urls) * len(options.types)
             pages = f"{options.server.rstrip('/')}/docs/checks/" if options.server else ""
             output.end(Outcome(judged, complaints, asked, pages))
+    for sentence in accepted.caveats(judged) if accepted else ():
+        _say(f"Warning: {sentence}")
     for sentence in complaints:
         _say(f"Gate failed: {sentence}")
     failed = any(each.error is not None for each in judged)

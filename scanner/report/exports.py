@@ -201,10 +201,10 @@ def _result(document: ExportDocument, rule_index: int, category: str, check: Exp
 
 def _locations(check: ExportedFinding, url: str) -> dict[str, Any]:
     """Return the finding's first place, or the page, as `locations`, and its other places as `relatedLocations`."""
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[tuple[str, str], dict[str, Any]] = {}
     for item in check["evidence"]:
-        for identity, place in fingerprints(check["id"], [item], url).items():
-            found.setdefault(identity, _place(url, place, item))
+        for named in fingerprints(check["id"], [item], url).items():
+            found.setdefault(named, _place(url, named[1], item))
     first, *others = found.values() or [location(url)]
     related = [other | {"id": number} for number, other in enumerate(others, 1)]
     return {"locations": [first]} | ({"relatedLocations": related} if related else {})

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanner.document import ComparableFinding
-from scanner.fingerprints import EVIDENCE_ITEMS, occurrences
+from scanner.document import ComparableFinding, ExportedFinding
+from scanner.fingerprints import EVIDENCE_ITEMS, normal_places, occurrences
 
 
 def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
@@ -21,6 +21,11 @@ def occurrences_of(finding: ComparableFinding, url: str) -> Mapping[str, Sequenc
     if "places" in finding:
         return finding["places"]
     return occurrences(finding["id"], finding["evidence"], url)
+
+
+def normal_places_of(finding: ExportedFinding, url: str) -> Mapping[str, str]:
+    """Return the fingerprints as `places_of` does, each with the normal form of its place, which does not change."""
+    return normal_places(finding["id"], finding["evidence"], url)
 
 
 def is_cut(finding: ComparableFinding) -> bool:

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from scanner.command.judged import Judged, Outcome
 from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
-from scanner.report.places import places_of
+from scanner.report.places import occurrences_of
 
 SEVERITIES = {"critical": "blocker", "high": "critical", "medium": "major", "low": "minor"}
 # The severity of warnings, which fail no gate.
@@ -34,8 +34,10 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
         message = f"The {judged.type} scan failed: {judged.error['message']}"
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
     for _, check in judged.findings():
-        for fingerprint, place in places_of(check, judged.url).items():
-            yield _entry(judged, page, check["id"], _described(check, place), _severity(check), fingerprint)
+        for fingerprint, places in occurrences_of(check, judged.url).items():
+            for number, place in enumerate(places):
+                identity = f"{fingerprint} {number}" if number else fingerprint
+                yield _entry(judged, page, check["id"], _described(check, place), _severity(check), identity)
 
 
 def _entry(
