@@ -1,4 +1,4 @@
-"""Generated names: recognize classes, IDs, cookies and file names that frameworks and builds create anew each time."""
+"""Generated names: recognize IDs, names, cookies and file names that frameworks and builds create anew each time."""
 
 from __future__ import annotations
 
@@ -20,12 +20,6 @@ FRAMEWORKS = tuple(
     (re.compile(pattern), replacement)
     for pattern, replacement in (
         (r"(?:.*-)?(?::[rR][0-9a-z]*:|«[rR][0-9a-z]*»|_[rR]_[0-9a-z]*_).*", "react-*"),
-        (r"(css|svelte|astro|jsx|emotion)-[0-9A-Za-z]{5,}(-.*)?", r"\1-*\2"),
-        (r"sc-[0-9A-Za-z]{5,}(?:-\d+)?", "sc-*"),
-        (r"jss\d+|(makeStyles-.*|withStyles-.*)-\d+", r"\1*"),
-        (r"ng-tns-c\d+-\d+", "ng-tns-*"),
-        (r"_(.+)_[0-9A-Za-z+-]{5}_\d+", r"_\1_*"),  # Vite's modules of CSS
-        (r"((?:[A-Za-z0-9-]++_){2,}+_|.+-module--.+--)(?=[\w+-]*[0-9A-Z])[\w+-]{5,8}", r"\1*"),  # webpack, Gatsby
         (
             r"(headlessui-[a-z-]*[a-z]|radix|react-select|react-aria|rc[-_][a-z]+|mui|mantine|chakra|downshift|tippy|select2"
             r"|ui-id|cdk-[a-z-]*[a-z]|mat-[a-z-]*[a-z]|el-id|v-menu|ext-gen|ember|tooltip|popover|__BVID__|yui"
@@ -56,13 +50,10 @@ def is_generated(token: str, least: int = LEAST) -> bool:
 
 @lru_cache(maxsize=8192)  # a page repeats its names many times
 def without_generated(name: str) -> str:
-    """Return a class, an ID or the name of a cookie with `*` in place of generated parts.
+    """Return an ID or the name of a field or cookie with `*` in place of generated parts.
 
-    Short numbers stay, because step-1 and step-2 are not the same. A name with brackets, such as `w-[32px]`, stays as
-    it is, because people wrote it.
+    Short numbers stay, because step-1 and step-2 are not the same.
     """
-    if "[" in name:
-        return name
     name = name[:LONGEST]
     for pattern, replacement in FRAMEWORKS:
         found = pattern.fullmatch(name)

@@ -22,7 +22,7 @@ from scanner.messages import excerpt, plain, plain_item
 from scanner.net.targets import Target
 from scanner.page.evidence import Clock, Page, ServedContent
 from scanner.page.server import server_of
-from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments
+from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
 from scanner.repeats import told_once
 from scanner.result import (
     AppliedCap,
@@ -274,8 +274,7 @@ class Judgement:
     def _is_of_origin(self, cap: Cap) -> bool:
         """Return True if the cap's findings are the same on every page of the origin."""
         checks = [each for each in self.plan.checks if each.id in cap.checks]
-        probes = [self.plan.probes.get(need.evidence) for each in checks for need in each.needs]
-        return bool(probes) and all(each is not None and each.is_of_origin for each in probes)
+        return bool(checks) and all(map(is_of_origin, checks))
 
     @property
     def _notice(self) -> str:

@@ -6,6 +6,7 @@ import graphlib
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cache
 
 from scanner.browser.visit import Browser
 from scanner.catalogue import CatalogueError, Check, Need, Probe, checks, probes
@@ -87,6 +88,18 @@ def _needs_browser(need: Need) -> bool:
         return True
     found = probes().get(need.evidence)
     return found is not None and any(map(_needs_browser, found.needs))
+
+
+def is_of_origin(check: Check) -> bool:
+    """Return True if a check judges evidence of the origin only: its finding is the same on all pages of the origin."""
+    found = [probes().get(need.evidence) for need in check.needs if need.evidence not in GIVEN]
+    return bool(found) and all(each is not None and each.is_of_origin for each in found)
+
+
+@cache
+def origin_checks(scan_type: ScanType) -> frozenset[str]:
+    """Return the IDs of the checks whose findings are the same on all pages of an origin."""
+    return frozenset(each.id for each in checks(scan_type) if is_of_origin(each))
 
 
 def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:

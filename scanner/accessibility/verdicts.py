@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborNode
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import shown_text
 from scanner.accessibility.wcag import Criterion
+from scanner.elements import telling_first
 from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt, some
 from scanner.page.markup import attribute, live, select
@@ -18,6 +19,7 @@ from scanner.page.markup import attribute, live, select
 SHOWN = 3  # elements in the message
 MOST_SHOWN = 20  # elements in the evidence, the most a report takes; a selector needs the element's siblings counted
 SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
+SNIPPET = ANCESTRY = 300  # characters, as in evidence of axe-core
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
 MAY_CHANGE = "Scripts or style sheets may still change this."
 LOOK = "This needs a manual check."
@@ -152,7 +154,8 @@ def evidence_item(node: LexborNode, criterion: Criterion) -> EvidenceItem:
     """Return the evidence for an element: its selector, its start tag, and the criterion that it fails."""
     return {
         "selector": selector(node),
-        "snippet": excerpt(start_tag(node)),
+        "ancestry": _ancestry(node),
+        "snippet": excerpt(start_tag(node), SNIPPET),
         "wcag": criterion.number or None,
         "level": criterion.level or None,
     }
@@ -172,11 +175,22 @@ def selector(node: LexborNode) -> str:
 
 
 def start_tag(node: LexborNode) -> str:
-    """Return the element's start tag, rebuilt from its attributes. Long values are cut."""
+    """Return the element's start tag, rebuilt from its attributes. Long values are cut, the most telling are first."""
     attributes = "".join(
-        f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}" for name, value in node.attributes.items()
+        f' {name}="{excerpt(value[:400], 60)}"' if value else f" {name}"
+        for name, value in telling_first(node.attributes).items()
     )
     return f"<{node.tag}{attributes}>"
+
+
+def _ancestry(node: LexborNode) -> str:
+    """Return the names of the element's ancestors and its own, as axe-core does, without positions among siblings."""
+    names: list[str] = []
+    current: LexborNode | None = node
+    while current is not None and current.is_element_node and len(names) < SELECTOR_LEVELS:
+        names.append(current.tag or "")
+        current = current.parent
+    return " > ".join(reversed(names))[-ANCESTRY:]
 
 
 def _visible(document: AccessibleDocument, nodes: Iterable[LexborNode]) -> list[LexborNode]:

@@ -23,6 +23,7 @@ from scanner.result import Pictures
 from scanner.scoring import score_without
 
 IN_BASELINE = "in the baseline"
+NOT_COMPARED = "not compared, as the baseline was written without a browser"
 SEVERITIES = [str(each) for each in Severity]
 CHECKS_TOLD = 3  # the number of failed checks that a complaint lists
 

@@ -63,7 +63,9 @@ def _scan_and_judge(options: Options) -> int:
     progress = ProgressLine(is_quiet=options.is_quiet)
     with _previewed(options, progress) as ready:
         outcome = _outcome(ready, gate, accepted, progress)
-    return _concluded(options, outcome, has_gate=gate != Gate())
+    for sentence in accepted.caveats(outcome.reports) if accepted else ():
+        say(f"Warning: {sentence}")
+    return _concluded(ready, outcome, has_gate=gate != Gate())
 
 
 def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: ProgressLine) -> Outcome:
@@ -74,7 +76,7 @@ def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: 
     try:
         for visit in _scans(options, progress):
             progress.clear()
-            reports = [accepted.accept(each) if accepted else each for each in visit]
+            reports = [accepted.accept(each, options.urls) if accepted else each for each in visit]
             judged += reports
             output.show(reports)
         early = None
@@ -123,13 +125,14 @@ def _concluded(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
     if options.write_baseline and failed:
         say(f"{options.write_baseline} was not written: a scan failed, so its findings are not known.")
     elif options.write_baseline:
-        write(options.write_baseline, baseline_of([each.without(IN_PREVIEW) for each in outcome.reports]))
+        reports = [each.without(IN_PREVIEW) for each in outcome.reports]
+        write(options.write_baseline, baseline_of(reports, options.served_at))
         written.append(options.write_baseline)
     if outcome.is_good and not options.is_quiet:
         pages = _counted(len({each.url for each in outcome.reports}), "page")
-        reports = _counted(len(outcome.reports), "report")
+        count = _counted(len(outcome.reports), "report")
         files = f" Written: {', '.join(map(str, written))}." if written else ""
-        say(f"{'Gate passed' if has_gate else 'Done'}: {reports} of {pages}.{files}")
+        say(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")
     return EXIT_FAILED if failed else EXIT_GATE if outcome.complaints else 0
 
 

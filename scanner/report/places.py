@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from scanner.document import ComparableFinding
-from scanner.fingerprints import EVIDENCE_ITEMS, occurrences
+from scanner.document import ComparableFinding, ExportedFinding
+from scanner.fingerprints import EVIDENCE_ITEMS, normal_places, occurrences
 
 
 def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
@@ -13,7 +13,7 @@ def places_of(finding: ComparableFinding, url: str) -> Mapping[str, str]:
 
     Never empty: a finding that names no place has one fingerprint, with an empty text.
     """
-    return {each: texts[0] for each, texts in occurrences_of(finding, url).items()}
+    return {each: _in_words(texts) for each, texts in occurrences_of(finding, url).items()}
 
 
 def occurrences_of(finding: ComparableFinding, url: str) -> Mapping[str, Sequence[str]]:
@@ -21,6 +21,15 @@ def occurrences_of(finding: ComparableFinding, url: str) -> Mapping[str, Sequenc
     if "places" in finding:
         return finding["places"]
     return occurrences(finding["id"], finding["evidence"], url)
+
+
+def normal_places_of(finding: ExportedFinding, url: str) -> Mapping[str, str]:
+    """Return the fingerprints as `places_of` does, each with the normal form of its place, which does not change."""
+    return normal_places(finding["id"], finding["evidence"], url)
+
+
+def _in_words(texts: Sequence[str]) -> str:
+    return texts[0] if len(texts) == 1 else f"{texts[0]} and {len(texts) - 1} more of its kind"
 
 
 def is_cut(finding: ComparableFinding) -> bool:

@@ -11,7 +11,7 @@ from scanner.command.judged import Judged, Outcome
 from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
 from scanner.report.levels import level_of
-from scanner.report.places import places_of
+from scanner.report.places import occurrences_of
 
 
 def codequality(outcome: Outcome) -> str:
@@ -31,9 +31,11 @@ def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
         message = f"The {judged.type} scan failed: {judged.error['message']}"
         yield _entry(judged, page, judged.error["code"], message, "blocker", "")
     for _, check in judged.findings():
-        for fingerprint, place in places_of(check, judged.url).items():
-            severity = level_of(check).code_quality
-            yield _entry(judged, page, check["id"], _described(check, place), severity, fingerprint)
+        severity = level_of(check).code_quality
+        for fingerprint, places in occurrences_of(check, judged.url).items():
+            for number, place in enumerate(places):
+                identity = f"{fingerprint} {number}" if number else fingerprint
+                yield _entry(judged, page, check["id"], _described(check, place), severity, identity)
 
 
 def _entry(

@@ -9,7 +9,7 @@ from scanner.command.terminal import printable
 from scanner.document import ExportDocument, ExportedFinding
 from scanner.report.judge import WORTH
 from scanner.report.levels import level_of
-from scanner.report.places import places_of
+from scanner.report.places import occurrences_of
 
 # The number of places shown for a finding; the formats `full` and `html` have all.
 TOLD_PLACES = 3
@@ -86,7 +86,7 @@ def how_judged(document: ExportDocument) -> Sequence[str]:
 
 def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Sequence[str], str]:
     """Return the first places of a finding in words, and a text with the number of the others, empty if none."""
-    named = [each for each in places_of(check, url).values() if each]
+    named = [each for places in occurrences_of(check, url).values() for each in places if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
     left = len(named) - most
     return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"

@@ -21,6 +21,7 @@ from scanner.findings import (
     Warn,
 )
 from scanner.messages import counted, duration, excerpt, some
+from scanner.net.targets import Target
 from scanner.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from scanner.page.evidence import Clock, Document, Page
 from scanner.page.markup import http_equivs
@@ -56,7 +57,7 @@ NO_TLS = NotApplicable("Nothing answers over TLS on the host.")
     fix="Get a certificate (over ACME it is free and renews itself), and serve the site over TLS.",
     references=("RFC 9110, section 4.2.2", "RFC 9325", "CWE-319"),
 )
-def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
+def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Finding:
     place = f"{peer.host}:{peer.port}"
     if peer.handshake is not None:
         return Pass(f"{place} answers over {peer.handshake.version.label} with {peer.handshake.cipher}.")
@@ -65,7 +66,7 @@ def https_available(page: Page, peer: TlsPeer, support: TlsSupport) -> Finding:
         return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
         return Fail(f"{place} supports SSL 3.0 only, which browsers reject.", covers_category=True)
-    risk = "" if page.target.is_https else " The page was loaded over plain HTTP, without any protection."
+    risk = "" if target.is_https else " The page was loaded over plain HTTP, without any protection."
     return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}", covers_category=True)
 
 

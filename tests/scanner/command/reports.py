@@ -32,7 +32,12 @@ def found(
     )
 
 
-def judged(*checks: CheckResult, url: str = "https://example.com/", type: ScanType = ScanType.SECURITY) -> Judged:
+def judged(
+    *checks: CheckResult,
+    url: str = "https://example.com/",
+    type: ScanType = ScanType.SECURITY,
+    browser: str | None = None,
+) -> Judged:
     categories = (CategoryResult("headers", "Headers", 1, checks),)
     total = score(categories, ())
     result = ScanResult(
@@ -42,6 +47,7 @@ def judged(*checks: CheckResult, url: str = "https://example.com/", type: ScanTy
         started_at=NOW,
         completed_at=NOW,
         catalogue_version="1",
+        browser=browser,
         score=total.value,
         grade=grade(total.value, checks),
         categories=total.categories,

@@ -535,6 +535,7 @@ def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
     assert finding.message.endswith("and 1 more.")
     assert finding.evidence[0] == {
         "selector": "#p",
+        "ancestry": "html > body > p",
         "snippet": '<p id="p" aria-lable="a">',
         "wcag": "4.1.2",
         "level": "A",

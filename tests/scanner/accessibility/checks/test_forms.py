@@ -304,6 +304,7 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     )
     assert finding.evidence[1] == {
         "selector": "#order > input:nth-of-type(2)",
+        "ancestry": "html > body > form > input",
         "snippet": '<input name="b">',
         "wcag": "4.1.2",
         "level": "A",

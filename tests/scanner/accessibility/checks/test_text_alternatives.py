@@ -67,6 +67,7 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
         "selector": "#shop > img:nth-of-type(1)",
+        "ancestry": "html > body > div > img",
         "snippet": '<img src="a.png">',
         "wcag": "1.1.1",
         "level": "A",

@@ -39,21 +39,21 @@ HTTP_PAGE = page(url="http://site.example.com/")
 
 
 def test_https_is_available_where_a_handshake_succeeds() -> None:
-    assert verdict(checks.https_available(page(), peer(), MODERN)) == "pass"
+    assert verdict(checks.https_available(page().target, peer(), MODERN)) == "pass"
 
 
 def test_https_is_missing_where_nothing_answers_over_tls() -> None:
-    finding = checks.https_available(HTTP_PAGE, NO_PEER, NOTHING)
+    finding = checks.https_available(HTTP_PAGE.target, NO_PEER, NOTHING)
     assert verdict(finding) == "fail"
     assert "plain HTTP" in finding.message
 
 
 def test_a_server_that_our_library_cannot_speak_to_still_answers_over_tls() -> None:
-    assert verdict(checks.https_available(HTTP_PAGE, NO_PEER, TlsSupport({V.TLS1_0: RSA}))) == "pass"
+    assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.TLS1_0: RSA}))) == "pass"
 
 
 def test_ssl_3_alone_is_no_https() -> None:
-    assert verdict(checks.https_available(HTTP_PAGE, NO_PEER, TlsSupport({V.SSL3_0: RSA}))) == "fail"
+    assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.SSL3_0: RSA}))) == "fail"
 
 
 SITE, WWW = "site.example.com", "www.site.example.com"

@@ -191,7 +191,7 @@ def test_ssl_3_is_found_though_no_library_speaks_it(network: Network) -> None:
     assert not page.target.is_https
     assert peer.handshake is None
     assert set(support.versions) == {TlsVersion.SSL3_0}
-    assert verdict(checks.https_available(page, peer, support)) == "fail"
+    assert verdict(checks.https_available(page.target, peer, support)) == "fail"
     assert verdict(checks.tls_weak_ciphers(support)) == "fail"
 
 
@@ -215,7 +215,7 @@ def test_without_tls_the_port_is_asked_once(network: Network) -> None:
     assert peer.handshake is None
     assert support.versions == {}
     assert asked <= 2
-    assert verdict(checks.https_available(page, peer, support)) == "fail"
+    assert verdict(checks.https_available(page.target, peer, support)) == "fail"
 
 
 def test_a_server_that_takes_no_offer_tells_nothing(network: Network, root: Identity, tmp_path: Path) -> None:
