@@ -54,8 +54,8 @@ ENV PYTHONUNBUFFERED=1 PYTHONDONTWRITEBYTECODE=1
 RUN apt-get update && apt-get install --yes --no-install-recommends chromium-headless-shell fonts-liberation \
     && rm -rf /var/lib/apt/lists/*
 WORKDIR /app
-COPY requirements-command.txt ./
-RUN pip install --no-cache-dir --require-hashes -r requirements-command.txt
+COPY requirements-command-browser.txt ./
+RUN pip install --no-cache-dir --require-hashes -r requirements-command-browser.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY scanner/ scanner/
 RUN pip install --no-cache-dir --no-deps .

@@ -91,12 +91,13 @@ COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.1
 lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=--upgrade for newer ones)
 	@$(COMPILE) $(ARGS) --group service --output-file requirements.txt
 	@$(COMPILE) $(ARGS) --group service --extra browser --constraint requirements.txt --output-file requirements-browser.txt
-	@$(COMPILE) $(ARGS) --extra browser --constraint requirements-browser.txt --output-file requirements-command.txt
+	@$(COMPILE) $(ARGS) --constraint requirements-browser.txt --output-file requirements-command.txt
+	@$(COMPILE) $(ARGS) --extra browser --constraint requirements-browser.txt --output-file requirements-command-browser.txt
 	@$(COMPILE) $(ARGS) --group dev --constraint requirements-browser.txt --output-file requirements-dev.txt
 
 LOCK := requirements-browser.txt
 
-sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements.txt without a browser, requirements-command.txt for website-scan)
+sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements.txt without a browser, requirements-command.txt or requirements-command-browser.txt for website-scan)
 	@mkdir -p var
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --spec-version 1.6 \
 	  --output-format JSON $(LOCK) --output-file var/sbom.json

@@ -112,8 +112,14 @@ GUIDES = (
     Guide(
         "ci",
         "Continuous integration",
-        "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, Jenkins and any shell.",
+        "Gate a build in five minutes: recipes to copy for GitHub Actions, GitLab, pre-commit, Jenkins and any shell.",
         "ci.md",
+    ),
+    Guide(
+        "agents",
+        "Agents",
+        "Let coding agents scan through the Model Context Protocol: Claude Code, VS Code, Cursor and other clients.",
+        "agents.md",
     ),
     Guide(
         "accounts",

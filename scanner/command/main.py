@@ -33,6 +33,10 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
     """Run the command. Returns the exit status: 0, 1 if the gate failed, 2 for wrong usage, 3 if a scan failed."""
     show_what_can_be_shown()
     try:
+        if list(arguments[:1]) == ["mcp"]:
+            from scanner.command import mcp  # needs the extra
+
+            return mcp.serve(arguments[1:])
         with ended_like_ctrl_c():
             return _scan_and_judge(options_from(arguments, program))
     except WrongUsage as wrong:

@@ -245,7 +245,7 @@ def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
 
 def test_the_version_stands_in_one_place(settings) -> None:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
-    assert project["tool"]["setuptools"]["dynamic"]["version"] == {"attr": "scanner.__version__"}
+    assert project["tool"]["hatch"]["version"] == {"path": "scanner/__init__.py"}
     assert "version" in project["project"]["dynamic"]
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 

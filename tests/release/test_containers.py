@@ -65,7 +65,7 @@ def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
     assert of("USER") == ["app", "root", "app", "app"]
     assert names.index("USER") < names.index("CMD")
     assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
-    assert any("--require-hashes -r requirements-command.txt" in run for run in of("RUN"))
+    assert any("--require-hashes -r requirements-command-browser.txt" in run for run in of("RUN"))
     assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | defaults.keys()
 
 

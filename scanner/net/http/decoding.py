@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import sys
 import zlib
 from collections.abc import Callable
 
 import brotli
-import zstandard
 
 from scanner.net.errors import BadResponse
+
+if sys.version_info >= (3, 14):
+    from compression import zstd
+else:
+    from backports import zstd
 
 ACCEPT_ENCODING = "gzip, deflate, br, zstd"
 # A response with more stacked codings is an attack, not a web site.
 MAX_STACKED = 3
-# Each member of a gzip file costs a decoder and a copy of the remaining data; web servers send one.
-MAX_GZIP_MEMBERS = 64
+# Each member of a gzip file, and each frame of zstd, costs a decoder and a copy of the remaining data. Web servers send
+# one.
+MAX_MEMBERS = 64
 # RFC 8878, section 3.1.1.1.2 recommends supporting windows of up to 8 MiB, and browsers refuse larger ones.
-ZSTD_MAX_WINDOW_BYTES = 8 * 1024 * 1024
+ZSTD_OPTIONS: dict[int, int] = {zstd.DecompressionParameter.window_log_max: 23}
 
 
 def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple[bytes, bool]:
@@ -37,7 +43,7 @@ def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple
         try:
             # One byte over the limit shows that there is more. Never zero: to zlib that means no limit.
             body, is_unfinished = _DECODERS[coding](body, limit_bytes + 1)
-        except (zlib.error, brotli.error, zstandard.ZstdError):
+        except (zlib.error, brotli.error, zstd.ZstdError):
             raise BadResponse(f"The response says it is encoded as {coding}, and is not.") from None
         is_cut = is_cut or is_unfinished
     return body[:limit_bytes], is_cut or len(body) > limit_bytes
@@ -45,7 +51,7 @@ def decode(body: bytes, content_encoding: str | None, limit_bytes: int) -> tuple
 
 def _gzip(data: bytes, limit: int) -> tuple[bytes, bool]:
     output: list[bytes] = []
-    for _ in range(MAX_GZIP_MEMBERS):
+    for _ in range(MAX_MEMBERS):
         # A gzip file may have several members (RFC 1952, section 2.2).
         decoder = zlib.decompressobj(zlib.MAX_WBITS | 16)
         output.append(decoder.decompress(data, limit))
@@ -79,14 +85,16 @@ def _brotli(data: bytes, limit: int) -> tuple[bytes, bool]:
 
 
 def _zstd(data: bytes, limit: int) -> tuple[bytes, bool]:
-    decoder = zstandard.ZstdDecompressor(max_window_size=ZSTD_MAX_WINDOW_BYTES)
-    with decoder.stream_reader(data, read_across_frames=True) as reader:
-        output = reader.read(limit)
-        if len(output) == limit:
-            return output, bool(reader.read(1))
-        # The library does not report that a frame is cut off, but most frames contain their length.
-        promised = zstandard.get_frame_parameters(data).content_size
-        return output, promised != zstandard.CONTENTSIZE_UNKNOWN and len(output) < promised
+    output: list[bytes] = []
+    for _ in range(MAX_MEMBERS):
+        # A body may have several frames (RFC 8878, section 3.1).
+        decoder = zstd.ZstdDecompressor(options=ZSTD_OPTIONS)
+        output.append(decoder.decompress(data, limit))
+        limit -= len(output[-1])
+        data = decoder.unused_data if decoder.eof else b""
+        if not data or limit == 0:
+            return b"".join(output), not decoder.eof
+    return b"".join(output), True
 
 
 _DECODERS: dict[str, Callable[[bytes, int], tuple[bytes, bool]]] = {

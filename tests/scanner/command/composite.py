@@ -21,6 +21,8 @@ ANSWERS: Mapping[str, Mapping[str, str]] = {
     "actions/setup-python": {"python-path": sys.executable},
     "actions/cache": {},
 }
+# Variables of the machine that a step gets: where it finds programs, and the registry of packages.
+PASSED = re.compile("HOME$|PATH$|PIP_|UV_|SSL_CERT")
 TIMEOUT_S = 280
 
 
@@ -89,10 +91,10 @@ class Action:
         ran = subprocess.run(
             ["bash", "--noprofile", "--norc", "-eo", "pipefail", script],
             cwd=workspace or self.temporary,
-            env={name: value for name, value in os.environ.items() if name in ("HOME", "PATH") or name[:4] == "PIP_"}
+            env={name: value for name, value in os.environ.items() if PASSED.match(name)}
             | {
                 "PIP_RETRIES": "1",
-                "PIP_NO_COMPILE": "0",  # pip's way of saying yes; Python compiles what is imported, which is less
+                "UV_HTTP_RETRIES": "1",
                 "GITHUB_ACTION_PATH": str(self.folder),
                 "GITHUB_OUTPUT": str(output),
                 "GITHUB_STEP_SUMMARY": str(summary),

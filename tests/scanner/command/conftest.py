@@ -13,22 +13,24 @@ from tests.scanner.command.composite import Action, Ran
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 
-FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements-command.txt")
-# Messages of pip without a registry.
-NO_REGISTRY = ("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out")
+FILES = (
+    *("pyproject.toml", "README.md", "LICENSE", "action.yml", ".pre-commit-hooks.yaml"),
+    *("requirements-command.txt", "requirements-command-browser.txt", "requirements-dev.txt"),
+)
+# Messages of pip and uv without a registry.
+NO_REGISTRY = (
+    *("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out"),
+    *("Failed to fetch", "error sending request"),
+)
 
 
 @pytest.fixture(scope="session")
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A copy of the sources of the distribution, because building writes into them."""
+    """A copy of the sources of the distribution, without what else is in the folders of a developer."""
     source = tmp_path_factory.mktemp("repository")
     shutil.copytree(ROOT / "scanner", source / "scanner", ignore=shutil.ignore_patterns("__pycache__"))
     for each in FILES:
         shutil.copy(ROOT / each, source)
-    # Leftovers of `pip install .` of an earlier release in a checkout.
-    earlier = source / "build" / "lib" / "accounts"
-    earlier.mkdir(parents=True)
-    (earlier / "__init__.py").touch()
     return source
 
 
@@ -50,10 +52,15 @@ def action(repository: Path, tmp_path_factory: pytest.TempPathFactory) -> Action
     """The action, ready to scan: installed from the registry into an environment of its own, once."""
     made = Action(repository, tmp_path_factory.mktemp("runner"))
     ran: Ran = made.run(until="install", browser="false")
-    if ran.status and any(each in ran.log for each in NO_REGISTRY):
-        pytest.skip(f"no registry of packages: {ran.log.strip().splitlines()[-1]}")
+    skip_without_registry(ran.status, ran.log)
     assert ran.status == 0, ran.log
     return made
+
+
+def skip_without_registry(status: int, log: str) -> None:
+    """Skip the test if the log of an installation says that there was no registry of packages."""
+    if status and any(each in log for each in NO_REGISTRY):
+        pytest.skip(f"no registry of packages: {log.strip().splitlines()[-1]}")
 
 
 @pytest.fixture(scope="session")

@@ -38,6 +38,65 @@ def test_no_input_becomes_part_of_a_script() -> None:
     assert all(each["description"] for each in (*DEFINITION["inputs"].values(), *DEFINITION["outputs"].values()))
 
 
+@pytest.mark.parametrize(
+    ("line", "argument"),
+    [
+        ("--quiet", "--quiet"),
+        ("--header=$STAGING", "--header=$STAGING"),
+        ("--header $STAGING", "--header=$STAGING"),
+        ("--header 'X-Key: a b'", "--header=X-Key: a b"),
+        ('--header "X-Key: a b"', "--header=X-Key: a b"),
+        ("--header X-Key: a b", "--header=X-Key: a b"),
+        ("--header='X-Key: a b'", "--header=X-Key: a b"),
+        ("  --header\tX-Key:  it's  ", "--header=X-Key:  it's"),
+        ('--header X-Key: "a"', '--header=X-Key: "a"'),
+        ("--cookie a=b=c", "--cookie=a=b=c"),
+        (
+            "--header X: $(touch pwned) `touch pwned` ; touch pwned *",
+            "--header=X: $(touch pwned) `touch pwned` ; touch pwned *",
+        ),
+    ],
+)
+def test_a_line_of_options_is_an_option_with_its_value(told: Action, tmp_path: Path, line: str, argument: str) -> None:
+    assert arguments_of(told, tmp_path, options=f"--no-color\n\n{line}\n") == ["--no-color", argument]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> None:
+    given = {
+        "urls": "http://localhost:3000/ http://localhost:3000/shop?a=*",
+        "types": "seo, security",
+        "serve": "out/my site",
+        "start": "npm run preview -- --port '3000'",
+        "wait_for": "http://localhost:3000/ready",
+        "allow_network": "127.0.0.1/32:3000 [::1/128]:3000",
+    }
+    assert arguments_of(told, tmp_path, **given) == [
+        *("http://localhost:3000/", "http://localhost:3000/shop?a=*", "--type=seo", "--type=security"),
+        *("--allow-network=127.0.0.1/32:3000", "--allow-network=[::1/128]:3000", "--serve=out/my site"),
+        *("--start=npm run preview -- --port '3000'", "--wait-for=http://localhost:3000/ready"),
+    ]
+
+
+@pytest.fixture
+def told(tmp_path_factory: pytest.TempPathFactory) -> Action:
+    """The action with a command that prints its arguments instead of scanning, as if it had been installed."""
+    runner = tmp_path_factory.mktemp("runner")
+    program = runner / "requirements-command" / "bin" / "website-scan"
+    program.parent.mkdir(parents=True)
+    program.write_text("#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n")
+    program.chmod(0o755)
+    return Action(ROOT, runner)
+
+
+def arguments_of(action: Action, workspace: Path, **inputs: str) -> list[str]:
+    """Return the arguments that the action gives to the command, but for those of its documents."""
+    ran = action.run(workspace, browser="false", **inputs)
+    assert ran.status == 0, ran.log
+    arguments = re.findall(r"^<(.*)>$", ran.log, re.MULTILINE)
+    return arguments[: arguments.index("--format")]
+
+
 class TestRun:
     pytestmark = of_the_action
 
@@ -57,7 +116,7 @@ class TestRun:
         assert len(json.loads(documents["json"])["reports"]) == 4
         assert documents["html"].lstrip().startswith("<!doctype html>")
         assert ran.summary == documents["markdown"]
-        assert f"| {shop.url_as('localhost')}/shop | seo |" in ran.summary
+        assert f"| <{shop.url_as('localhost')}/shop> | seo |" in ran.summary
         assert list(tmp_path.iterdir()) == []
 
     @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 import yaml
 
 from tests.command_line import ROOT
+from tests.scanner.command.conftest import skip_without_registry
 from tests.scanner.command.test_formats import CODE_QUALITY
 from tests.targets.server import Site
 
@@ -128,7 +129,7 @@ def test_every_sample_of_a_shell_runs(installed: Path, shop: Site, tmp_path: Pat
     with socket.socket() as listener:
         listener.bind(("127.0.0.1", 0))
         port = str(listener.getsockname()[1])
-    accept, news, write, gate, again, install, statuses, preview = samples("bash")
+    accept, news, write, gate, again, _, install, statuses, preview = samples("bash")
     for each in (accept, news, write, gate, again):
         ran = run(each, tmp_path, installed, shop)
         assert ran.returncode == 0, (each, ran.stderr)
@@ -165,10 +166,23 @@ def test_the_job_for_gitlab_runs_and_leaves_its_reports(installed: Path, shop: S
     entries = json.loads((tmp_path / paths["codequality"]).read_text())
     jsonschema.validate(entries, CODE_QUALITY)
     assert {each["location"]["path"] for each in entries} == {"/", "/shop?a=*"}
-    bare = {**given, "PATH": "/usr/bin:/bin"}
-    ran = run(job["script"][0], tmp_path, installed, shop, **bare)
+
+
+@pytest.mark.slow
+def test_the_job_for_gitlab_installs_the_command_where_there_is_none(
+    repository: Path, installed: Path, shop: Site, tmp_path: Path
+) -> None:
+    job = GITLAB["website-scan"]
+    given = {"WEBSITE_SCAN_URLS": f"{shop.url_as('localhost')}/", "WEBSITE_SCAN_OPTIONS": "--type=seo"}
+    given |= {"HOME": str(tmp_path / "home"), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin"}
+    given |= {name: value for name, value in os.environ.items() if re.match("UV_|SSL_CERT", name)}
+    ran = run(job["script"][0], tmp_path, installed, shop, **given)
     assert ran.returncode != 0
     assert "WEBSITE_SCAN_SOURCE" in ran.stderr
+    ran = run(job["script"][0], tmp_path, installed, shop, WEBSITE_SCAN_SOURCE=str(repository), **given)
+    skip_without_registry(ran.returncode, ran.stderr)
+    assert ran.returncode == 0, ran.stderr
+    assert (tmp_path / "website-scan" / "report.html").is_file()
 
 
 @pytest.mark.slow

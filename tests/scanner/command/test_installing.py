@@ -52,8 +52,8 @@ sys.modules.update(dict.fromkeys({SERVICE}))
 from scanner.command.main import main
 sys.exit(main())
 """
-# For editors and type checkers only.
-NOT_AT_RUN_TIME = {"_typeshed"}
+# For editors and type checkers only, and of Python itself since 3.14.
+NOT_INSTALLED = {"_typeshed", "compression"}
 
 pytestmark = pytest.mark.xdist_group("installed")
 
@@ -224,18 +224,19 @@ def test_every_format_is_written_without_a_framework(installed: Path, shop: Site
 
 
 def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
-    """Imports within functions count, too. The browser's packages are an extra."""
+    """Imports within functions count, too. The packages of browsers and agents are extras."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    declared, browser = (
+    extras = project["optional-dependencies"]
+    declared, optional = (
         {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
-        for entries in (project["dependencies"], project["optional-dependencies"]["browser"])
+        for entries in (project["dependencies"], extras["browser"] + extras["mcp"])
     )
     assert len(declared) <= 22
     distributions = packages_distributions()
     imported = {name for path in (ROOT / "scanner").rglob("*.py") for name in imports_of(path)}
-    foreign = imported - sys.stdlib_module_names - NOT_AT_RUN_TIME - {"scanner"}
+    foreign = imported - sys.stdlib_module_names - NOT_INSTALLED - {"scanner"}
     used = {re.sub(r"[-_.]+", "-", distributions[each][0]).lower() for each in foreign}
-    assert used - browser == declared
+    assert used - optional == declared
 
 
 def imports_of(path: Path) -> set[str]:

@@ -10,12 +10,11 @@ from collections.abc import Callable
 
 import brotli
 import pytest
-import zstandard
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from scanner.net.errors import BadResponse
-from scanner.net.http.decoding import decode
+from scanner.net.http.decoding import decode, zstd
 
 MIB = 1024 * 1024
 
@@ -31,7 +30,7 @@ CODINGS: dict[str, tuple[str, Callable[[bytes], bytes]]] = {
     "deflate": ("deflate", zlib.compress),
     "raw deflate": ("deflate", _raw_deflate),
     "br": ("br", brotli.compress),
-    "zstd": ("zstd", zstandard.compress),
+    "zstd": ("zstd", zstd.compress),
 }
 each_coding = pytest.mark.parametrize(("name", "encode"), CODINGS.values(), ids=CODINGS.keys())
 
@@ -95,6 +94,33 @@ def test_several_gzip_members_are_one_body_and_rubbish_behind_is_ignored() -> No
     assert decode(gzip.compress(b"one") + b"rubbish", "gzip", MIB) == (b"one", False)
 
 
+def test_several_zstd_frames_are_one_body_and_what_is_skipped_is_no_part_of_it() -> None:
+    skippable = b"\x50\x2a\x4d\x18" + (4).to_bytes(4, "little") + b"note"
+    body = zstd.compress(b"one ") + skippable + zstd.compress(b"two")
+    assert decode(body, "zstd", MIB) == (b"one two", False)
+    assert decode(body, "zstd", 4) == (b"one ", True)
+    with pytest.raises(BadResponse):
+        decode(zstd.compress(b"one") + b"rubbish", "zstd", MIB)
+
+
+def test_a_zstd_frame_that_is_cut_off_says_so_even_if_it_does_not_tell_its_length() -> None:
+    encoder = zstd.ZstdCompressor()
+    body = encoder.compress(b"hello " * 100) + encoder.flush(zstd.ZstdCompressor.FLUSH_BLOCK)
+    assert decode(body, "zstd", MIB) == (b"hello " * 100, True)
+
+
+def test_a_zstd_window_is_at_most_what_browsers_take() -> None:
+    data = b"hello " * 100
+    for window_log, is_taken in ((23, True), (24, False)):
+        encoder = zstd.ZstdCompressor(options={zstd.CompressionParameter.window_log: window_log})
+        body = encoder.compress(data) + encoder.flush()  # in two steps, so that the window is not the content's length
+        if is_taken:
+            assert decode(body, "zstd", MIB) == (data, False)
+        else:
+            with pytest.raises(BadResponse):
+                decode(body, "zstd", MIB)
+
+
 @pytest.mark.parametrize("name", [None, "", "identity", "snappy", "utf-8"])
 def test_unknown_codings_are_left_as_they_are(name: str | None) -> None:
     assert decode(b"body", name, MIB) == (b"body", False)
@@ -130,4 +156,10 @@ def test_a_flood_of_empty_gzip_members_costs_no_time() -> None:
     # Decoded one by one, with a copy of the rest for each, these five megabytes would take most of a minute.
     begin = time.process_time()
     assert decode(gzip.compress(b"") * 250_000, "gzip", 1000) == (b"", True)
+    assert time.process_time() - begin < 5
+
+
+def test_a_flood_of_empty_zstd_frames_costs_no_time() -> None:
+    begin = time.process_time()
+    assert decode(zstd.compress(b"") * 500_000, "zstd", 1000) == (b"", True)
     assert time.process_time() - begin < 5
