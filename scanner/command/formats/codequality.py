@@ -12,6 +12,7 @@ from scanner.document import ExportedFinding
 from scanner.fingerprints import page_path
 from scanner.report.levels import level_of
 from scanner.report.places import occurrences_of
+from scanner.report.sarif import relative_path
 
 
 def codequality(outcome: Outcome) -> str:
@@ -49,7 +50,8 @@ def _entry(
         "check_name": f"{judged.type}/{name}",
         "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
         "severity": severity,
-        "location": {"path": page, "lines": {"begin": 1}},  # required by GitLab; a web page has no source lines
+        # GitLab requires the relative path of a file, and a line; a web page has neither.
+        "location": {"path": relative_path(judged.url), "lines": {"begin": 1}},
     }
 
 

@@ -165,7 +165,8 @@ def test_the_job_for_gitlab_runs_and_leaves_its_reports(installed: Path, shop: S
     assert all((tmp_path / each).is_file() for each in paths.values())
     entries = json.loads((tmp_path / paths["codequality"]).read_text())
     jsonschema.validate(entries, CODE_QUALITY)
-    assert {each["location"]["path"] for each in entries} == {"/", "/shop?a=*"}
+    host = f"localhost_{shop.port}"
+    assert {each["location"]["path"] for each in entries} == {host, f"{host}/shop%3Fa=*"}
 
 
 @pytest.mark.slow
