@@ -46,6 +46,8 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         statuses = [check["status"] for _, check in judged.findings()]
         failed, warned, accepted = statuses.count("fail"), statuses.count("warn"), len(judged.accepted)
         score, grade = (judged.document["score"], judged.document["grade"]) if judged.error is None else ("", "failed")
+        if judged.accepted_score is not None:
+            score = f"{score} ({judged.accepted_score} without what is accepted)"
         page = f"{link(judged.url)} | {judged.type}"
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
     for judged in outcome.reports:
