@@ -39,16 +39,16 @@ WITH_MENUS = frozenset({"footer", "header", "nav"})
 
 START_TAG = re.compile(r'<\s*([\w:-]+)((?:[^>"]|"[^"]*")*+)(>?)')
 ATTRIBUTE = re.compile(r'\s([\w:@.-]+)="([^"]*)"')
-TAGS = re.compile(r"<[^>]*>")
+TAGS = re.compile(r"<[^<>]*>")
 CUT = ("…", "...")
 STEP = re.compile(r"^[\w:-]*")
 OWN_ID = re.compile(r"#((?:\\.|[\w-]|[^\x00-\x7f])+)")
 COLOUR = re.compile(r"#[0-9a-fA-F]{6}\b")
 FRAGMENT = re.compile(r"#([A-Za-z][\w-]*)")
 # Addresses that are code or content, or that scripts replace.
-NO_SOURCE = re.compile(r"\s*(?:javascript:|data:|blob:|about:|#?\s*$)", re.IGNORECASE)
+NO_SOURCE = re.compile(r"javascript:|data:|blob:|about:|#?$", re.IGNORECASE)
 # Addresses without a host, such as mailto:.
-NO_HOST = re.compile(r"\s*(?:mailto|tel|sms|geo|whatsapp):", re.IGNORECASE)
+NO_HOST = re.compile(r"(?:mailto|tel|sms|geo|whatsapp):", re.IGNORECASE)
 
 
 class Tag(NamedTuple):
@@ -128,7 +128,8 @@ def _tag(markup: str) -> Tag | None:
         return None
     attributes = {name.lower(): html.unescape(value).strip() for name, value in ATTRIBUTE.findall(found[2])}
     rest = markup[found.end() :]
-    is_whole = bool(found[3]) and re.search(rf"</{re.escape(found[1])}\s*>\s*$", rest) is not None
+    end = rest.rstrip().removesuffix(">").rstrip().lower()
+    is_whole = bool(found[3]) and rest.rstrip().endswith(">") and end.endswith(f"</{found[1].lower()}")
     return Tag(found[1].lower(), attributes, html.unescape(TAGS.sub(" ", rest)) if is_whole else "")
 
 
@@ -159,13 +160,13 @@ def _label(text: str) -> str:
 
 
 def _source(value: str, own: SplitResult) -> str:
-    value = original(value)
+    value = original(value).strip()
     if found := FRAGMENT.fullmatch(value):
         return _endures("#", found[1])
     if NO_SOURCE.match(value):
         return ""
     if NO_HOST.match(value):
-        return value.partition("?")[0].strip().lower()
+        return value.partition("?")[0].lower()
     if value.endswith(CUT) and not re.search(r"[?#]", value):
         return _folder(value, own)
     return normal_address(value, own)

@@ -361,8 +361,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     if not found:
         return Pass("No sub-resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
-        references = counted(len(found), "http reference")
-        return Pass(f"{references}, which upgrade-insecure-requests changes to https.")
+        return Pass(f"{counted(len(found), 'http reference')}, which upgrade-insecure-requests changes to https.")
     evidence: list[EvidenceItem] = [
         {"element": each.element, "url": excerpt(each.url), "passive": each.passive} for each in found
     ]

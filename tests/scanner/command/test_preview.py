@@ -253,6 +253,7 @@ class TestStart:
         (public / "index.html").unlink()
         os.mkfifo(public / "index.html")  # so that the scan waits for the page
         signal.signal(signal.SIGINT, signal.default_int_handler)  # see test_command
+        signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which nohup(1) ignores, and so would the command
         wait = f"http://localhost:{port}/team.html"
         with self.started(command, port, "--wait-for", wait, "--format", "json") as process:
             wait_until(lambda: Path("public/pids").exists() or process.poll() is not None, 60)
