@@ -20,6 +20,8 @@ from collections.abc import Iterable, Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
+import psutil
+
 from operations.stack.processes import MYSELF, Account, EmbeddedError, RunAs, Server, last_line, spawn
 
 PORT = 5432  # only part of the socket's name
@@ -94,6 +96,17 @@ class Postgres(Server):
             and lines[0].strip() == str(self.process.pid)
             and lines[7].strip() == "ready"
         )
+
+    def send(self, number: signal.Signals) -> None:
+        """Send the signal; SIGKILL goes to the server's own processes as well, whom no group holds together."""
+        family: list[psutil.Process] = []
+        if number == signal.SIGKILL and self.process is not None:
+            with contextlib.suppress(psutil.Error):
+                family = psutil.Process(self.process.pid).children(recursive=True)
+        super().send(number)
+        for each in family:
+            with contextlib.suppress(psutil.Error):
+                each.kill()
 
     def complaint(self) -> str:
         return last_line(self.log, containing=("FATAL", "PANIC", "error", "ERROR"))

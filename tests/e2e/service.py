@@ -99,7 +99,8 @@ class Service:
         self.kill()
         assert status == 0, self.output
         assert self.output.endswith("Stopped.\n")
-        assert running_with(str(self.data_dir)) == {}
+        left = running_with(str(self.data_dir))
+        assert left == {}, f"{left}\n{self.output}"
 
 
 def get_status(port: int, path: str) -> int | None:

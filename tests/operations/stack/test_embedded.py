@@ -195,6 +195,15 @@ def test_a_second_start_on_the_same_folder_is_refused_in_one_line(data_dir: Path
     assert "\n" not in message
 
 
+def test_a_database_that_does_not_stop_is_killed_with_all_its_processes(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False):
+        (server,) = [each for each in psutil.Process().children() if str(data_dir / "postgres") in each.cmdline()]
+        family = server.children()
+        stuck = next(each for each in family if "checkpointer" in "".join(each.cmdline()))
+        stuck.suspend()  # like one that waits for a slow disk
+    assert psutil.wait_procs([server, *family], timeout=10)[1] == []
+
+
 def test_a_killed_parent_leaves_no_server_and_the_next_start_finds_the_data(data_dir: Path) -> None:
     holder = hold(data_dir)
     with holder:
