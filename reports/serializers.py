@@ -67,6 +67,8 @@ class ExportedCheckSerializer(CheckSerializer):
     evidence = serializers.ListField(child=serializers.DictField())
     references = serializers.ListField(child=serializers.CharField())
     points = serializers.FloatField(help_text="What the score would gain if this check passed.")
+    later = serializers.FloatField(help_text="What the score would gain if this check passed and no cap applied.")
+    holds = serializers.BooleanField(help_text="True if a cap that lowers the score counts this failure.")
     why = serializers.CharField(
         required=False, help_text="Why a failed or warned check matters: the sentence with which `message` ends."
     )

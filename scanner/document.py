@@ -73,13 +73,15 @@ class ReportDocument(DocumentHead):
 
 
 class AddedByExport(TypedDict):
-    """Fields that an export adds to a check of the report."""
+    """Fields that an export adds to a check of the report. The last three are as in `scanner.result.CheckResult`."""
 
     id: str
     title: NotRequired[str]  # older exports have none
     evidence: list[EvidenceItem]
     references: list[str]
     points: float
+    later: float
+    holds: bool
 
 
 @final

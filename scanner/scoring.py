@@ -71,31 +71,44 @@ class Score:
 
 
 def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
-    """Return the overall score, 0 to 100, with category scores and each check's `points` filled in.
+    """Return the overall score, 0 to 100, with category scores and each check's `points`, `later` and `holds`.
 
     Each category's weight is divided among all its checks by their declared severity. A finding takes from its check's
     share the weight of its own severity: a fail all of it, a warning half, or by its credit; never more than the share.
     The score is the percentage that is left of the shares of the checks that applied, lowered by the caps. `points` is
-    how much the overall score would gain if that one check passed in full, caps included.
+    how much the overall score would gain if that one check passed in full, caps included, and `later` without caps.
     """
-    exact = _overall(categories, caps)
+    parts = [_kept(category) for category in categories]
+    results = [result for category in categories for result in category.checks]
+    uncapped = _mean(parts)
+    exact = _capped(uncapped, results, caps)
+    held = sorted((cap for cap in caps if cap.limit < uncapped and cap.holds(results)), key=lambda cap: cap.limit)
+    holders = {result.id for cap in held if cap.count for result in cap.counted(results)}
+
+    def explained(result: CheckResult, number: int) -> CheckResult:
+        if not result.weighs or _credit(result) == 1.0:
+            return replace(result, holds=result.id in holders)
+        mended = _as_passed(result)
+        category = categories[number]
+        left = _kept(replace(category, checks=tuple(mended if each is result else each for each in category.checks)))
+        mean = _mean([*parts[:number], left, *parts[number + 1 :]])
+        capped = _capped(mean, [mended if each is result else each for each in results], caps)
+        return replace(
+            result,
+            points=round(capped - exact, 1),
+            later=round(mean - uncapped, 1),
+            holds=result.id in holders,
+        )
+
     scored = tuple(
         replace(
             category,
             score=rounded(category_score(category)),
-            checks=tuple(
-                replace(result, points=_points(categories, caps, category, result, exact)) for result in category.checks
-            ),
+            checks=tuple(explained(result, number) for result in category.checks),
         )
-        for category in categories
+        for number, category in enumerate(categories)
     )
-    results = [result for category in categories for result in category.checks]
     value = rounded(exact)
-    uncapped = _weighted_mean(categories)
-    held = sorted(
-        (cap for cap in caps if cap.limit < uncapped and cap.holds(results)),
-        key=lambda cap: cap.limit,
-    )
     return Score(value, grade(value, results), scored, tuple(held))
 
 
@@ -274,40 +287,17 @@ def _percent(kept: float, judged: float) -> float:
     return 100 * kept / judged if judged else 100.0
 
 
-def _weighted_mean(categories: Sequence[CategoryResult]) -> float:
-    return _mean([_kept(category) for category in categories])
-
-
 def _mean(parts: Sequence[tuple[float, float]]) -> float:
     return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
 
 
 def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
     results = [result for category in categories for result in category.checks]
-    limits = [cap.limit for cap in caps if cap.holds(results)]
-    return min([_weighted_mean(categories), *limits])
+    return _capped(_mean([_kept(category) for category in categories]), results, caps)
 
 
-def _points(
-    categories: Sequence[CategoryResult],
-    caps: Sequence[Cap],
-    category: CategoryResult,
-    result: CheckResult,
-    exact: float,
-) -> float:
-    if not result.weighs or _credit(result) == 1.0:
-        return 0.0
-    mended = _as_passed(result)
-    changed = [
-        replace(
-            each,
-            checks=tuple(mended if check is result else check for check in each.checks),
-        )
-        if each is category
-        else each
-        for each in categories
-    ]
-    return round(_overall(changed, caps) - exact, 1)
+def _capped(mean: float, results: Sequence[CheckResult], caps: Sequence[Cap]) -> float:
+    return min([mean, *(cap.limit for cap in caps if cap.holds(results))])
 
 
 def _points_in(

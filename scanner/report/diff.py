@@ -14,11 +14,9 @@ from typing import Generic, NamedTuple, TypeVar
 
 from scanner.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
 from scanner.fingerprints import fingerprint
+from scanner.need import SEVERITY_RANK, STATUS_RANK
 from scanner.report.mute_matching import NO_MUTES, Covered, Mutes
 from scanner.report.places import is_cut, occurrences_of
-
-SEVERITY_RANK = {"critical": 0, "high": 1, "medium": 2, "low": 3}
-STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
 
 Compared = TypeVar("Compared", bound=ComparableDocument)
 

@@ -124,6 +124,8 @@ def _exported_check(check: CheckResult) -> ExportedCheck:
         "evidence": [dict(each) for each in check.evidence],
         "references": list(check.references),
         "points": check.points,
+        "later": check.later,
+        "holds": check.holds,
     }
     if check.status == "pass":
         return {"name": check.name, "status": check.status, "severity": None, "message": check.message, **added}

@@ -19,8 +19,8 @@ from scanner.document import (
     StoredExhibits,
     StoredWaterfall,
 )
+from scanner.need import SEVERITY_RANK, STATUS_RANK
 from scanner.report.cards import CheckCard, card_of
-from scanner.report.diff import SEVERITY_RANK, STATUS_RANK
 from scanner.report.elsewhere import Elsewhere, OtherReport, elsewhere
 from scanner.report.evidence.columns import column
 from scanner.report.evidence.tables import written

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from scanner.document import ReducedDocument
-from scanner.report.diff import SEVERITY_RANK, Change, Diff, Place, Reason, diff
+from scanner.need import SEVERITY_RANK
+from scanner.report.diff import Change, Diff, Place, Reason, diff
 from sites.models.documents import (
     Changes,
     Direction,

@@ -292,6 +292,31 @@ def test_passing_a_check_wins_its_points_and_never_costs(categories: list[Catego
         assert mended[0] - scored.value == pytest.approx(check.points, abs=1.06)
 
 
+@given(applied())
+def test_points_to_win_later_are_those_of_the_score_without_caps(categories: list[CategoryResult]) -> None:
+    capped, free = score(categories, (*SECURITY, Cap(96, "Always.", count=0))), score(categories, ())
+    for one, other in zip(capped.categories, free.categories, strict=True):
+        assert [check.later for check in one.checks] == [check.points for check in other.checks]
+        assert [check.later for check in other.checks] == [check.points for check in other.checks]
+        assert not any(check.holds for check in other.checks)
+
+
+def test_the_failures_that_a_cap_counts_hold_the_score_it_lowers() -> None:
+    fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(100))
+    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH, MEDIUM) for n in range(2))
+    limits = (
+        Cap(89, "Two of high severity.", severity=HIGH, count=2),
+        Cap(49, "A critical one.", severity=CRITICAL),
+        Cap(69, "Three of high severity.", severity=HIGH, count=3),
+        Cap(99, "Those, which is more than is left.", severity=MEDIUM),
+        Cap(75, "No browser.", count=0),
+    )
+    scored = score([category(*fine, *failed, result("warn", CRITICAL, id="warned"))], limits)
+    assert [cap.limit for cap in scored.held] == [49, 75, 89]
+    holders = {check.id for each in scored.categories for check in each.checks if check.holds}
+    assert holders == {"critical-0", "critical-1", "high-0", "high-1"}
+
+
 @given(
     st.sampled_from(Severity),
     st.lists(st.sampled_from(Severity), min_size=1, max_size=8),

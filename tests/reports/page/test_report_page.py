@@ -151,6 +151,8 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
             "evidence": [],
             "references": [],
             "points": points,
+            "later": points,
+            "holds": False,
             "why": "",
         }
 
@@ -176,6 +178,8 @@ def test_categories_with_something_to_mend_come_first() -> None:
         "message": "",
         "why": "",
         "points": 0,
+        "later": 0,
+        "holds": False,
         "evidence": [],
         "references": [],
     }
