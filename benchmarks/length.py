@@ -1,0 +1,141 @@
+"""Length of a report as it opens: visible words and height, beside Lighthouse's report of the same page and types.
+
+Reads `lighthouse` from PATH, else runs it with `npx`; without npm, only our own reports are measured. Security has no
+category in Lighthouse, so its reports are not compared.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing, contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from playwright.sync_api import Browser, sync_playwright
+
+from benchmarks.table import Table
+from scanner.findings import ScanType
+from scanner.net.browser import find_browser, launch_options
+from tests.e2e.service import BASE_DIR
+from tests.targets.sample import sample_site
+from tests.targets.server import Site
+from tests.targets.shop import shop_site
+
+SITES = {"a shop with faults": shop_site, "a bakery's plain page": sample_site}
+WIDTHS = (1440, 390)
+MOST = 1.5  # times Lighthouse's figure
+LIMIT_S = 180.0
+# Words and height that a person sees as the page opens: what is folded, hidden or for screen readers does not count.
+SEEN = """() => {
+  const words = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.data.trim() || !text.parentElement.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const { width, height } = range.getBoundingClientRect();
+    const { width: room } = text.parentElement.getBoundingClientRect();
+    if (width > 1 && height > 1 && room > 1) words.push(...text.data.trim().split(/\\s+/));
+  }
+  return [words.length, document.documentElement.scrollHeight, document.querySelectorAll("*").length];
+}"""
+
+
+def measure(table: Table, share: float) -> None:
+    types = [each for each in ScanType if each is not ScanType.SECURITY]
+    lighthouse = _lighthouse()
+    if not lighthouse:
+        print("Neither lighthouse nor npx is on PATH: our own reports are measured alone.", file=sys.stderr)
+    with TemporaryDirectory(prefix="wss-length-") as name, _browser() as browser:
+        for site_name, site in list(SITES.items())[: max(1, round(len(SITES) * share))]:
+            with site() as running:
+                for width in WIDTHS:
+                    table.head(f"{site_name}, {width} px wide", "words", "× theirs", "height", "× theirs", "elements")
+                    for each in (*types, ScanType.SECURITY):
+                        _row(table, browser, running, each, lighthouse, Path(name), width)
+
+
+def _row(
+    table: Table,
+    browser: Browser,
+    site: Site,
+    scan_type: ScanType,
+    lighthouse: Sequence[str],
+    folder: Path,
+    width: int,
+) -> None:
+    stem = folder / f"{site.port}-{scan_type}"
+    ours = _seen(browser, _made(stem.with_suffix(".ours.html"), lambda path: _scan(site, scan_type, path)), width)
+    words, height, elements = ours
+    if not lighthouse or scan_type is ScanType.SECURITY:
+        table.row(f"{scan_type}", words, "", height, "", elements)
+        return
+    file = _made(stem.with_suffix(".theirs.html"), lambda path: _judge(lighthouse, site, scan_type, path))
+    their_words, their_height, their_elements = _seen(browser, file, width)
+    table.row(f"Lighthouse's {scan_type}", their_words, "", their_height, "", their_elements)
+    shares = (words / their_words, height / their_height)
+    table.row(f"{scan_type}", words, shares[0], height, shares[1], elements)
+    table.missed |= max(shares) > MOST
+
+
+def _made(path: Path, make: object) -> Path:
+    if not path.exists():
+        assert callable(make)
+        make(path)
+    return path
+
+
+def _lighthouse() -> Sequence[str]:
+    if found := shutil.which("lighthouse"):
+        return [found]
+    return [found, "--yes", "lighthouse"] if (found := shutil.which("npx")) else []
+
+
+def _scan(site: Site, scan_type: ScanType, path: Path) -> None:
+    options = ["--type", scan_type, "--format", "html", "--output", str(path), "--quiet"]
+    subprocess.run(
+        [sys.executable, "manage.py", "scan", site.url + "/", *options, "--allow-network", "127.0.0.0/8"],
+        cwd=BASE_DIR,
+        env=_environment() | ({"SCAN_CA_BUNDLE": str(site.ca_file)} if site.ca_file else {}),
+        check=True,
+        timeout=LIMIT_S,
+    )
+
+
+def _judge(lighthouse: Sequence[str], site: Site, scan_type: ScanType, path: Path) -> None:
+    chrome = "--headless --no-sandbox --disable-gpu --disable-background-networking --ignore-certificate-errors"
+    options = [f"--only-categories={scan_type}", "--output=html", f"--output-path={path}", "--quiet"]
+    subprocess.run(
+        [*lighthouse, site.url + "/", *options, f"--chrome-flags={chrome}"],
+        env=_environment() | {"CHROME_PATH": str(find_browser("auto"))},
+        check=True,
+        timeout=LIMIT_S,
+    )
+
+
+def _environment() -> Mapping[str, str]:
+    return {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
+
+
+@contextmanager
+def _browser() -> Iterator[Browser]:
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with TemporaryDirectory(prefix="wss-length-browser-") as folder, sync_playwright() as playwright:
+        options = {**launch_options(program, Path(folder), sandbox=False), "args": [], "proxy": None}
+        with closing(playwright.chromium.launch(**options)) as browser:
+            yield browser
+
+
+def _seen(browser: Browser, file: Path, width: int) -> tuple[int, int, int]:
+    """Return the number of visible words, the height in pixels, and the number of elements of a page as it opens."""
+    with closing(browser.new_context(viewport={"width": width, "height": 900})) as context:
+        page = context.new_page()
+        page.goto(file.as_uri(), wait_until="load")
+        words, height, elements = page.evaluate(SEEN)
+        return words, height, elements
