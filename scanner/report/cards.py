@@ -25,7 +25,8 @@ class CheckCard:
     the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
     nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
     are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
-    `elsewhere` are the findings of the visit's other reports that tell the same.
+    `elsewhere` are the findings of the visit's other reports that tell the same. `is_first` is True for the findings to
+    fix first, which are open on a page without a filter; `is_open` is True for what is open on this page.
     `page_url` is the check's page in the documentation, empty if it has none.
     """
 
@@ -52,6 +53,8 @@ class CheckCard:
     holds: bool = False
     metrics: tuple[str, ...] = ()
     is_hidden: bool = False
+    is_first: bool = False
+    is_open: bool = False
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
     elsewhere: tuple[Elsewhere, ...] = ()
 

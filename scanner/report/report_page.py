@@ -6,8 +6,8 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 from itertools import groupby
 
@@ -98,6 +98,17 @@ class CategorySection:
         """Non-empty groups of the checks by status; the page folds the passed ones."""
         named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in named if checks]
+
+    def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
+        """Return the section with its findings open or folded: under a filter all are open, else those to fix first."""
+
+        def shown(checks: Iterable[CheckCard]) -> tuple[CheckCard, ...]:
+            return tuple(
+                replace(check, is_first=check.id in first, is_open=chosen.is_active or check.id in first)
+                for check in checks
+            )
+
+        return replace(self, failed=shown(self.failed), warned=shown(self.warned))
 
     @property
     def is_hidden(self) -> bool:
@@ -238,6 +249,8 @@ def report_page(
     ]
     # Categories with failures come first, then those with warnings.
     found.sort(key=lambda each: 0 if each.failed else 1 if each.warned else 2)
+    first = _first(found, is_capped=bool(document["caps"]))
+    found = [each.opened({check.id for check in first}, chosen) for each in found]
     categories = tuple(each for each in found if not each.is_clear)
     return ReportPage(
         document=document,
@@ -251,7 +264,7 @@ def report_page(
         categories=categories,
         clear=tuple(each for each in found if each.is_clear),
         filters=filter_bar(chosen, by_id.values(), scan_type),
-        first=_first(categories, is_capped=bool(document["caps"])),
+        first=first,
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts, prefix),
@@ -259,7 +272,10 @@ def report_page(
         exhibits=exhibits_of(document, exhibits, prefix),
         pictures=pictures,
         largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
-        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
+        muted=tuple(
+            replace(card, is_open=chosen.is_active)
+            for card in sorted((card for each in cards for card in each if card.is_muted), key=_weight)
+        ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
     )
@@ -314,7 +330,7 @@ def _weight(check: CheckCard) -> tuple[int, float, float, int]:
     return STATUS_RANK[check.status], -check.points, -check.later, rank
 
 
-def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
+def _first(categories: Sequence[CategorySection], *, is_capped: bool) -> tuple[CheckCard, ...]:
     """Return the checks to fix first: critical ones, whose risk may exceed their points, then those that win most.
 
     Under a cap, a single fix may win nothing. Then the checks that the cap counts come before those that win later.
