@@ -10,7 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -27,15 +27,17 @@ from tests.targets.shop import shop_site
 
 SITES = {"a shop with faults": shop_site, "a bakery's plain page": sample_site}
 WIDTHS = (1440, 390)
+COLUMNS = ("words", "of theirs", "height", "of theirs", "elements")
 MOST = 1.5  # times Lighthouse's figure
 LIMIT_S = 180.0
 # Words and height that a person sees as the page opens: what is folded, hidden or for screen readers does not count.
 SEEN = """() => {
+  const DRAWN = { opacityProperty: true, visibilityProperty: true };
   const words = [];
   const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
   while (texts.nextNode()) {
     const text = texts.currentNode;
-    if (!text.data.trim() || !text.parentElement.checkVisibility({ opacityProperty: true, visibilityProperty: true })) continue;
+    if (!text.data.trim() || !text.parentElement.checkVisibility(DRAWN)) continue;
     const range = document.createRange();
     range.selectNodeContents(text);
     const { width, height } = range.getBoundingClientRect();
@@ -47,7 +49,6 @@ SEEN = """() => {
 
 
 def measure(table: Table, share: float) -> None:
-    types = [each for each in ScanType if each is not ScanType.SECURITY]
     lighthouse = _lighthouse()
     if not lighthouse:
         print("Neither lighthouse nor npx is on PATH: our own reports are measured alone.", file=sys.stderr)
@@ -55,9 +56,12 @@ def measure(table: Table, share: float) -> None:
         for site_name, site in list(SITES.items())[: max(1, round(len(SITES) * share))]:
             with site() as running:
                 for width in WIDTHS:
-                    table.head(f"{site_name}, {width} px wide", "words", "× theirs", "height", "× theirs", "elements")
-                    for each in (*types, ScanType.SECURITY):
+                    table.head(f"{site_name}, {width} px wide", *COLUMNS)
+                    for each in ScanType:
                         _row(table, browser, running, each, lighthouse, Path(name), width)
+                    if lighthouse:
+                        whole = _judged(lighthouse, running, "", Path(name))
+                        table.row("Lighthouse's four categories", *_figures(_seen(browser, whole, width)))
 
 
 def _row(
@@ -69,25 +73,21 @@ def _row(
     folder: Path,
     width: int,
 ) -> None:
-    stem = folder / f"{site.port}-{scan_type}"
-    ours = _seen(browser, _made(stem.with_suffix(".ours.html"), lambda path: _scan(site, scan_type, path)), width)
-    words, height, elements = ours
+    ours = _seen(browser, _scanned(site, scan_type, folder), width)
     if not lighthouse or scan_type is ScanType.SECURITY:
-        table.row(f"{scan_type}", words, "", height, "", elements)
+        table.row(scan_type.label, *_figures(ours))
         return
-    file = _made(stem.with_suffix(".theirs.html"), lambda path: _judge(lighthouse, site, scan_type, path))
-    their_words, their_height, their_elements = _seen(browser, file, width)
-    table.row(f"Lighthouse's {scan_type}", their_words, "", their_height, "", their_elements)
-    shares = (words / their_words, height / their_height)
-    table.row(f"{scan_type}", words, shares[0], height, shares[1], elements)
+    theirs = _seen(browser, _judged(lighthouse, site, scan_type, folder), width)
+    table.row(f"Lighthouse's {scan_type}", *_figures(theirs))
+    shares = [our / their for our, their in zip(ours[:2], theirs[:2], strict=True)]
+    table.row(scan_type.label, *_figures(ours, *shares))
     table.missed |= max(shares) > MOST
 
 
-def _made(path: Path, make: object) -> Path:
-    if not path.exists():
-        assert callable(make)
-        make(path)
-    return path
+def _figures(seen: tuple[int, int, int], *shares: float) -> tuple[float | str, ...]:
+    words, height, elements = seen
+    of_words, of_height = shares or ("", "")
+    return words, of_words, height, of_height, elements
 
 
 def _lighthouse() -> Sequence[str]:
@@ -96,7 +96,10 @@ def _lighthouse() -> Sequence[str]:
     return [found, "--yes", "lighthouse"] if (found := shutil.which("npx")) else []
 
 
-def _scan(site: Site, scan_type: ScanType, path: Path) -> None:
+def _scanned(site: Site, scan_type: ScanType, folder: Path) -> Path:
+    path = folder / f"{site.port}-{scan_type}-ours.html"
+    if path.exists():
+        return path
     options = ["--type", scan_type, "--format", "html", "--output", str(path), "--quiet"]
     subprocess.run(
         [sys.executable, "manage.py", "scan", site.url + "/", *options, "--allow-network", "127.0.0.0/8"],
@@ -105,20 +108,27 @@ def _scan(site: Site, scan_type: ScanType, path: Path) -> None:
         check=True,
         timeout=LIMIT_S,
     )
+    return path
 
 
-def _judge(lighthouse: Sequence[str], site: Site, scan_type: ScanType, path: Path) -> None:
+def _judged(lighthouse: Sequence[str], site: Site, category: str, folder: Path) -> Path:
+    """Return Lighthouse's report of a category, of all if it is empty."""
+    path = folder / f"{site.port}-{category}-theirs.html"
+    if path.exists():
+        return path
     chrome = "--headless --no-sandbox --disable-gpu --disable-background-networking --ignore-certificate-errors"
-    options = [f"--only-categories={scan_type}", "--output=html", f"--output-path={path}", "--quiet"]
+    options = [f"--only-categories={category}"] if category else []
+    options += ["--output=html", f"--output-path={path}", "--quiet"]
     subprocess.run(
         [*lighthouse, site.url + "/", *options, f"--chrome-flags={chrome}"],
         env=_environment() | {"CHROME_PATH": str(find_browser("auto"))},
         check=True,
         timeout=LIMIT_S,
     )
+    return path
 
 
-def _environment() -> Mapping[str, str]:
+def _environment() -> dict[str, str]:
     return {name: os.environ[name] for name in ("PATH", "HOME") if name in os.environ}
 
 

@@ -93,6 +93,7 @@ class Server(StrEnum):
 
     NGINX = "nginx"
     APACHE = "Apache"
+    CADDY = "Caddy"
     IIS = "IIS"
     STATIC = "static hosting"
 

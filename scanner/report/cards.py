@@ -14,7 +14,11 @@ from scanner.report.metrics import CONCERNED, UNITS
 from scanner.report.muting import MutedPart
 from scanner.report.pictures import Crop
 from scanner.report.references import CriterionLink, ReferenceLink, criterion, reference
+from scanner.report.snippets import NO_HOW_TO, HowTo, how_to
 from scanner.report.standing import Standing, standing
+
+# Evidence that no card shows: `host_ms` is about the scanner and stands with what was checked.
+NOT_SHOWN = ("ancestry", "host_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +61,7 @@ class CheckCard:
     is_open: bool = False
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
     elsewhere: tuple[Elsewhere, ...] = ()
+    how_to: HowTo = NO_HOW_TO
 
     @property
     def is_beside(self) -> bool:
@@ -92,24 +97,29 @@ def card_of(
     is_hidden: bool = False,
     crops: Mapping[int, Crop] | None = None,
     elsewhere: tuple[Elsewhere, ...] = (),
+    server: str = "",
 ) -> CheckCard:
-    """Return the card of a check of a JSON export. The caller passes what the export does not contain."""
+    """Return the card of a check of a JSON export. The caller passes what the export does not contain.
+
+    `server` is the web server that answered, as `snippets.how_to` takes it.
+    """
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     items: Sequence[Mapping[str, object]] = exported["evidence"]
     if exported["id"] in contrasts.CHECKS:
         items = [contrasts.told(item) for item in items]
     # The card shows the criteria elsewhere, and identifies an element by its selector.
-    without = ("ancestry", "wcag", "level") if criteria else ("ancestry",)
+    without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
     evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
     points = exported["points"]
+    fix = None if exported["status"] == "pass" else exported.get("fix")
     return CheckCard(
         id=exported["id"],
         name=exported.get("title", exported["name"]),  # old reports have no titles
         status=exported["status"],
         severity=exported["severity"],
         message=_message(exported),
-        fix=None if exported["status"] == "pass" else exported.get("fix"),
+        fix=fix,
         points=points,
         win=_win(points),
         evidence=evidence,
@@ -129,6 +139,7 @@ def card_of(
         is_hidden=is_hidden,
         crops=crops or {},
         elsewhere=elsewhere,
+        how_to=how_to(exported["id"], server, fix, has_page=bool(page_url)) if fix else NO_HOW_TO,
     )
 
 

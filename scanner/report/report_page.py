@@ -18,6 +18,7 @@ from scanner.document import (
     Facts,
     StoredExhibits,
     StoredWaterfall,
+    checks_of,
 )
 from scanner.report.cards import CheckCard, card_of
 from scanner.report.diff import SEVERITY_RANK, STATUS_RANK
@@ -42,6 +43,7 @@ FACT_LABELS = {
     "status": "HTTP status",
     "address": "IP address",
     "document_bytes": "Document size",
+    "server": "Web server",
     "duration_s": "Duration of the scan",
     "console_errors": "Console errors",
     "site_evidence_at": "Site-wide evidence from",
@@ -151,6 +153,7 @@ class CoverageSummary:
     omitted: tuple[str, ...]  # names of checks left out because there was no browser
     repeated: tuple[Repeated, ...]
     worth: str  # what a score without browser is worth, in a sentence
+    reference_ms: float | None  # duration of the scanner's reference task
 
     @property
     def is_static(self) -> bool:
@@ -236,6 +239,7 @@ def report_page(
                 page_url(check_pages, check["id"]),
                 pictures,
                 links.get(check["id"], ()),
+                facts.get("server", ""),
             )
             for check in category["checks"]
         ]
@@ -292,6 +296,7 @@ def _card(
     page: str,
     pictures: Pictures,
     links: tuple[Elsewhere, ...],
+    server: str,
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -307,6 +312,7 @@ def _card(
         page_url=page,
         crops=pictures.crops(check),
         elsewhere=links,
+        server=server,
     )
 
 
@@ -361,7 +367,14 @@ def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSu
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
         repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
         worth=WORTH.get(document["type"], ""),
+        reference_ms=_reference_ms(document),
     )
+
+
+def _reference_ms(document: ExportDocument) -> float | None:
+    """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
+    found = (item.get("host_ms") for _, check in checks_of(document) for item in check["evidence"])
+    return next((each for each in found if isinstance(each, int | float)), None)
 
 
 def _fact(name: str, value: object) -> Fact:

@@ -13,7 +13,7 @@ function textOf(check) {
   if (!texts.has(check)) {
     const copy = check.cloneNode(true);
     for (const each of copy.querySelectorAll("button")) each.remove();
-    const parts = [...copy.querySelectorAll("h4, .message, .fix span, td, dd, .sources code")];
+    const parts = [...copy.querySelectorAll("h4, .message, .fix span, td, dd, .references code")];
     texts.set(check, parts.map((each) => each.textContent).join("\n").toLowerCase());
   }
   return texts.get(check);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,10 +14,10 @@ from scanner.report.evidence.contrasts import Contrast
 # The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
 # which anybody may request, has thousands of them.
 MAX_CELL = 1000
-# The most rows shown at once; a longer table is folded to a line with their number.
-SHOWN = 3
 # The most pairs that fit beside a fix.
 FEW = 5
+# The fewest characters of a value that is looked for in a message.
+LEAST = 4
 # Widths of columns in relative units, and the width that a table beside its finding may have.
 ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
 ROOM_BESIDE = 8
@@ -77,10 +78,6 @@ class Table:
     size: str = ""
 
     @property
-    def is_folded(self) -> bool:
-        return len(self.rows) > SHOWN
-
-    @property
     def count(self) -> str:
         """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known."""
         rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
@@ -107,6 +104,12 @@ class Table:
         if len(self.rows) != 1:
             return None
         return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
+
+    def beside(self, message: str) -> list[tuple[Head, Cell]] | None:
+        """Return the pairs without what the message says already; code stays, because it can be copied."""
+        if (pairs := self.pairs) is None:
+            return None
+        return [(head, cell) for head, cell in pairs if cell.is_code or not _says(message, cell.whole)]
 
 
 def tables(
@@ -158,6 +161,11 @@ def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], unit
 def _size(total: float) -> str:
     unit, per_unit = _scale(BYTES, [total])
     return f"{_number(total, per_unit)} {unit}"
+
+
+def _says(message: str, value: str) -> bool:
+    """Return True if the message contains the value as whole words; a shorter one may be there by chance."""
+    return len(value) >= LEAST and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)", message) is not None
 
 
 def _is_same(head: Head, cells: Sequence[Cell]) -> bool:
