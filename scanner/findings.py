@@ -94,6 +94,7 @@ class Server(StrEnum):
 
     NGINX = "nginx"
     APACHE = "Apache"
+    CADDY = "Caddy"
     IIS = "IIS"
     STATIC = "static hosting"
 

@@ -301,6 +301,8 @@ class Judgement:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+            if server := server_of(page.headers):
+                facts["server"] = str(server)
         if notice := self._notice:
             facts["notice"] = notice
         if self._shared_since is not None:
