@@ -42,6 +42,7 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
         "score": 80,
         "grade": "B",
         "caps": [],
+        "held": "",
         "created_at": "2026-11-21T13:17:38Z",
         "completed_at": "2026-11-21T13:17:41Z",
         "catalogue_version": "1",

@@ -83,8 +83,8 @@ def test_several_that_hold_the_score_are_told_once(home: Member) -> None:
 
 
 def test_muted_findings_still_hold_the_score_and_are_not_to_be_fixed(home: Member) -> None:
-    scan = held_scan(home, check("frame", "fail", HIGH), check("leak", "fail", CRITICAL))
-    body = {"check": "leak", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
+    scan = held_scan(home, check("frame", "fail", HIGH), check("exposed-git", "fail", CRITICAL))
+    body = {"check": "exposed-git", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
     assert home.api.post("/v1/mutes", body).status_code == 201
     response = person(home.organization).get(f"/report/{scan.id}")
     assert caps(response) == ["One critical finding (muted) holds the score at 49."]

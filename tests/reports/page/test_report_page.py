@@ -146,6 +146,7 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
         return {
             "id": id,
             "name": id,
+            "title": id,
             "status": status,
             "severity": str(LOW),
             "message": "",
@@ -171,10 +172,11 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
     ]
 
 
-def test_categories_with_something_to_mend_come_first() -> None:
+def test_the_neediest_category_comes_first() -> None:
     check = {
         "id": "a",
         "name": "A",
+        "title": "A",
         "severity": None,
         "message": "",
         "why": "",

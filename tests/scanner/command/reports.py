@@ -47,7 +47,8 @@ def judged(
     type: ScanType = ScanType.SECURITY,
     browser: str | None = None,
 ) -> Judged:
-    return judged_categories([CategoryResult("headers", "Headers", 1, checks)], url=url, type=type, browser=browser)
+    categories = [CategoryResult("headers", "Headers", 1, checks)] if checks else []
+    return judged_categories(categories, url=url, type=type, browser=browser)
 
 
 def judged_categories(

@@ -94,6 +94,7 @@ def hostile(url: str, scan_type: ScanType) -> Judged:
         found(f"check-{status}-{severity}", status, severity, *places, message=HOSTILE)
         for status in ("fail", "warn", "pass")
         for severity in Severity
+        if (status, severity) != ("warn", Severity.CRITICAL)
     )
     return judged(*checks, url=url, type=scan_type)
 

@@ -18,8 +18,9 @@ EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 def exported(**columns: Any) -> dict[str, Any]:
     """Return a check as in the JSON export."""
-    check = {"id": "x", "name": "X", "status": "fail", "severity": "high", "message": "M", "why": "", "points": 1}
-    return check | {"later": 1, "holds": False, "evidence": [], "references": []} | columns
+    check = {"id": "x", "name": "X", "title": "X", "status": "fail", "severity": "high", "message": "M", "why": ""}
+    figures = {"points": 1, "later": 1, "holds": False}
+    return check | figures | {"evidence": [], "references": []} | columns
 
 
 def card(*, server: str = "", page_url: str = "", **columns: Any) -> html.HtmlElement:
@@ -29,7 +30,7 @@ def card(*, server: str = "", page_url: str = "", **columns: Any) -> html.HtmlEl
 
 def test_whatever_comes_from_outside_stays_text() -> None:
     found = card(
-        name=EVIL,
+        title=EVIL,
         message=EVIL,
         fix=EVIL,
         severity=EVIL,

@@ -30,6 +30,9 @@ def document(
             "status": state,
             "severity": None if state == "pass" else severity,
             "message": "It is so.",
+            "points": 1.0,
+            "later": 1.0,
+            "holds": False,
             "evidence": [{"selector": each} for each in (places or {}).get(id, [])],
         }
         for id, state in states.items()
@@ -236,9 +239,13 @@ def test_scores_of_different_rules_have_no_difference() -> None:
     assert (changes.points, changes.same_rules) == (None, False)
 
 
-def test_what_weighs_most_comes_first() -> None:
-    now = document({"low": "fail", "warned": "warn", "failed": "fail", "worst": "warn"})
-    for category in now["categories"]:
+def test_the_neediest_change_comes_first_in_each_group() -> None:
+    found = document({"low": "fail", "warned": "warn", "failed": "fail", "holder": "fail", "worst": "fail"})
+    for category in found["categories"]:
         for check in category["checks"]:
             check["severity"] = {"low": "low", "worst": "critical"}.get(check["id"], "high")
-    assert told(diff(document({}), now)) == {"new": ["worst", "failed", "warned", "low"]}
+            check["holds"] = check["id"] == "holder"
+    order = ["worst", "holder", "failed", "warned", "low"]
+    assert told(diff(document({}), found)) == {"new": order}
+    assert told(diff(found, document(dict.fromkeys(order, "pass")))) == {"fixed": order}
+    assert told(diff(document(dict.fromkeys(order, "skipped")), found)) == {"not_compared": order}

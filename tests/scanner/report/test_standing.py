@@ -27,9 +27,18 @@ DATED = re.compile(r"(January|February|March|April|May|June|July|August|Septembe
 
 def card(id: str, **columns: object) -> html.HtmlElement:
     """Return a check as the page shows it."""
-    exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "why": "", "points": 0}
+    exported = {
+        "id": id,
+        "name": "N",
+        "title": "N",
+        "status": "fail",
+        "severity": "low",
+        "message": "M.",
+        "why": "",
+        "points": 0,
+    }
     template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
-    exported |= {"later": 0, "holds": False, "evidence": [], "references": []}
+    exported |= {"points": 0, "later": 0, "holds": False, "evidence": [], "references": []}
     return html.fromstring(template.module.card(card_of(exported | columns)))
 
 
