@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from scanner.document import ExportedCheck
+from scanner.need import Need, is_emergency, need_of
 from scanner.report.elsewhere import Elsewhere
 from scanner.report.evidence import contrasts, fixes
 from scanner.report.evidence.sentences import headline
@@ -47,6 +48,7 @@ class CheckCard:
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
+    need: Need
     page_url: str = ""
     standing: Standing | None = None
     mute_url: str = ""
@@ -72,7 +74,7 @@ class CheckCard:
     @property
     def is_critical(self) -> bool:
         """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
-        return self.status == "fail" and self.severity == "critical"
+        return is_emergency(self.status, self.severity)
 
     @property
     def fix_parts(self) -> tuple[fixes.Part, ...]:
@@ -80,7 +82,8 @@ class CheckCard:
 
     @property
     def later_win(self) -> str:
-        return _win(self.later)
+        """Points to win later, in words; empty if the check holds the score, which they would make look small."""
+        return "" if self.holds else _win(self.later)
 
 
 def card_of(
@@ -92,8 +95,6 @@ def card_of(
     is_muted: bool = False,
     shows_rules: bool = False,
     prefix: str = "",
-    later: float = 0.0,
-    holds: bool = False,
     is_hidden: bool = False,
     crops: Mapping[int, Crop] | None = None,
     elsewhere: tuple[Elsewhere, ...] = (),
@@ -115,7 +116,7 @@ def card_of(
     fix = None if exported["status"] == "pass" else exported.get("fix")
     return CheckCard(
         id=exported["id"],
-        name=exported.get("title", exported["name"]),  # old reports have no titles
+        name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
         message=_message(exported),
@@ -127,14 +128,15 @@ def card_of(
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{prefix}check-{exported['id']}",
+        need=need_of(exported),
         page_url=page_url,
         standing=standing(exported["id"]),
         mute_url=mute_url,
         muted=muted,
         is_muted=is_muted,
         shows_rules=shows_rules,
-        later=0.0 if points else later,
-        holds=holds,
+        later=0.0 if points else exported["later"],
+        holds=exported["holds"],
         metrics=CONCERNED.get(exported["id"], ()),
         is_hidden=is_hidden,
         crops=crops or {},

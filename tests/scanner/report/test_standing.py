@@ -29,7 +29,8 @@ def card(id: str, **columns: object) -> html.HtmlElement:
     """Return a check as the page shows it."""
     exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "why": "", "points": 0}
     template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
-    return html.fromstring(template.module.card(card_of(exported | {"evidence": [], "references": []} | columns)))
+    exported |= {"later": 0, "holds": False, "evidence": [], "references": []}
+    return html.fromstring(template.module.card(card_of(exported | columns)))
 
 
 @pytest.mark.parametrize("id", STANDINGS)
