@@ -20,6 +20,7 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks.table import Table
 from scanner.findings import ScanType
 from scanner.net.browser import find_browser, launch_options
+from tests.e2e.seen import SEEN
 from tests.e2e.service import BASE_DIR
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
@@ -30,22 +31,6 @@ WIDTHS = (1440, 390)
 COLUMNS = ("words", "of theirs", "height", "of theirs", "elements")
 MOST = 1.5  # times Lighthouse's figure
 LIMIT_S = 180.0
-# Words and height that a person sees as the page opens: what is folded, hidden or for screen readers does not count.
-SEEN = """() => {
-  const DRAWN = { opacityProperty: true, visibilityProperty: true };
-  const words = [];
-  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
-  while (texts.nextNode()) {
-    const text = texts.currentNode;
-    if (!text.data.trim() || !text.parentElement.checkVisibility(DRAWN)) continue;
-    const range = document.createRange();
-    range.selectNodeContents(text);
-    const { width, height } = range.getBoundingClientRect();
-    const { width: room } = text.parentElement.getBoundingClientRect();
-    if (width > 1 && height > 1 && room > 1) words.push(...text.data.trim().split(/\\s+/));
-  }
-  return [words.length, document.documentElement.scrollHeight, document.querySelectorAll("*").length];
-}"""
 
 
 def measure(table: Table, share: float) -> None:

@@ -111,15 +111,12 @@ class CategorySection:
         return [Group(title, checks) for title, checks in named if checks]
 
     def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
-        """Return the section with its findings open or folded: under a filter all are open, else those to fix first."""
-
-        def shown(checks: Iterable[CheckCard]) -> tuple[CheckCard, ...]:
-            return tuple(
-                replace(check, is_first=check.id in first, is_open=chosen.is_active or check.id in first)
-                for check in checks
-            )
-
-        return replace(self, failed=shown(self.failed), warned=shown(self.warned))
+        """Return the section with its findings open or folded. `first` are the IDs of the findings to fix first."""
+        return replace(
+            self,
+            failed=tuple(_opened(check, check.id in first, chosen) for check in self.failed),
+            warned=tuple(_opened(check, check.id in first, chosen) for check in self.warned),
+        )
 
     @property
     def is_hidden(self) -> bool:
@@ -207,6 +204,12 @@ class ReportPage:
         return f"{self.prefix}title " if self.prefix else ""
 
     @property
+    def more_critical(self) -> tuple[CheckCard, ...]:
+        """The critical findings beside those in `first`: on paper, the first page has all of them."""
+        found = (check for each in self.categories for check in each.failed if check.is_critical)
+        return tuple(check for check in found if not check.is_first)
+
+    @property
     def first_has_later(self) -> bool:
         """Return True if a check of `first` wins points only once no cap lowers the score."""
         return any(check.later_win for check in self.first)
@@ -283,7 +286,7 @@ def report_page(
         pictures=pictures,
         largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
         muted=tuple(
-            replace(card, is_open=chosen.is_active)
+            _opened(card, False, chosen)
             for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)
         ),
         without_muted=without_muted(muting.scoring, muted),
@@ -317,6 +320,11 @@ def _card(
         elsewhere=links,
         server=server,
     )
+
+
+def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
+    """Return the card open or folded: under a filter, all that fit are open, else those to fix first."""
+    return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:

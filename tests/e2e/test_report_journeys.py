@@ -16,6 +16,7 @@ from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
 from scanner.scoring import Cap
 from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
+from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
 
@@ -29,6 +30,7 @@ OPEN = "[...document.querySelectorAll('.check:not(.is-pass) > [open]')].map(each
 OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
 CONTENTS = "document.querySelector('.contents [popover]').showPopover()"
 KEYS = "document.querySelector('.contents [popover]').hidePopover(); document.getElementById('keys').showModal()"
+MOST_WORDS = 400
 CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=2),)
 
 
@@ -234,9 +236,7 @@ def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering)
 
 def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
-        first = [
-            each.removeprefix("#") for each in page.locator(".first a").evaluate_all("all => all.map(a => a.hash)")
-        ]
+        first = page.locator(".first a").evaluate_all("all => all.map(each => each.hash.slice(1))")
         assert len(first) == 5
         assert sorted(page.evaluate(OPEN)) == sorted(first)
         findings = page.locator(".check:not(.is-pass)")
@@ -257,13 +257,27 @@ def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, renderin
             page.locator("#check-color-contrast > details > summary").press("Enter")
             assert page.evaluate(OPEN) == []
         # A search opens what it finds; without it, what to fix first is open again.
-        page.get_by_role("searchbox").fill("time")
+        page.get_by_role("searchbox").fill("aria")
         page.get_by_label("Warnings").check()
         assert page.evaluate(OPEN) == page.evaluate(VISIBLE) != []
         page.get_by_role("link", name="Show all").click()
         assert sorted(page.evaluate(OPEN)) == sorted(first)
 
     browser.look(rendering, "", look)
+
+
+def test_a_long_report_opens_with_few_words(browser: Window, rendering: Rendering) -> None:
+    """13 findings of 250 checks: five are open, and no other adds more than a line."""
+
+    def look(page: Page) -> tuple[int, int]:
+        words, _, _ = page.evaluate(SEEN)
+        page.get_by_role("button", name="Expand all").click()
+        expanded, _, _ = page.evaluate(SEEN)
+        return words, expanded
+
+    for width in (1440, 390):
+        words, expanded = browser.look(rendering, "", look, viewport={"width": width, "height": 900})
+        assert words <= MOST_WORDS < expanded
 
 
 def test_a_filtered_page_is_served_open(browser: Window, rendering: Rendering) -> None:
@@ -329,6 +343,19 @@ def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Re
         return len(page.pdf(prefer_css_page_size=True))
 
     assert browser.look(rendering, "", look) > 10_000
+
+
+def test_on_paper_each_finding_is_whole_and_links_of_the_page_are_text(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        page.emulate_media(media="print")
+        for finding in page.locator(".check:not(.is-pass)").all():
+            for part in (".message", ".fix"):
+                expect(finding.locator(part)).to_be_visible()
+        expect(page.locator("#check-color-contrast table")).to_be_visible()
+        expect(page.locator("#check-color-contrast .more > summary")).to_be_hidden()
+        assert page.locator(".first a").first.evaluate("each => getComputedStyle(each).textDecorationLine") == "none"
+
+    browser.look(rendering, "", look, java_script_enabled=False)
 
 
 def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Rendering) -> None:

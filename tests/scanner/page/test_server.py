@@ -38,6 +38,12 @@ def test_the_server_is_known_by_its_own_word(headers: dict[str, str], server: Se
     assert server_of(Headers(tuple(headers.items()))) is server
 
 
+def test_a_report_names_the_server_that_answered() -> None:
+    with Site({"/": Answer("<h1>Hello</h1>", headers={"Server": "Caddy"})}) as site, Network(POLICY) as network:
+        (result,) = scan(target(site.url + "/"), [ScanType.SECURITY], network, Budget())
+    assert result.facts["server"] == "Caddy"
+
+
 def test_a_fix_shows_the_example_of_the_server_or_all_of_them() -> None:
     assert FIX == "Switch it off (nginx: a off; · IIS: <a/>)."
     assert FIX.for_server(Server.IIS) == "Switch it off (IIS: <a/>)."
