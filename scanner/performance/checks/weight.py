@@ -91,7 +91,7 @@ def image_weight(resources: Resources) -> Finding:
     "font-weight",
     name="Web font weight",
     found="Heavy web fonts",
-    why="Text stays invisible, or changes its look, when its font arrives.",
+    why="Until its font arrives, text is invisible or shown in another font.",
     judged=by_steps(*map(size, FONT_BYTES)) + " Counted are preloaded fonts and one file of each family in use, but "
     "none of services that adapt to browsers.",
     severity=MEDIUM,
@@ -169,7 +169,7 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     "duplicate-files",
     name="No duplicate files",
     found="Duplicate files",
-    why="The same bytes are downloaded twice, because they have two URLs.",
+    why="Browsers download the same bytes again, because they have another URL.",
     severity=LOW,
     fix="Refer to each file by the same URL everywhere, with the same query string.",
     references=("YellowLabTools: identicalFiles",),
@@ -194,7 +194,7 @@ def duplicate_files(resources: Resources) -> Finding:
     if not twice:
         return Pass("No file is loaded twice.")
     message = f"{counted(len(twice), 'file')} loaded again from another URL: {shown}"
-    return by_limits(len(twice), 0, 5, message, "each is downloaded twice", evidence)
+    return by_limits(len(twice), 0, 5, message, evidence=evidence)
 
 
 @check(
@@ -219,8 +219,7 @@ def empty_responses(resources: Resources) -> Finding:
         0,
         1,
         f"{counted(len(empty), 'file')} without any content: {shown}",
-        "each costs a request",
-        evidence,
+        evidence=evidence,
     )
 
 
@@ -249,8 +248,8 @@ def _weighed(
     message = f"{what} {least}{size(total)}"
     if heaviest and heaviest[0].wire_bytes > good / 10:
         message += f", the heaviest {excerpt(heaviest[0].url, 80)} ({size(heaviest[0].wire_bytes)})"
-    return by_limits(total, good, poor, message, f"up to {size(good)} is light, more than {size(poor)} heavy", evidence)
+    return by_limits(total, good, poor, message, f"up to {size(good)} is good", evidence)
 
 
 def _graded(message: str, value: float, good: int, poor: int, unit: str = "") -> Finding:
-    return by_limits(value, good, poor, message, f"up to {good}{unit} is good, more than {poor}{unit} too much")
+    return by_limits(value, good, poor, message, f"up to {good}{unit} is good")
