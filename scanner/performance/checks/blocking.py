@@ -83,7 +83,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     why="Browsers discover an imported style sheet only when the one that imports it has arrived.",
     severity=MEDIUM,
     fix="Replace @import by a <link> for each style sheet, or bundle the style sheets.",
-    references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
+    references=("CSS Cascade 4, section 2", "MDN: @import"),
 )
 def css_import(styles: Styles) -> Finding:
     if not styles.imports:
@@ -104,7 +104,7 @@ def css_import(styles: Styles) -> Finding:
     severity=MEDIUM,
     fix="Serve what the page waits for from your own site, or load it with async, so that another site's outage "
     "leaves no blank page.",
-    references=("YellowLabTools: blockingFiles", "sitespeed.io coach: spof"),
+    references=("web.dev: third-party JavaScript",),
 )
 def third_party_spof(page: Page, document: Document) -> Finding:
     urls = {url: urlsplit(url).hostname or "" for url in blocking_scripts(document) + blocking_sheets(document)}
@@ -129,7 +129,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
     severity=LOW,
     fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
-    references=("Lighthouse: no-document-write", "HTML, document.write()"),
+    references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
 )
 def document_write(document: Document, resources: Resources) -> Finding:
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}

@@ -33,7 +33,7 @@ BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FO
     severity=HIGH,
     fix="Send a Cache-Control header with every static file: max-age=31536000, immutable where its name changes with "
     "its content, otherwise max-age=2592000, or no-cache with an ETag.",
-    references=("RFC 9111, section 4.2", "webhint: http-cache"),
+    references=("RFC 9111, section 4.2", "MDN: Cache-Control"),
 )
 def cache_missing(files: StaticFiles) -> Finding:
     if not files.own:
@@ -103,7 +103,7 @@ def cache_short(files: StaticFiles) -> Finding:
     severity=LOW,
     fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names contain a hash of their "
     "content.",
-    references=("RFC 8246",),
+    references=("RFC 8246", "MDN: Cache-Control"),
 )
 def cache_immutable(files: StaticFiles) -> Finding:
     hashed = [
@@ -131,7 +131,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
     severity=LOW,
     fix="Send Cache-Control: public instead of private with files that are the same for everyone, and without a "
     "cookie.",
-    references=("RFC 9111, section 5.2.2.7",),
+    references=("RFC 9111, section 5.2.2.7", "MDN: Cache-Control"),
 )
 def private_static(page: Page, files: StaticFiles) -> Finding:
     if not files.own:

@@ -139,7 +139,7 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
             Server.IIS: "install IIS Compression, which adds Brotli",
         },
     ),
-    references=("RFC 7932", "RFC 8878"),
+    references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Finding:
     """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
@@ -172,7 +172,7 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     why="Compressing images and fonts again costs CPU time on the server and the phone, and can make them larger.",
     severity=LOW,
     fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
-    references=("RFC 9110, section 8.4", "webhint: http-compression"),
+    references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
 )
 def needless_encoding(resources: Resources) -> Finding:
     compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]

@@ -38,7 +38,7 @@ SIGNATURES = (
     why="Visitors may see blank space instead of text for up to three seconds.",
     severity=MEDIUM,
     fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
-    references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9"),
+    references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9", "MDN: font-display"),
 )
 def font_display(fonts: Fonts, styles: Styles) -> Finding:
     faces = [
@@ -70,7 +70,7 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
     judged="A font file's first bytes tell its format.",
     severity=LOW,
     fix="Convert the font to WOFF2 (for example with woff2_compress), and list that file first in src.",
-    references=("W3C: WOFF File Format 2.0", "webhint: font formats"),
+    references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
 def font_format(fonts: Fonts) -> Finding:
     known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
@@ -99,7 +99,7 @@ def font_format(fonts: Fonts) -> Finding:
     judged=by_steps(COUNT_GOOD, COUNT_POOR),
     severity=LOW,
     fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
-    references=("YellowLabTools: fontsCount",),
+    references=("web.dev: font best practices",),
 )
 def font_count(fonts: Fonts) -> Finding:
     if not fonts.files:

@@ -46,7 +46,7 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
     judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
     fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
-    references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
+    references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
 def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
     """Count images that no CSS rule can give a height. Without layout, any other image may have one.
@@ -162,7 +162,7 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
     severity=LOW,
     fix='Add loading="lazy" to images further down the page, but never to those on the first screen.',
-    references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
+    references=("Lighthouse: offscreen-images",),
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     if not any(each.is_visible for each in layout.images):

@@ -110,7 +110,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     severity=HIGH,
     fix="Give images, frames and ads their size (width and height, or aspect-ratio), and insert nothing above "
     "content that is already shown.",
-    references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
+    references=("web.dev: Cumulative Layout Shift", "web.dev: optimize CLS"),
     measured=True,
 )
 def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
@@ -206,7 +206,7 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
-    references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: prioritize-lcp-image"),
+    references=("web.dev: Optimize Largest Contentful Paint", "MDN: fetchpriority"),
     measured=True,
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Finding:
@@ -302,7 +302,7 @@ def main_thread(vitals: Vitals) -> Finding:
     severity=MEDIUM,
     fix="Send fewer bytes before the page is complete: compress and resize images, remove unused scripts, load "
     'images further down with loading="lazy".',
-    references=("Lighthouse: throttling (1.6 Mbit/s, 150 ms)",),
+    references=("MDN: network throttling",),
 )
 def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     result = estimate(page, resources.items, statistics.median(timing.ttfb_s))

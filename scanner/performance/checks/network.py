@@ -83,7 +83,7 @@ def http_version(protocols: Protocols) -> Finding:
             Server.IIS: '<httpProtocol allowKeepAlive="true"/>',
         },
     ),
-    references=("RFC 9112, section 9.3", "YellowLabTools: closedConnections"),
+    references=("RFC 9112, section 9.3", "MDN: Keep-Alive"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
     """Judge origins without HTTP/2 only: with others, browsers speak another version than the scanner."""
@@ -117,7 +117,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     judged=f"Responses with headers of more than {size(HEADER_BYTES)} count.",
     severity=LOW,
     fix="Remove headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
-    references=("sitespeed.io coach: headers", "RFC 9110, section 5.4"),
+    references=("RFC 9110, section 5.4",),
 )
 def header_size(page: Page, resources: Resources) -> Finding:
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
@@ -142,7 +142,7 @@ def header_size(page: Page, resources: Resources) -> Finding:
     severity=LOW,
     fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; use rel="dns-prefetch" for '
     "others.",
-    references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect"),
+    references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect", "MDN: preconnect"),
 )
 def preconnects(page: Page, document: Document) -> Finding:
     addresses = [

@@ -80,7 +80,7 @@ def doc_redirects(page: Page) -> Finding:
     judged="Medium if only images of style sheets are missing.",
     severity=HIGH,
     fix="Correct the URLs, or remove references to files that no longer exist.",
-    references=("webhint: no-broken-links", "HTML, fetching resources"),
+    references=("HTML, fetching resources",),
 )
 def broken_resources(resources: Resources) -> Finding:
     if not resources.items:
@@ -129,7 +129,7 @@ def broken_resources(resources: Resources) -> Finding:
     judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
     severity=MEDIUM,
     fix="Remove wrappers that only add styling, load long lists in parts, and create hidden panels when they open.",
-    references=("Lighthouse: dom-size", "YellowLabTools: DOMelementsCount"),
+    references=("Lighthouse: dom-size",),
 )
 def dom_size(size: DomSize) -> Finding:
     return by_limits(
@@ -149,7 +149,7 @@ def dom_size(size: DomSize) -> Finding:
     judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
     severity=LOW,
     fix="Remove elements that only wrap others: with grid and flexbox, most of them are unnecessary.",
-    references=("Lighthouse: dom-size", "YellowLabTools: DOMelementMaxDepth"),
+    references=("Lighthouse: dom-size",),
 )
 def dom_depth(size: DomSize) -> Finding:
     return by_limits(

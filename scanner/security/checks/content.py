@@ -93,7 +93,7 @@ def _shown(urls: Iterable[str]) -> str:
     severity=LOW,
     fix='Add its hash: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
     "or serve the file yourself.",
-    references=("W3C Subresource Integrity", "CWE-353"),
+    references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
     others = [
@@ -200,7 +200,7 @@ def _described(used: UsedLibrary, url: str) -> str:
     why="A page opened with rel=opener can send this tab to a fake login page.",
     severity=LOW,
     fix='Remove rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
-    references=("HTML, link type opener", "CWE-1022"),
+    references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
     found = []

@@ -41,7 +41,7 @@ def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
     why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
     severity=HIGH,
     fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
-    references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
+    references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     if not cookies.kept:
@@ -80,7 +80,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
     fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
-    references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
+    references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Finding:
     sessions = [each for each in cookies.kept if each.is_session_like]
@@ -100,7 +100,7 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
     "Cookies for embedding in other sites need SameSite=None; Secure.",
-    references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
+    references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
 def cookie_samesite(cookies: Cookies) -> Finding:
     if not cookies.kept:
@@ -137,7 +137,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",
-    references=("RFC 6265bis, section 4.1.3",),
+    references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )
 def cookie_prefix(cookies: Cookies) -> Finding:
     prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]

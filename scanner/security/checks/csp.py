@@ -80,7 +80,7 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
     fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
-    references=("CSP Level 3", "CWE-1021", "CWE-79"),
+    references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
     if policies.restricts_scripts:
@@ -115,7 +115,7 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
         {Server.STATIC: HASHED},
         STRICT,
     ),
-    references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
+    references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -151,7 +151,7 @@ def csp_script_inline(policies: Policies) -> Finding:
         {Server.STATIC: HASHED},
         STRICT,
     ),
-    references=("CSP Level 3, section 6.7.2", "CWE-79"),
+    references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -172,7 +172,7 @@ def csp_script_broad(policies: Policies) -> Finding:
     why="eval() runs text as code, so text that an attacker can influence becomes a script.",
     severity=MEDIUM,
     fix="Remove 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
-    references=("CSP Level 3, section 4.4", "CWE-95"),
+    references=("CSP Level 3, section 4.4", "CWE-95", "MDN: script-src"),
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -192,7 +192,7 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     why="An injected <base> makes relative scripts load from the attacker; plug-ins can run scripts of their own.",
     severity=MEDIUM,
     fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
-    references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79"),
+    references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79", "MDN: object-src"),
 )
 def csp_object_base(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -223,7 +223,7 @@ def csp_object_base(policies: Policies) -> Finding:
     why="Anything loaded over plain HTTP can be changed in transit.",
     severity=MEDIUM,
     fix="Replace http: by https: in the policy, or add upgrade-insecure-requests.",
-    references=("CSP Level 3, section 6.7.2", "CWE-319"),
+    references=("CSP Level 3, section 6.7.2", "CWE-319", "MDN: upgrade-insecure-requests"),
 )
 def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     if not policies.enforced:
@@ -254,7 +254,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     why="Injected styles can hide content, or leak attribute values letter by letter.",
     severity=LOW,
     fix="Move styles into files, or give them a nonce or hash, and remove 'unsafe-inline' from style-src.",
-    references=("CSP Level 3, section 6.7.3.2",),
+    references=("CSP Level 3, section 6.7.3.2", "MDN: style-src"),
 )
 def csp_style_inline(policies: Policies) -> Finding:
     if not policies.enforced:
@@ -279,7 +279,7 @@ def csp_style_inline(policies: Policies) -> Finding:
     why="Browsers ignore what they cannot parse, so the policy does not do what it says.",
     severity=MEDIUM,
     fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
-    references=("CSP Level 3, sections 2.2 and 2.3",),
+    references=("CSP Level 3, sections 2.2 and 2.3", "MDN: Content-Security-Policy"),
 )
 def csp_syntax(policies: Policies) -> Finding:
     if not policies.enforced:
@@ -297,7 +297,7 @@ def csp_syntax(policies: Policies) -> Finding:
     why="A nonce that is known in advance is no secret: injected scripts can use it.",
     severity=HIGH,
     fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
-    references=("CSP Level 3, section 7.1", "CWE-330"),
+    references=("CSP Level 3, section 7.1", "CWE-330", "MDN: script-src"),
     html=False,
 )
 def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Finding:
@@ -335,7 +335,7 @@ def _is_cached(page: Page) -> bool:
     why="Through JSONP endpoints and old frameworks on such hosts, attackers can run scripts despite the policy.",
     severity=LOW,
     fix=Fix("Use nonces or hashes instead of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
-    references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
+    references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
     if not policies.restricts_scripts:

@@ -78,7 +78,7 @@ PYTHON_FORM = re.compile(
             Server.IIS: '<requestFiltering removeServerHeader="true"/>',
         },
     ),
-    references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
+    references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02", "MDN: Server"),
 )
 def server_version(page: Page) -> Finding:
     value = page.headers.get("Server")

@@ -287,7 +287,7 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
     why="Source maps give anyone the original source code, with its comments.",
     severity=LOW,
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
-    references=("CWE-540", "ECMA-426"),
+    references=("CWE-540", "ECMA-426", "MDN: SourceMap"),
 )
 def exposed_source_maps(maps: SourceMaps) -> Finding:
     if not maps.answers:

@@ -52,7 +52,13 @@ DEPRECATED = {
     why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
     severity=HIGH,
     fix="Send Content-Security-Policy: frame-ancestors 'self' (or 'none') and X-Frame-Options: SAMEORIGIN.",
-    references=("CSP Level 3, section 6.4.2", "RFC 7034", "HTML, the X-Frame-Options header", "CWE-1021"),
+    references=(
+        "CSP Level 3, section 6.4.2",
+        "RFC 7034",
+        "HTML, the X-Frame-Options header",
+        "CWE-1021",
+        "MDN: X-Frame-Options",
+    ),
     html=True,
 )
 def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
@@ -96,7 +102,7 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     why="Without nosniff, browsers guess types, and may run an uploaded text file as a script.",
     severity=MEDIUM,
     fix="Send X-Content-Type-Options: nosniff on every response.",
-    references=("Fetch, section 3.6", "CWE-693"),
+    references=("Fetch, section 3.6", "CWE-693", "MDN: X-Content-Type-Options"),
 )
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
@@ -114,7 +120,7 @@ def x_content_type_options(page: Page) -> Finding:
     why="Without a strict policy, other sites learn where visitors come from; addresses may also hold tokens.",
     severity=LOW,
     fix="Send Referrer-Policy: strict-origin-when-cross-origin (or no-referrer).",
-    references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200"),
+    references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200", "MDN: Referrer-Policy"),
 )
 def referrer_policy(page: Page, document: Document) -> Finding:
     value = page.headers.get("Referrer-Policy")
@@ -148,7 +154,7 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     "attribute names them.",
     severity=LOW,
     fix="Turn off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
-    references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2"),
+    references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2", "MDN: Permissions-Policy"),
     html=True,
 )
 def permissions_policy(page: Page) -> Finding:
@@ -179,7 +185,7 @@ def permissions_policy(page: Page) -> Finding:
     severity=LOW,
     fix="Send a valid value: Cross-Origin-Opener-Policy: same-origin · Cross-Origin-Embedder-Policy: "
     "require-corp · Cross-Origin-Resource-Policy: same-origin",
-    references=("HTML, cross-origin opener policies", "Fetch, section 3.7"),
+    references=("HTML, cross-origin opener policies", "Fetch, section 3.7", "MDN: Cross-Origin-Opener-Policy"),
 )
 def cross_origin_policies(page: Page) -> Finding:
     headers = page.headers
@@ -210,7 +216,7 @@ def cross_origin_policies(page: Page) -> Finding:
     why="Any website can read what this one shows to logged-in visitors.",
     severity=CRITICAL,
     fix="Compare Origin with a list of trusted origins, echo only those, with Vary: Origin, and never allow null.",
-    references=("Fetch, section 3.3.5", "CWE-942", "CWE-346"),
+    references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
 )
 def cors_credentials(cors: Cors) -> Finding:
     evidence = [_cors_evidence(each) for each in cors.answers]
@@ -241,7 +247,7 @@ def cors_credentials(cors: Cors) -> Finding:
     why="Browsers then look for hints or guess, and a wrong guess garbles text or runs it as a script.",
     severity=LOW,
     fix="Send Content-Type: text/html; charset=utf-8",
-    references=("RFC 9110, section 8.3", "CWE-436"),
+    references=("RFC 9110, section 8.3", "CWE-436", "MDN: Content-Type"),
 )
 def content_type(page: Page) -> Finding:
     value = page.headers.get("Content-Type")
@@ -264,7 +270,7 @@ def content_type(page: Page) -> Finding:
     why="Deprecated headers no longer protect anybody, and some cause vulnerabilities of their own.",
     severity=LOW,
     fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy; remove X-XSS-Protection too, or set it to 0.",
-    references=("RFC 9110, section 16.3", "CWE-477"),
+    references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
 def deprecated_headers(page: Page) -> Finding:
     found = {name: f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers}

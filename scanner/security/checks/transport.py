@@ -309,7 +309,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
     fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
-    references=("RFC 6797, section 6.1", "CWE-319", "CWE-523"),
+    references=("RFC 6797, section 6.1", "CWE-319", "CWE-523", "MDN: Strict-Transport-Security"),
 )
 def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     if answer.response is None:
@@ -365,7 +365,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
     fix="Either remove preload, or meet its requirements: max-age=31536000; includeSubDomains; preload",
-    references=("RFC 6797, section 12.3",),
+    references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     policy = valid_policy(answer.response.headers) if answer.response else None
@@ -385,7 +385,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     why="Browsers block active content over plain HTTP, and anyone on the network can change the rest.",
     severity=HIGH,
     fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
-    references=("W3C Mixed Content, section 3", "CWE-311"),
+    references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
 def mixed_content(page: Page, document: Document, policies: Policies) -> Finding:
