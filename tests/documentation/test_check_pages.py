@@ -7,6 +7,7 @@ import re
 import shutil
 import subprocess
 import tomllib
+from xml.etree import ElementTree
 
 import pytest
 from django.test import Client
@@ -127,7 +128,24 @@ def test_files_of_fixes_know_only_what_is_shown() -> None:
 )
 def test_what_servers_decide_has_a_fix_for_each_of_them(check_id: str) -> None:
     servers = {each.server for fix in fixes()[check_id] for each in fix.snippets}
-    assert servers >= {"nginx", "Apache", "Caddy", "Django", "Express"}
+    assert servers >= {"nginx", "Apache", "IIS", "Caddy", "Django", "Express"}
+
+
+def test_what_one_server_can_fix_has_a_snippet_for_the_others() -> None:
+    """Regression: IIS had no snippet at all, so that owners of such sites got those of other servers."""
+    for check_id, found in fixes().items():
+        if check_id == "exposed-server-status":  # a page of Apache and nginx
+            continue
+        servers = {each.server for fix in found for each in fix.snippets} & {"nginx", "Apache", "IIS", "Caddy"}
+        assert not servers or servers == {"nginx", "Apache", "IIS", "Caddy"}, check_id
+
+
+@pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "IIS"])
+def test_snippets_for_iis_are_xml_or_commands(code: str) -> None:
+    if code.startswith("#"):
+        assert code.count("{") == code.count("}"), code
+    else:
+        ElementTree.fromstring(f"<configuration>{code}</configuration>")
 
 
 @pytest.mark.parametrize("code", [code for server, code in SNIPPETS if server == "Django"])
