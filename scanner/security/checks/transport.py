@@ -346,7 +346,8 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     lasts = _lasts(policy.max_age_s)
     message = f"max-age={policy.max_age_s} ({lasts})"
     if policy.max_age_s < HALF_A_YEAR_S:
-        return Warn(f"{message} is shorter than 180 days.", evidence=evidence, title=f"HSTS lasts {lasts}")
+        message = f"HSTS lasts {lasts} (max-age={policy.max_age_s}), less than 180 days."
+        return Warn(message, evidence=evidence, title=f"HSTS lasts {lasts}")
     if len(values) > 1:
         severity = LOW if len(set(values)) == 1 else MEDIUM
         return Warn(
