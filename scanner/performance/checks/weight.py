@@ -76,7 +76,7 @@ def css_weight(resources: Resources) -> Finding:
     "image-weight",
     name="Image weight",
     found="Heavy images",
-    why="Images are usually the largest part of a page, and the easiest to make smaller.",
+    why="Heavy images take long to arrive on slow connections, and use up mobile data.",
     judged=by_steps(*map(size, IMAGE_BYTES)),
     severity=MEDIUM,
     fix="Serve images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
@@ -201,7 +201,7 @@ def duplicate_files(resources: Resources) -> Finding:
     "empty-responses",
     name="No empty responses",
     found="Empty responses",
-    why="A request that returns nothing costs as much time as one that does.",
+    why="A request that returns nothing still costs a round trip.",
     severity=LOW,
     fix="Remove references to files that have no content, or serve the right files at their URLs.",
     references=("HTML, fetching resources",),

@@ -96,7 +96,7 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     "cookie-samesite",
     name="Cookies have a SameSite attribute",
     found="Cookies without a SameSite attribute",
-    why="SameSite keeps requests of other sites from carrying a cookie, which cross-site request forgery relies on.",
+    why="Cross-site request forgery relies on cookies that browsers send with requests from other sites.",
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
     "Cookies for embedding in other sites need SameSite=None; Secure.",
@@ -133,7 +133,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     "cookie-prefix",
     name="Cookie name prefixes are valid",
     found="Cookies break the rules of their name prefix",
-    why="Browsers reject a cookie that breaks the rules of its prefix, so it is never set.",
+    why="Browsers reject a cookie that breaks the rules of its prefix, so it is not set.",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",

@@ -213,7 +213,7 @@ def cross_origin_policies(page: Page) -> Finding:
     "cors-credentials",
     name="CORS refuses untrusted origins with credentials",
     found="CORS allows untrusted origins with credentials",
-    why="Any website can read what this one shows to logged-in visitors.",
+    why="Any website can read what this site shows to logged-in visitors.",
     severity=CRITICAL,
     fix="Compare Origin with a list of trusted origins, echo only those, with Vary: Origin, and never allow null.",
     references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
