@@ -6,5 +6,5 @@ from scanner.scoring import Cap
 CAPS = (
     Cap(79, "A critical check failed.", severity=CRITICAL),
     Cap(89, "Two or more high-severity checks failed.", severity=HIGH, count=2),
-    Cap(96, "Measured without a browser, so at most an A.", count=0, is_static=True),
+    Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
 )

@@ -18,6 +18,7 @@ from scanner.findings import ScanType
 SERVERS = {
     "nginx": "nginx",
     "apache": "Apache",
+    "iis": "IIS",
     "caddy": "Caddy",
     "django": "Django",
     "express": "Express",
