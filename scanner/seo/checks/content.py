@@ -5,6 +5,7 @@ from __future__ import annotations
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.images import judge_image_alternatives
 from scanner.accessibility.names import accessible_name, shown_text
+from scanner.accessibility.wording import faulty
 from scanner.browser.evidence import Rendered
 from scanner.catalogue import Category, check
 from scanner.crawl.indexing import IndexingRules
@@ -116,8 +117,9 @@ def h1(document: AccessibleDocument) -> Finding:
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
     content=True,
 )
+@faulty("image|images", "has|have no alternative text")
 def seo_image_alt(document: AccessibleDocument) -> Finding:
-    return judge_image_alternatives(document)
+    return judge_image_alternatives(seo_image_alt, document)
 
 
 @check(
