@@ -178,7 +178,7 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
     "presentation-role-conflict",
     name="Decorative elements are hidden from screen readers",
     found="Decorative elements exposed to screen readers",
-    why="Browsers then ignore role=none, so screen readers announce what was meant to be decoration.",
+    why="Browsers do not hide such an element, so screen readers announce what was meant to be decoration.",
     severity=LOW,
     fix='Remove role="none", or what overrides it: tabindex or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
@@ -282,7 +282,7 @@ def aria_required_parent(document: AccessibleDocument) -> Finding:
     fix="Use an element that fits the role, or one without semantics of its own: <div> or <span>.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
-@faulty("ARIA role|roles", "is|are not allowed on the element")
+@faulty("ARIA role|roles", "is|are not allowed on its|their element")
 def aria_allowed_role(document: AccessibleDocument) -> Finding:
     return warn_at_most(
         aria_allowed_role,

@@ -120,8 +120,7 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
         found,
         INFO_AND_RELATIONSHIPS,
         passed="refer to header cells of their table",
-        wording=None if found.certain else Wording("cell|cells with a headers attribute", "has|have an empty one"),
-        title="" if found.certain else "Headers attributes without a reference",
+        wording=None if found.certain else Wording("cell|cells with a headers attribute", "lacks|lack a reference"),
     )
 
 

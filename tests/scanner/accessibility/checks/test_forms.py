@@ -330,3 +330,10 @@ def test_a_warning_shows_its_offenders_too() -> None:
 def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
     for rule in CASES:
         assert verdict(judged(rule, markup)) != ""
+
+
+def test_a_name_unlike_the_label_is_told_as_such() -> None:
+    finding = judged("aria-input-field-name", "<label>Comment <b role=textbox aria-label=Text>a</b></label>")
+    assert isinstance(finding, Warn)
+    assert finding.title == "ARIA input fields named unlike their label"
+    assert finding.message.startswith("1 ARIA input field has a name that does not contain the text of its label: <b ")
