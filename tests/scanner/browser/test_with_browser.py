@@ -287,7 +287,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     finding = verdict_of(replace(NONE, violations={"image-alt": rule(5)}))
     assert isinstance(finding, Fail)
     assert finding.severity is CRITICAL
-    assert finding.message.startswith("5 elements fail this check: <img src=a> at #a > img; ")
+    assert finding.message.startswith("5 images have no alternative text: <img src=a> at #a > img; ")
     assert finding.message.endswith(" and 2 more.")
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
@@ -339,7 +339,10 @@ def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
     assert isinstance(finding, Warn)
     assert not finding.weighs
     assert finding.severity is LOW
-    assert "check by hand" in finding.message
+    assert finding.title == "Check by hand: Images have alternative text"
+    assert finding.message.startswith(
+        "Only a person can tell whether 2 images have no alternative text: <img src=a> at "
+    )
 
 
 def test_an_orientation_that_nothing_can_lock_is_no_question() -> None:
