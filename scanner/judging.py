@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from scanner import scoring
-from scanner.browser.evidence import AxeReport, BrowserLoad
+from scanner.browser.evidence import AxeReport, BrowserLoad, ShownContent
 from scanner.browser.waterfall import waterfall
 from scanner.catalogue import Category, Check, caps, catalogue_version
 from scanner.catalogue import checks as checks_of
@@ -144,12 +144,22 @@ class Judgement:
         )
 
     def _finding(self, each: Check) -> Finding | Missing:
-        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
+        """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
         page = self.evidence.get(Page)
         if isinstance(page, Page) and each.html and not page.is_html:
             return NOT_HTML
         if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
             return ERROR_PAGE
+        finding = self._unfiltered(each)
+        if not (each.content and self._unseen) or isinstance(finding, Missing):
+            return finding
+        if isinstance(finding, Warn | Fail) and not self._may_be_of_what_is_missing(each):
+            return finding
+        # Content that nobody saw may have faults; that must not count as a pass.
+        return Missing(self._unseen)
+
+    def _unfiltered(self, each: Check) -> Finding | Missing:
+        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
         if each.verdict is not None:
             needs = arguments(each.verdict.needs, self.evidence)
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
@@ -158,14 +168,11 @@ class Judgement:
         if isinstance(values, Missing):
             return values
         finding: Finding = each.function(**values)
-        if not (each.content and self._unseen) or (isinstance(finding, Warn | Fail) and not self._may_be_added(each)):
-            return finding
-        # Content that nobody saw may have faults; that must not count as a pass.
-        return Missing(self._unseen)
+        return finding
 
-    def _may_be_added(self, each: Check) -> bool:
-        """Return True if scripts, which no browser ran, may add what the check misses."""
-        return each.absence and self._unseen == NO_CONTENT_YET
+    def _may_be_of_what_is_missing(self, each: Check) -> bool:
+        """Return True if a fault is only that there is no content, which scripts may add, or figures without it."""
+        return each.measured or (each.absence and self._unseen != NO_CONTENT)
 
     @property
     def _server(self) -> Server | None:
@@ -190,7 +197,10 @@ class Judgement:
 
     @property
     def _unseen(self) -> str:
-        """Return why the page's content could not be seen; empty if the markup shows some, or a browser loaded it."""
+        """Return why the page's content could not be seen; empty if the browser showed it, or else the markup does."""
+        shown = self.evidence.get(ShownContent)
+        if isinstance(shown, ShownContent) and shown.unshown:
+            return shown.reason
         served = self.evidence.get(ServedContent)
         if not isinstance(served, ServedContent) or not served.is_blank:
             return ""
