@@ -25,6 +25,7 @@ from scanner.page.server import server_of
 from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
 from scanner.repeats import told_once
 from scanner.result import (
+    NOT_JUDGED,
     AppliedCap,
     CategoryResult,
     CheckResult,
@@ -297,7 +298,7 @@ class Judgement:
             kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
             return f"The page is not HTML{kind}, so the checks of HTML do not apply."
         failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
-        unseen = f"{self._unseen} What depends on its content was not judged." if self._unseen else ""
+        unseen = f"{self._unseen} {NOT_JUDGED}" if self._unseen else ""
         return f"{failed} {unseen}".strip()
 
     def _facts(self, duration_s: float) -> Facts:

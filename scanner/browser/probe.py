@@ -71,9 +71,11 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
 
 @probe()
 def shown(page: Page, load: BrowserLoad) -> ShownContent:
-    """Judge what the page showed in the end. Raises `BrowserFailed`."""
+    """Judge what the page showed in the end. Raises `BrowserFailed`. A page with an error status may show an error."""
     if not page.is_html:
         raise BrowserFailed(NO_PAGE)
+    if page.response.status >= 400:
+        return ShownContent()
     if load.screen is None:
         raise _missing(load, "screen")
     return shown_content(load, load.screen)

@@ -14,8 +14,9 @@
   const all = (selector) => Array.from(Document.prototype.querySelectorAll.call(document, selector));
   const root = of(Document, 'documentElement', document);
   const within = (outer, node) => {
-    for (let each = node; each; each = of(Node, 'parentNode', each) || (each instanceof ShadowRoot ? each.host : null)) {
-      if (each === outer) return true;
+    for (let each = node, tree; each; each = tree instanceof ShadowRoot ? tree.host : null) {
+      if (Node.prototype.contains.call(outer, each)) return true;
+      tree = Node.prototype.getRootNode.call(each);
     }
     return false;
   };

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 from scanner.browser.evidence import BrowserLoad, Load, LoadedRequest, Screen, ShownContent, ShownThing, Unshown
 from scanner.findings import EvidenceItem, Fail, Finding, NotApplicable, Pass
@@ -37,6 +37,11 @@ JUDGED = (
     "container, or an error message. Could not run behind a consent dialog or a bot protection, or if the scanner's "
     "browser may be the reason."
 )
+TITLES: Mapping[Unshown, str] = {
+    Unshown.LOADING: "The page does not get beyond its loading screen",
+    Unshown.FRAME: "The main part of the page stays empty",
+    Unshown.ERROR: "The page shows an error message with a successful status",
+}
 FIX = (
     "Open the page in a private window with the browser's console, and mend the first error: an exception, a script "
     "that does not load or is blocked, or a request that fails."
@@ -95,7 +100,7 @@ def shown_content(load: BrowserLoad, screen: Screen) -> ShownContent:
     after = f"After {max(1, round(screen.waited_s))} s in a browser,"
     if unshown is Unshown.ERROR:
         line = excerpt(error_line(screen.title, screen.text), 120).rstrip(".")
-        return ShownContent(unshown, f"With a successful status, the page shows an error: “{line}”.", causes)
+        return ShownContent(unshown, f"The page says in place of its content: “{line}”.", causes)
     why = _why(load)
     if unshown is Unshown.LOADING:
         text = screen.texts["content"]
@@ -125,6 +130,7 @@ def judge_shown(content: ShownContent) -> Finding:
         content.message,
         evidence=content.evidence,
         fix=FIX_ERROR if content.unshown is Unshown.ERROR else None,
+        title=TITLES.get(content.unshown, ""),
     )
 
 

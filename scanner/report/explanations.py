@@ -76,6 +76,7 @@ CATEGORIES = {
         "Information leakage": "What the site reveals about its software and its internals.",
     },
     "performance": {
+        "Display": "Whether a browser shows the page's content at all.",
         "Loading": "How soon visitors see the page and can use it. This counts most.",
         "Page weight": "How much has to be downloaded, which costs time and mobile data.",
         "Render blocking": "Files that the browser must wait for before it shows anything.",
@@ -87,6 +88,7 @@ CATEGORIES = {
         "Fonts": "Whether text can be read while fonts are still loading.",
     },
     "accessibility": {
+        "Display": "Whether a browser shows the page's content at all.",
         "Names and labels of controls": "Whether buttons, links and frames say what they are to screen readers.",
         "ARIA": "Whether ARIA attributes are correct; wrong ones are worse than none.",
         "Forms": "Whether everyone can tell what a form field asks for.",
@@ -97,6 +99,7 @@ CATEGORIES = {
         "Language and document": "What screen readers need to know about the page as a whole.",
     },
     "seo": {
+        "Display": "Whether a browser shows the page's content at all.",
         "Indexability": "Whether search engines are allowed to show the page at all.",
         "Content and metadata": "Title, description and text: what people see in search results.",
         "Crawlability": "Whether search engines find their way to the page and around the site.",

@@ -6,13 +6,14 @@ import struct
 import zlib
 from collections.abc import Mapping
 
-from tests.targets.server import Answer, Route, Site
+from tests.targets.server import Answer, Route
 
 STYLE = (
     "<style>body{margin:0;font:16px sans-serif}"
     "@keyframes spin{to{transform:rotate(360deg)}}@keyframes pulse{50%{opacity:.4}}"
     ".spinner{width:48px;height:48px;margin:40vh auto;border:6px solid #ddd;border-top-color:#36c;border-radius:50%;"
-    "animation:spin 1s linear infinite}.skeleton div{height:24px;margin:16px;background:#ddd;animation:pulse 2s infinite}"
+    "animation:spin 1s linear infinite}"
+    ".skeleton div{height:24px;margin:16px;background:#ddd;animation:pulse 2s infinite}"
     "</style>"
 )
 HEAD = (
@@ -26,6 +27,7 @@ HEADER = "<header><a href=/>Acme</a> <nav><a href=/shoes>Shoes</a> <a href=/boot
 FOOTER = "<footer><p>Acme Ltd, 1 High Street. <a href=/imprint>Imprint</a></p></footer>"
 THROWS = "const root = document.getElementById('root'); const state = undefined; root.textContent = state.user.name;"
 RENDERS = "document.getElementById('root').innerHTML = '<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>';"
+SHOES = "<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>"
 NEVER = "new Promise(() => 0).then(() => document.getElementById('root').textContent = 'Shoes');"
 WALL = (
     "<h2>We value your privacy</h2><p>We and our 842 partners store cookies on your device and process personal data."
@@ -81,7 +83,7 @@ FAULTY: Pages = {
     "a splash screen over the page": {
         "/": html(
             "<div style='position:fixed;inset:0;background:#fff;z-index:9'><div class=spinner></div></div>"
-            f"<main><h1>Shoes</h1><p>Red shoes for the road.</p></main><script>{THROWS}</script>"
+            f"{SHOES}<script>{THROWS}</script>"
         )
     },
     "a skeleton that is never filled": {
@@ -89,8 +91,8 @@ FAULTY: Pages = {
     },
     "boxes without content": {
         "/": html(
-            "<div style='height:56px;background:#36c'></div><div id=root></div><div style='height:80px;background:#ccc'></div>"
-            f"<script>{THROWS}</script>"
+            "<div style='height:56px;background:#36c'></div><div id=root></div>"
+            f"<div style='height:80px;background:#ccc'></div><script>{THROWS}</script>"
         )
     },
     "an empty root with header and footer": {
@@ -100,17 +102,11 @@ FAULTY: Pages = {
         "/": html(f"{HEADER}<main id=root><div class=spinner></div></main><script>{NEVER}</script>")
     },
     "a body hidden until a script shows it": {
-        "/": html(
-            f"<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>{BUNDLE}", "<style>body{opacity:0}</style>"
-        ),
+        "/": html(f"{SHOES}{BUNDLE}", "<style>body{opacity:0}</style>"),
         "/app.js": script("window.missing.call(); document.body.style.opacity = 1;"),
     },
-    "a body that stays invisible": {
-        "/": html("<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>", "<style>body{visibility:hidden}</style>")
-    },
-    "white on white": {
-        "/": html("<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>", "<style>body{color:#fff}</style>")
-    },
+    "a body that stays invisible": {"/": html(SHOES, "<style>body{visibility:hidden}</style>")},
+    "white on white": {"/": html(SHOES, "<style>body{color:#fff}</style>")},
     "an empty body": {"/": html("")},
     "an error of a framework": {
         "/": html(
@@ -187,7 +183,8 @@ HEALTHY: Pages = {
     },
     "a game on a canvas": {
         "/": html(
-            "<canvas width=400 height=600></canvas><script>const draw = document.querySelector('canvas').getContext('2d');"
+            "<canvas width=400 height=600></canvas>"
+            "<script>const draw = document.querySelector('canvas').getContext('2d');"
             f"const step = () => {{ {TILES} requestAnimationFrame(step) }}; step()</script>",
             "<style>body{background:#000}</style>",
         )
@@ -205,7 +202,8 @@ HEALTHY: Pages = {
     },
     "a search box": {
         "/": html(
-            f"<header><form><input type=search name=q> <button>Search</button></form></header><main id=root></main>{BUNDLE}"
+            "<header><form><input type=search name=q> <button>Search</button></form></header>"
+            f"<main id=root></main>{BUNDLE}"
         ),
         "/app.js": script("0"),
     },
@@ -225,14 +223,15 @@ HEALTHY: Pages = {
     },
     "a consent banner with content behind it": {
         "/": html(
-            "<div id=root><main><h1>Shoes</h1><p>Red shoes for the road.</p></main></div>"
+            f"<div id=root>{SHOES}</div>"
             f"<div role=dialog style='position:fixed;bottom:0;background:#eee'>{WALL}</div><script>0</script>"
         )
     },
     "a component with a closed shadow tree": {
         "/": html(
-            "<shop-app></shop-app><script>customElements.define('shop-app', class extends HTMLElement { connectedCallback()"
-            " { this.attachShadow({mode: 'closed'}).innerHTML = '<h1>Shoes</h1><p>Red shoes for the road.' } })</script>"
+            "<shop-app></shop-app><script>customElements.define('shop-app', class extends HTMLElement {"
+            " connectedCallback() { this.attachShadow({mode: 'closed'}).innerHTML = "
+            "'<h1>Shoes</h1><p>Red shoes for the road.' } })</script>"
         )
     },
     "a component with an open shadow tree": {
@@ -257,11 +256,5 @@ HEALTHY: Pages = {
         )
     },
     "an animated page without scripts": {"/": html("<div class=spinner></div>")},
-    "a news page with a broken script": {
-        "/": html(f"{HEADER}<main><h1>Shoes</h1><p>Red shoes for the road.</p></main>{FOOTER}<script>{THROWS}</script>")
-    },
+    "a news page with a broken script": {"/": html(f"{HEADER}{SHOES}{FOOTER}<script>{THROWS}</script>")},
 }
-
-
-def site_of(pages: Mapping[str, Route]) -> Site:
-    return Site(pages)

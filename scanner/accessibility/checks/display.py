@@ -19,7 +19,7 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     judged=JUDGED,
     severity=CRITICAL,
     fix=FIX,
-    references=("WCAG 2.2, conformance requirement 2: full pages",),
+    references=("web.dev: First Contentful Paint",),
 )
 def accessibility_blank_page(content: ShownContent) -> Finding:
     return judge_shown(content)

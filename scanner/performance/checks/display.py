@@ -19,7 +19,7 @@ CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=T
     judged=JUDGED,
     severity=CRITICAL,
     fix=FIX,
-    references=("Lighthouse: NO_FCP",),
+    references=("web.dev: First Contentful Paint",),
 )
 def blank_page(content: ShownContent) -> Finding:
     return judge_shown(content)
