@@ -245,15 +245,9 @@ HEALTHY: Pages = {
         "/": html("<main></main><script>0</script>", "<style>body{background:url(/a.png);height:100vh}</style>"),
         "/a.png": png(60, 40),
     },
-    "a spinner beside the content": {
-        "/": html(
-            f"<main><h1>Shoes</h1><p>Red shoes for the road.</p><div class=spinner></div></main><script>{NEVER}</script>"
-        )
-    },
+    "a spinner beside the content": {"/": html(f"{SHOES}<div class=spinner></div><script>{NEVER}</script>")},
     "an article about errors": {
-        "/": html(
-            f"<main><h1>502 Bad Gateway</h1><p>{'A proxy got no valid answer from the server behind it. ' * 12}</p></main>"
-        )
+        "/": html(f"<main><h1>502 Bad Gateway</h1><p>{'A proxy got no valid answer from a server. ' * 12}</p></main>")
     },
     "an animated page without scripts": {"/": html("<div class=spinner></div>")},
     "a news page with a broken script": {"/": html(f"{HEADER}{SHOES}{FOOTER}<script>{THROWS}</script>")},
