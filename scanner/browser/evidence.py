@@ -218,6 +218,7 @@ class Screen:
     fields: int = 0
     is_below: bool = False  # some of it is below the first screen
     has_scripts: bool = False
+    has_painted: bool = False  # contentfully, which may be in a closed shadow tree
     is_plain: bool = False  # the picture has one colour only
     waited_s: float = 0.0  # from the navigation on, for something to be shown
     had_time: bool = True  # enough to show something

@@ -83,4 +83,5 @@ def read_screen(seen: Mapping[str, Any]) -> Screen:
         fields=seen["fields"],
         is_below=seen["isBelow"],
         has_scripts=seen["hasScripts"],
+        has_painted=seen["hasPainted"],
     )

@@ -325,7 +325,7 @@ class _Look:
             metrics = await self._metrics()
             seen = read_screen(await self._ask("screen.js"))
             has_failed = bool(self._exceptions)
-            if nothing_shown(seen, has_failed=has_failed, has_painted=False) is None or self._is_over():
+            if nothing_shown(seen, has_failed=has_failed) is None or self._is_over():
                 return seen, metrics
             await asyncio.sleep(LOOK_S)
 

@@ -125,5 +125,6 @@
   }
   const emptyRoots = all(ROOTS).slice(0, 20).filter((each) => !found.some((node) => within(each, node))).map(selectorOf);
   const hasScripts = Document.prototype.querySelector.call(document, 'script:not([type*=json])') !== null;
-  return {at: began, title: of(Document, 'title', document).slice(0, 200), texts, things, signs, emptyRoots, fields, isBelow, hasScripts};
+  const hasPainted = performance.getEntriesByName('first-contentful-paint').length > 0;
+  return {at: began, title: of(Document, 'title', document).slice(0, 200), texts, things, signs, emptyRoots, fields, isBelow, hasScripts, hasPainted};
 })()

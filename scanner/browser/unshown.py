@@ -49,10 +49,10 @@ FIX = (
 FIX_ERROR = "Find the cause in the log of the server or app, and send error pages with an error status, such as 500."
 
 
-def nothing_shown(screen: Screen, *, has_failed: bool, has_painted: bool) -> Unshown | None:
+def nothing_shown(screen: Screen, *, has_failed: bool) -> Unshown | None:
     """Return what the page shows in place of its content; None if it shows content.
 
-    `has_failed`: a script stopped or was not loaded. `has_painted`: the browser reports a contentful paint.
+    `has_failed`: a script stopped or was not loaded.
     """
     if screen.is_plain:
         return Unshown.BLANK
@@ -78,16 +78,15 @@ def nothing_shown(screen: Screen, *, has_failed: bool, has_painted: bool) -> Uns
     if texts["frame"] or texts["dialog"] or any(each.region != "content" for each in screen.things):
         is_empty = bool(screen.empty_roots) and screen.has_scripts and (has_failed or not screen.fields)
         return Unshown.FRAME if is_empty else None
-    if has_painted or not screen.has_scripts:
+    if screen.has_painted or not screen.has_scripts:
         return None
     return Unshown.BLANK if has_failed else Unshown.UNCERTAIN
 
 
 def shown_content(load: BrowserLoad, screen: Screen) -> ShownContent:
     """Judge what the first load showed in the end."""
-    first = load.first
     causes = _causes(load)
-    unshown = nothing_shown(screen, has_failed=_has_failed(load), has_painted=first.fcp_s is not None)
+    unshown = nothing_shown(screen, has_failed=_has_failed(load))
     if unshown is None:
         return ShownContent()
     if unshown is Unshown.CONSENT:

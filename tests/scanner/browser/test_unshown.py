@@ -67,14 +67,14 @@ HEADER = "Acme Shoes Boots"
     ],
 )
 def test_what_is_shown_in_place_of_the_content(seen: Screen, expected: Unshown | None) -> None:
-    assert nothing_shown(seen, has_failed=False, has_painted=False) is expected
+    assert nothing_shown(seen, has_failed=False) is expected
 
 
 def test_a_failed_script_makes_boxes_a_blank_page_unless_the_browser_painted_content() -> None:
-    assert nothing_shown(screen(), has_failed=True, has_painted=False) is Unshown.BLANK
-    assert nothing_shown(screen(), has_failed=True, has_painted=True) is None  # in a closed shadow tree
+    assert nothing_shown(screen(), has_failed=True) is Unshown.BLANK
+    assert nothing_shown(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
     searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
-    assert nothing_shown(searching, has_failed=True, has_painted=False) is Unshown.FRAME
+    assert nothing_shown(searching, has_failed=True) is Unshown.FRAME
 
 
 THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
@@ -106,7 +106,7 @@ def test_the_finding_names_the_first_cause_and_its_evidence_all() -> None:
         (screen(is_plain=True), {"load_s": None}, "ran out"),
         (screen(dialog=ASKS, empty_roots=ROOT), {}, "consent"),
         (screen("Verify you are human"), {}, "bot protection"),
-        (screen(), {"fcp_s": None}, "painted"),
+        (screen(), {}, "painted"),
     ],
 )
 def test_a_site_that_need_not_be_at_fault_is_not_judged(seen: Screen, others: dict[str, Any], word: str) -> None:
