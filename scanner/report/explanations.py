@@ -76,6 +76,7 @@ CATEGORIES = {
         "Information leakage": "What the site reveals about its software and internals.",
     },
     "performance": {
+        "Display": "The content that a browser shows, if any.",
         "Loading": "How soon visitors see the page and can use it. This counts most.",
         "Page weight": "How much has to be downloaded, which costs time and mobile data.",
         "Render blocking": "Files the browser must wait for before it shows anything.",
@@ -87,6 +88,7 @@ CATEGORIES = {
         "Fonts": "Text that stays readable while fonts load.",
     },
     "accessibility": {
+        "Display": "The content that a browser shows, if any.",
         "Names and labels of controls": "What screen readers say for buttons, links and frames.",
         "ARIA": "ARIA attributes; a wrong one is worse than none.",
         "Forms": "Fields that tell everyone what to enter.",
@@ -97,6 +99,7 @@ CATEGORIES = {
         "Language and document": "What screen readers need to know about the whole page.",
     },
     "seo": {
+        "Display": "The content that a browser shows, if any.",
         "Indexability": "Permission for search engines to show the page at all.",
         "Content and metadata": "Title, description and text: what people see in search results.",
         "Crawlability": "The way of search engines to the page and around the site.",

@@ -34,6 +34,7 @@ from scanner.report.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_par
 from scanner.report.pictures import NO_PICTURES, Crop, Pictures
 from scanner.report.references import page_url, safe_link
 from scanner.report.waterfall import WaterfallChart, waterfall
+from scanner.result import NOT_JUDGED
 
 # Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
 FACT_LABELS = {
@@ -271,7 +272,8 @@ def report_page(
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
         notice=facts.get("notice", ""),
-        meaning=grade_meaning(scan_type, document["grade"] or ""),
+        # What grades mean is said of content that was judged.
+        meaning="" if NOT_JUDGED in facts.get("notice", "") else grade_meaning(scan_type, document["grade"] or ""),
         held=muting.held(document, muted),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,

@@ -17,7 +17,7 @@ from scanner.performance.render_blocking import (
     written_at_once,
 )
 
-CATEGORY = Category("Render blocking", weight=10, html=True)
+CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
 # Small files come at once over as many connections as browsers open with HTTP/1.1.

@@ -13,7 +13,7 @@ from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplic
 from scanner.messages import by_steps, counted, excerpt, size, some
 from scanner.performance.evidence import Fonts, Resource, Styles
 
-CATEGORY = Category("Fonts", weight=3, html=True)
+CATEGORY = Category("Fonts", weight=3, html=True, content=True)
 
 NO_FONTS = NotApplicable("No font file is certain to be loaded.")
 HIDDEN_AT_FIRST = frozenset({"block", "auto", ""})

@@ -18,7 +18,7 @@ from scanner.page.references import ResourceKind
 from scanner.performance.evidence import Resource, Resources, Styles
 from scanner.performance.images import SCREENS_AHEAD, offscreen, oversized
 
-CATEGORY = Category("Images", weight=8, html=True)
+CATEGORY = Category("Images", weight=8, html=True, content=True)
 
 NO_IMAGES = NotApplicable("The page loads no image.")
 NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")

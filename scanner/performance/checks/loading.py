@@ -31,7 +31,7 @@ from scanner.performance.evidence import Resources, Timing
 from scanner.performance.images import is_in_markup, is_preloaded_urgently
 from scanner.performance.vitals import LONG_S, Measured, Vitals, curve
 
-CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
+CATEGORY = Category("Loading", weight=45, static_weight=15, html=True, content=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
 # Values for good, and for the median of the web: Lighthouse's control points for phones.

@@ -17,7 +17,7 @@ from scanner.page.references import ResourceKind
 from scanner.page.registrable_domain import is_same_site, site_of
 from scanner.performance.evidence import Fonts, Resource, Resources
 
-CATEGORY = Category("Page weight", weight=10, html=True)
+CATEGORY = Category("Page weight", weight=10, html=True, content=True)
 
 # Smaller files, such as tracking pixels, may be equal without being duplicates.
 LEAST_DUPLICATE_BYTES = 500

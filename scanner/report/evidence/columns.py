@@ -51,6 +51,7 @@ COLUMNS: Mapping[str, Column] = {
     "element": Column("Type of element", "mono"),
     "error": Column("Error"),
     "estimated_saving_bytes": Column("Could save", "number", BYTES),
+    "exception": Column("Exception", "code"),
     "expected_waste_bytes": Column("Loaded again in vain", "number", BYTES),
     "expires": Column("Expires", "mono"),
     "family": Column("Font family"),
