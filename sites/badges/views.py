@@ -37,7 +37,7 @@ from sites.models import Badge
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
 LABELS = dict(Scan.Type.choices)
-NO_RESULT = "No result yet"
+GRADES, NO_RESULT = "Latest grades", "No result yet"
 
 
 @require_safe
@@ -82,10 +82,14 @@ def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
     found = badges.filter(id=badge_id).first()
     if found is None:
         graded = ", ".join(f"{label} {each['grade']}" for label, each in _results(shown) if each.get("grade"))
-        title = f"{graded}: latest grades" if graded else NO_RESULT
+        title = f"{graded}: {GRADES.lower()}" if graded else NO_RESULT
         # Networks keep a picture by its address, which is another one after each change.
         preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(shown))}")
-        return render(request, "badge.html", {"preview": preview, "base_url": settings.BASE_URL})
+        return render(
+            request,
+            "badge.html",
+            {"preview": preview, "heading": GRADES if graded else NO_RESULT, "base_url": settings.BASE_URL},
+        )
     slug = found.organization.slug
     if found.monitor is not None:
         return redirect("monitor", slug, found.monitor.id)
@@ -135,7 +139,7 @@ def _card(shown: Shown) -> Card:
         return Card(NO_RESULT)
     day = _day(results)
     heading = f"{grades[0].label} report" if len(grades) == 1 else ""
-    return Card("Latest grades", heading=heading, note=day_of(day) if day else "", grades=grades)
+    return Card(GRADES, heading=heading, note=day_of(day) if day else "", grades=grades)
 
 
 def _picture(drawing: Drawing, status: int) -> HttpResponse:

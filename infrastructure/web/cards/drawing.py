@@ -24,7 +24,7 @@ WIDTH, HEIGHT = 1200, 630
 MARGIN = 80
 # Drawn in this scale and reduced, so that arcs have smooth edges.
 SCALE = 2
-# A palette makes the files a third as large, and nobody sees the difference.
+# With a palette, files are less than half as large, and look the same.
 PALETTE = 64
 # Cards that a process keeps, at 10 to 20 kB each.
 KEPT = 200
@@ -36,6 +36,7 @@ PROMISE = ("Scan a page,", "watch a site,", "gate a build.")
 ELLIPSIS = "…"
 # Number of lines, largest and smallest size.
 Layouts: TypeAlias = Sequence[tuple[int, int, int]]
+LARGE = 150  # radius from which a gauge has room for "/ 100"
 MEASURED = 200  # size in which widths are measured
 # Longest texts that are measured; longer ones never have room.
 HOST_LENGTH, PATH_LENGTH = 253, 200
@@ -73,7 +74,7 @@ _drawing = threading.Lock()
 def draw(card: Card) -> bytes:
     """Return the PNG of a card, 1200 pixels wide and 630 high.
 
-    Each process keeps the last cards, and draws one at a time: a card takes 60 ms and 10 MB while it is drawn.
+    Each process keeps the last cards, and draws one at a time: a card takes 30 ms, and 30 MB while it is drawn.
     """
     with _drawing:
         return _drawn(card)
@@ -92,9 +93,10 @@ def _drawn(card: Card) -> bytes:
         _several(pen, card)
     else:
         _single(pen, card)
-    small = image.reduce(SCALE).quantize(PALETTE, dither=Image.Dither.NONE)
+    # The default method takes eight times as long.
+    small = image.reduce(SCALE).quantize(PALETTE, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE)
     file = io.BytesIO()
-    small.save(file, "PNG", optimize=True)
+    small.save(file, "PNG")
     return file.getvalue()
 
 
@@ -119,10 +121,15 @@ class Pen:
         self.on.arc(around, 0, 360, SUNKEN, thick)
         if grade.score:
             self.on.arc(around, -90, -90 + 3.6 * grade.score, colour, thick)
-        letter, number = round(radius * 0.86), round(radius * 0.27)
+        letter = round(radius * 0.86)
         self.text(x, y + radius * 0.18, grade.grade or "-", letter, colour, bold=True, anchor="ms")
-        told = f"{grade.score} / 100" if grade.score is not None else "no result"
-        self.text(x, y + radius * 0.53, told, number, MUTED, anchor="ms")
+        if grade.score is None:
+            told, share = "no result", 0.27
+        elif radius < LARGE:
+            told, share = f"{grade.score}", 0.36
+        else:
+            told, share = f"{grade.score} / 100", 0.27
+        self.text(x, y + radius * 0.55, told, round(radius * share), MUTED, anchor="ms")
 
     def mark(self, x: float, y: float, size: float) -> None:
         """Draw the mark of the product (icon.svg, whose picture is 32 units wide)."""

@@ -231,7 +231,8 @@ def test_who_clicks_a_badge_comes_to_what_they_may_see(home: Member, stranger: M
     assert member.get(link)["Location"] == f"/o/home/monitors/{badge.monitor_id}"
     for other in (Client(), browser_of(stranger)):
         shown = other.get(link)
-        assert page_of(shown).findtext(".//h1") == "Security A, SEO A+: latest grades"
+        assert page_of(shown).findtext(".//h1") == "Latest grades"
+        assert page_of(shown).xpath("//figure//img/@alt") == ["Security A, SEO A+: latest grades"]
         for hidden in ("Secret plans", home.organization.name, "bakery", "mon_"):
             assert hidden not in shown.content.decode()
     page = Badge.objects.create(organization=home.organization, page="https://example.com:8443/a?b=1")
