@@ -67,6 +67,9 @@ class ExportedCheckSerializer(CheckSerializer):
     evidence = serializers.ListField(child=serializers.DictField())
     references = serializers.ListField(child=serializers.CharField())
     points = serializers.FloatField(help_text="What the score would gain if this check passed.")
+    why = serializers.CharField(
+        required=False, help_text="Why a failed or warned check matters: the sentence with which `message` ends."
+    )
 
 
 class ExportedCategorySerializer(CategorySerializer):

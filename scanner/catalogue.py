@@ -164,12 +164,13 @@ def check(
     """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
 
     `name` is the check's title on a pass ("Git repository is not public") and its name in the API; `found` is its title
-    on a warning or fail ("Git repository is public"). For the check's page in the documentation, `why` says what the
-    fault does to visitors or the owner, and `judged` gives the thresholds for a warning or fail where they are not
-    obvious. `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or
-    change; `html`, `error_pages`, `content` and `absence` override the category's; `references` are the sources of the
-    rule, e.g. "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of
-    site and machine; a check that reads the evidence of a measuring probe counts as measured without it.
+    on a warning or fail ("Git repository is public"), unless the finding has a `title` of its own. `why` says in one
+    sentence what the fault does to visitors or the owner, and follows the message of each warning and fail. For the
+    check's page in the documentation, `judged` gives the thresholds for a warning or fail where they are not obvious.
+    `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or change;
+    `html`, `error_pages`, `content` and `absence` override the category's; `references` are the sources of the rule,
+    e.g. "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of site and
+    machine; a check that reads the evidence of a measuring probe counts as measured without it.
     """
 
     def mark(function: F) -> F:

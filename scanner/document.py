@@ -94,12 +94,13 @@ class ExportedPass(AddedByExport):
 
 @final
 class ExportedFinding(Fix, AddedByExport):
-    """Check of an export that failed or warned."""
+    """Check of an export that failed or warned. `why` is the sentence with which `message` ends."""
 
     name: str
     status: Literal["warn", "fail"]
     severity: str
     message: str
+    why: str
 
 
 ExportedCheck = ExportedPass | ExportedFinding

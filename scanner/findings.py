@@ -56,8 +56,9 @@ class Pass:
 
 @dataclass(frozen=True, slots=True)
 class Warn:
-    """Worth improving, or not certain. Earns half, or `credit`. `severity` and `fix` override the check's own.
+    """Worth improving, or not certain. Earns half, or `credit`.
 
+    `title` says the one thing found, where the check finds several; it, `severity` and `fix` override the check's own.
     A warning with `weighs=False` is for people to review: the score is as if there had been no such check.
     """
 
@@ -67,13 +68,15 @@ class Warn:
     fix: str | None = None
     credit: float | None = None
     weighs: bool = True
+    title: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Fail:
-    """Something is wrong. Earns nothing, or `credit`. `severity` and `fix` override the check's own.
+    """Something is wrong. Earns nothing, or `credit`.
 
-    A fail that covers its category leaves the category's other checks nothing to judge, and costs their weight as well.
+    `title`, `severity` and `fix` override the check's own, as in a warning. A fail that covers its category leaves the
+    category's other checks nothing to judge, and costs their weight as well.
     """
 
     message: str
@@ -82,6 +85,7 @@ class Fail:
     fix: str | None = None
     credit: float | None = None
     covers_category: bool = False
+    title: str = ""
 
 
 class Server(StrEnum):

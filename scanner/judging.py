@@ -122,19 +122,22 @@ class Judgement:
                 return None
             case Pass():
                 status, severity, fix = "pass", None, None
+                title, message, why = each.name, finding.message, ""
             case Warn() | Fail():
                 status = "warn" if isinstance(finding, Warn) else "fail"
                 severity = finding.severity or each.severity
                 fix = finding.fix or each.fix
                 fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
+                title, message, why = finding.title or each.found, f"{finding.message} {each.why}".strip(), each.why
         return CheckResult(
             id=each.id,
             name=each.name,
-            title=each.name if status == "pass" else each.found,
+            title=plain(title),
             status=status,  # type: ignore[arg-type]  # one of the three literals above
             severity=severity,
             declared_severity=each.severity,
-            message=plain(finding.message),
+            message=plain(message),
+            why=why,
             fix=fix,
             evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
             references=each.references,

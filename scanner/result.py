@@ -21,11 +21,11 @@ class CheckResult:
 
     id: str
     name: str
-    title: str  # `found` of the check, or its name on a pass
+    title: str  # the one thing found, or the name of the check on a pass
     status: CheckStatus
     severity: Severity | None
     declared_severity: Severity  # the check's own, which a finding may override
-    message: str
+    message: str  # of a warning or fail: what was seen, then `why` it matters
     fix: str | None = None
     evidence: tuple[EvidenceItem, ...] = ()
     references: tuple[str, ...] = ()
@@ -34,6 +34,7 @@ class CheckResult:
     weighs: bool = True  # False: the score is as if there had been no such check
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply
     included_weight: int = 0  # weight, by severity, of the checks whose fault this finding includes
+    why: str = ""  # why a warning or fail matters, in a sentence
 
 
 @dataclass(frozen=True, slots=True)

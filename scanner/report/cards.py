@@ -105,7 +105,7 @@ def card_of(
         name=exported.get("title", exported["name"]),  # old reports have no titles
         status=exported["status"],
         severity=exported["severity"],
-        message=headline(exported["message"], exported["evidence"]),
+        message=_message(exported),
         fix=None if exported["status"] == "pass" else exported.get("fix"),
         points=points,
         win=_win(points),
@@ -127,6 +127,15 @@ def card_of(
         crops=crops or {},
         elsewhere=elsewhere,
     )
+
+
+def _message(exported: ExportedCheck) -> str:
+    """Return the message without its list of places, which the card shows as a table."""
+    if exported["status"] == "pass":
+        return headline(exported["message"], exported["evidence"])
+    why = exported["why"]
+    seen = headline(exported["message"].removesuffix(why).rstrip(), exported["evidence"])
+    return f"{seen} {why}".strip()
 
 
 def _win(points: float) -> str:

@@ -135,6 +135,7 @@ def _exported_check(check: CheckResult) -> ExportedCheck:
         "message": check.message,
         **_fix(check),
         **added,
+        "why": check.why,
     }
 
 

@@ -28,6 +28,7 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
         "message": "No header.",
         "fix": "Send it.",
         "points": 1.0,
+        "why": "",
         "evidence": [],
         "references": ["CWE-319"],
     }

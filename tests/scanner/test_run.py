@@ -264,6 +264,22 @@ def test_findings_become_results(plant: Plant) -> None:
     ]
 
 
+def test_a_finding_says_in_its_own_title_which_of_several_faults_it_found_and_why_it_matters(plant: Plant) -> None:
+    @check("header", name="Header", found="Header is weak", why="Anybody can read it.", severity=MEDIUM, fix="-")
+    def header(target: Target) -> Finding:
+        return Fail("The page sends no Header.", title="No Header")
+
+    @check("other", name="Other", found="Other is weak", why="It costs time.", severity=MEDIUM, fix="-")
+    def other(target: Target) -> Finding:
+        return Pass("Other is strong.")
+
+    plant([header, other])
+    failed, passed = run().checks
+    assert (failed.title, failed.message) == ("No Header", "The page sends no Header. Anybody can read it.")
+    assert failed.why == "Anybody can read it."
+    assert (passed.title, passed.message, passed.why) == ("Other", "Other is strong.", "")
+
+
 def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
     @check("much", name="Much", found="Too much", severity=LOW, fix="-")
     def much(target: Target) -> Finding:

@@ -151,6 +151,7 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
             "evidence": [],
             "references": [],
             "points": points,
+            "why": "",
         }
 
     checks = [check("a", "fail", 1), check("b", "warn", 4), check("c", "fail", 2), check("d", "fail", 0)]
@@ -168,7 +169,16 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
 
 
 def test_categories_with_something_to_mend_come_first() -> None:
-    check = {"id": "a", "name": "A", "severity": None, "message": "", "points": 0, "evidence": [], "references": []}
+    check = {
+        "id": "a",
+        "name": "A",
+        "severity": None,
+        "message": "",
+        "why": "",
+        "points": 0,
+        "evidence": [],
+        "references": [],
+    }
     categories = [
         {"name": states, "score": 50, "checks": [check | {"status": status} for status in states.split()]}
         for states in ("pass", "warn", "pass fail", "warn fail")

@@ -18,7 +18,7 @@ EVIL = "<script>alert(1)</script>\"'&{}{0}"
 
 def exported(**columns: Any) -> dict[str, Any]:
     """Return a check as in the JSON export."""
-    check = {"id": "x", "name": "X", "status": "fail", "severity": "high", "message": "M", "points": 1}
+    check = {"id": "x", "name": "X", "status": "fail", "severity": "high", "message": "M", "why": "", "points": 1}
     return check | {"evidence": [], "references": []} | columns
 
 

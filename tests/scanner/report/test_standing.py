@@ -27,7 +27,7 @@ DATED = re.compile(r"(January|February|March|April|May|June|July|August|Septembe
 
 def card(id: str, **columns: object) -> html.HtmlElement:
     """Return a check as the page shows it."""
-    exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "points": 0}
+    exported = {"id": id, "name": "N", "status": "fail", "severity": "low", "message": "M.", "why": "", "points": 0}
     template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
     return html.fromstring(template.module.card(card_of(exported | {"evidence": [], "references": []} | columns)))
 
