@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -103,3 +104,5 @@ def test_strangers_get_the_card_only_while_the_audit_is_shared(home: Member, str
     member = person(home.organization, "viewer")
     assert member.get(path)["Cache-Control"] == "private, no-cache"
     assert not preview_of(member.get(f"/audit/{audit.id}"))
+    Audit.objects.update(created_at=timezone.now() - timedelta(days=400), released_at=None)
+    assert member.get(path).status_code == 404

@@ -135,8 +135,11 @@ def test_each_card_is_drawn_once_and_only_at_its_own_address(monkeypatch: pytest
     monkeypatch.setattr(drawing, "_drawn", lambda card: drawn.append(card) or b"PNG")
     drawing.draw.cache_clear()
     request = RequestFactory().get("/")
-    for each in (digest_of(BRAND), digest_of(BRAND), "0" * 16, "x"):
-        card_at(request, BRAND, each, "/card/{}.png".format, responses.PUBLIC)
+    address = "/card/{}.png".format
+    asked = (digest_of(BRAND), digest_of(BRAND), "0" * 16, "x")
+    answers = [card_at(request, BRAND, each, address, responses.PUBLIC) for each in asked]
+    assert [each.status_code for each in answers] == [200, 200, 302, 302]
+    assert {each["Location"] for each in answers[2:]} == {address(digest_of(BRAND))}
     assert drawn == [BRAND]
     for number in range(drawing.KEPT + 50):
         drawing.draw(Card(f"{number}.example"))
