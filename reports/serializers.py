@@ -67,6 +67,8 @@ class ExportedCheckSerializer(CheckSerializer):
     evidence = serializers.ListField(child=serializers.DictField())
     references = serializers.ListField(child=serializers.CharField())
     points = serializers.FloatField(help_text="What the score would gain if this check passed.")
+    later = serializers.FloatField(help_text="What the score would gain if this check passed and no cap applied.")
+    holds = serializers.BooleanField(help_text="True if a cap that lowers the score counts this failure.")
     why = serializers.CharField(
         required=False, help_text="Why a failed or warned check matters: the sentence with which `message` ends."
     )
@@ -120,6 +122,10 @@ class ReportExportSerializer(ReportSerializer):
     omitted_checks = OmittedCheckSerializer(many=True)
     repeated_checks = RepeatedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
+    held = serializers.CharField(
+        allow_blank=True,
+        help_text="What holds the score, and what it is after fixing the first of it; empty if no cap lowers it.",
+    )
     catalogue_version = serializers.CharField()
     site_evidence_at = serializers.DateTimeField(
         allow_null=True,

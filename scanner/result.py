@@ -17,7 +17,11 @@ Outcome = Literal["completed", "partial", "failed"]
 
 @dataclass(frozen=True, slots=True)
 class CheckResult:
-    """Result of a check that ran. `severity` and `fix` are None on a pass; `points` is the gain of fixing it."""
+    """Result of a check that ran. `severity` and `fix` are None on a pass.
+
+    `points` is what the score would gain if the check passed, `later` what it would gain if no cap applied. `holds` is
+    True if a cap that lowers the score counts this failure.
+    """
 
     id: str
     name: str
@@ -30,6 +34,8 @@ class CheckResult:
     evidence: tuple[EvidenceItem, ...] = ()
     references: tuple[str, ...] = ()
     points: float = 0.0
+    later: float = 0.0
+    holds: bool = False
     credit: float | None = None  # the share it earns, 0 to 1; None: the share of its status
     weighs: bool = True  # False: the score is as if there had been no such check
     covers_category: bool = False  # a fail that also counts for the checks of its category that do not apply

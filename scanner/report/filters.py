@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields
 from urllib.parse import urlencode
 
 from scanner.document import ExportedCheck
-from scanner.report.diff import SEVERITY_RANK
+from scanner.need import SEVERITY_RANK
 from scanner.report.metrics import CONCERNED, METRICS
 
 STATUS_OF = {"failed": "fail", "warnings": "warn", "passed": "pass"}

@@ -16,7 +16,7 @@ from rest_framework import serializers
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
 from reports.serializers import SEVERITIES
 from scanner.findings import Severity
-from scanner.report.diff import SEVERITY_RANK
+from scanner.need import SEVERITY_RANK
 from scans.models import Scan
 from sites.models import Monitor
 from sites.models.documents import CertificateNews, Direction, ToldCertificate

@@ -28,6 +28,8 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
         "message": "No header.",
         "fix": "Send it.",
         "points": 1.0,
+        "later": 1.0,
+        "holds": False,
         "why": "",
         "evidence": [],
         "references": ["CWE-319"],

@@ -138,7 +138,7 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
     check = export["categories"][0]["checks"][1]
     assert check["id"] == "bad"
     assert check["evidence"] == [{"value": "=1+1"}]
-    assert {"references", "points"} <= set(check)
+    assert {"references", "points", "later", "holds"} <= set(check)
 
 
 def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Member) -> None:

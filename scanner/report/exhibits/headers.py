@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from scanner.document import ExportedCheck
-from scanner.report.diff import STATUS_RANK
+from scanner.need import STATUS_RANK
 
 CSP = "Content-Security-Policy"
 # The headers that a check judges, by its ID. If none of them is sent, the first one is shown as missing.

@@ -50,6 +50,8 @@ def finding(id: str = "image-alt", *selectors: str, status: str = "fail", **chan
         "evidence": [{"selector": each} for each in selectors],
         "references": [],
         "points": 1.0,
+        "later": 1.0,
+        "holds": False,
     }
     return values | changes
 

@@ -132,6 +132,7 @@ DOCUMENT: dict[str, Any] = {
     "type": "security",
     "grade": "F",
     "caps": [],
+    "held": "",
     "skipped_checks": [],
     "summary": {"total_checks": 4, "critical": 0, "high": 3, "medium": 0, "low": 1},
     "url": "https://example.com/",
@@ -151,6 +152,8 @@ def test_checks_are_ordered_by_what_mending_them_wins() -> None:
             "evidence": [],
             "references": [],
             "points": points,
+            "later": points,
+            "holds": False,
             "why": "",
         }
 
@@ -176,6 +179,8 @@ def test_categories_with_something_to_mend_come_first() -> None:
         "message": "",
         "why": "",
         "points": 0,
+        "later": 0,
+        "holds": False,
         "evidence": [],
         "references": [],
     }
