@@ -18,6 +18,9 @@ from django.views.decorators.http import require_safe
 from documentation.views import addresses
 from infrastructure.api import errors
 from infrastructure.logging import current_id
+from infrastructure.web.cards import responses as cards
+from infrastructure.web.cards.drawing import BRAND
+from infrastructure.web.cards.previews import brand_address
 from scanner.browser.visit import user_agent_of
 from scanner.catalogue import check_ids
 from scanner.findings import ScanType
@@ -145,6 +148,12 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "icons": icons,
     }
     return JsonResponse(content, content_type="application/manifest+json")
+
+
+@require_safe
+def brand_card(request: HttpRequest, digest: str) -> HttpResponse:
+    """Card of the public pages for previews of their links."""
+    return cards.card_at(request, BRAND, digest, brand_address, cards.PUBLIC)
 
 
 @require_safe

@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.robotparser import RobotFileParser
 
 import pytest
 import yaml
@@ -21,6 +22,7 @@ from lxml import etree, html
 from accounts.models import Membership, User
 from documentation import landing as views
 from infrastructure.environment import contact
+from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
 from reports.page.sample import sample_of
 from scanner import __version__
@@ -210,7 +212,26 @@ def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str
     assert 70 <= len(value("description")) <= 160
     assert value("og:url") == f"https://scan.acme.test{path}"
     assert value("og:title") == head.findtext("title").strip()
-    assert value("og:image").startswith("https://scan.acme.test/static/img/social")
+    assert value("twitter:card") == "summary_large_image"
+    card = Client().get(value("og:image").removeprefix("https://scan.acme.test"))
+    assert (card.status_code, card["Content-Type"]) == (200, "image/png")
+    assert card.content == draw(BRAND)
+    assert card["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
+
+
+def test_crawlers_of_networks_may_fetch_what_is_shared(db: None) -> None:
+    rules = RobotFileParser()
+    rules.parse(Client().get("/robots.txt").content.decode().splitlines())
+    for path in (
+        "/report/scan_0",
+        "/report/scan_0/card/0.png",
+        "/audit/aud_0/card/0.png",
+        "/badge/bdg_0.png",
+        "/card/0.png",
+    ):
+        for agent in ("Twitterbot", "Slackbot-LinkExpanding", "facebookexternalhit/1.1"):
+            assert rules.can_fetch(agent, f"https://scan.acme.test{path}")
 
 
 def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
