@@ -17,18 +17,21 @@ from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.reader_muting import muting_of
-from scanner.repeats import REPEATS
+from scanner.findings import ScanType
+from scanner.repeats import REPEATS, CheckKey
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.explanations import advice
 from scanner.report.report_page import ReportPage, report_page
 from scans.models import Scan, path_of
-from sites.audits.muting import AuditMutes, MutedOn
+from sites.audits.findings import ListedFinding, critical_in_order, in_order, listed
+from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.progress import Progress, progress_of
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditPage
 
-FINDINGS_SIZE = 20
+PLACES_SHOWN = 5
 MUTED_SHOWN = 50
 PAGES_SIZE = 50
+PRINTED_PAGES = 50
 MAX_PAGE = 1_000
 LABELS = dict(Scan.Type.choices)
 NOT_RUN = "Could not run"
@@ -68,36 +71,80 @@ class Sample:
 
 
 @dataclass(frozen=True, slots=True)
-class Finding:
-    """Finding that several pages of an audit share; `points` is the type's gain in score if all pages are fixed.
+class Place:
+    """Place of a finding in words, with the number of pages that have it."""
 
-    `place` is the place on the first sample page, empty if the finding names no place.
+    text: str
+    pages: int
+    is_muted: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Elsewhere:
+    """Finding of another type that is the same fact, and the query string and anchor that lead to it."""
+
+    label: str
+    url: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """Failed or warned check of an audit; `points` is the type's gain in score if all pages are fixed.
+
+    `later` is the gain if no cap applied. `told_under` stands for this one in the list of all types, as this one does
+    for those in `repeated_under`.
     """
 
     type: str
     title: str
-    place: str
     severity: str
     status: str
     message: str
     fix: str
     pages: int
+    critical_pages: int
     judged: int
     points: float
+    later: float
+    holds: bool
+    places: tuple[Place, ...]
+    places_total: int
     samples: tuple[Sample, ...]
     muted_on: MutedOn
     check_id: str
+    anchor: str
     scan_id: str  # the scan of the first sample page
-    told_under: str  # the type that tells the same, whose list has it as well; empty if there is none
+    told_under: Elsewhere | None
+    repeated_under: tuple[Elsewhere, ...]
 
     @property
     def fix_parts(self) -> tuple[Part, ...]:
         return parts(self.fix)
 
     @property
-    def more(self) -> int:
+    def is_critical(self) -> bool:
+        return self.critical_pages > 0
+
+    @property
+    def more_pages(self) -> int:
         """Number of affected pages that are not among the samples."""
         return self.pages - len(self.samples)
+
+    @property
+    def more_places(self) -> int:
+        return self.places_total - len(self.places)
+
+    @property
+    def spread(self) -> str:
+        """Pages and places in words: a place that several pages share is fixed once."""
+        pages = "1 page" if self.pages == 1 else f"{self.pages:,} pages"
+        if self.pages == self.judged:
+            of_pages = "the only page" if self.pages == 1 else f"all {pages}"
+        else:
+            of_pages = f"{self.pages:,} of {self.judged:,} pages"
+        if len(self.places) == self.places_total == 1 < self.pages:
+            return f"Fix once, {pages} better"
+        return f"On {of_pages}" + (f", {self.places_total:,} places" if self.places_total > 1 else "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,64 +259,79 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
     return TypeReport(scan, url, page, report, "")
 
 
-def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMutes) -> Listed:
-    """Return the findings of a type, or of all types if empty, without muted ones, largest gain in score first."""
-    rows = audit.listed_findings(type)
-    rows = rows.exclude(id__in=mutes.muted(rows))
-    filters = {"type": type} if type else {}
-    return _listed(
-        rows.order_by(F("points").desc(), "id"),
-        query,
-        FINDINGS_SIZE,
-        filters,
-        lambda found: [_finding(audit, each, mutes) for each in found],
-    )
-
-
 @dataclass(frozen=True, slots=True)
-class MutedFindings:
-    """Number of findings that are muted on all of their pages, and the first MUTED_SHOWN of them."""
+class FindingLists:
+    """Findings in the order of need: those in force, and the first MUTED_SHOWN that are muted on all of their pages."""
 
-    count: int
     rows: Sequence[Finding]
+    muted: Sequence[Finding]
+    muted_count: int
 
 
-def muted_findings(audit: Audit, type: str, mutes: AuditMutes) -> MutedFindings:
-    """Return the muted findings of a type, or of all types if empty, in the order of `findings`."""
-    ids = mutes.muted(audit.listed_findings(type))
-    first = AuditFinding.objects.filter(id__in=ids).order_by(F("points").desc(), "id")[:MUTED_SHOWN] if ids else ()
-    return MutedFindings(len(ids), [_finding(audit, each, mutes) for each in first])
-
-
-def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
-    judged = audit.pages_judged(found.type)
-    anchor = f"#check-{found.check_id}"
-    return Finding(
-        type=LABELS[found.type],
-        title=found.title,
-        place=next((str(each.get("place") or "") for each in found.samples), ""),
-        severity=found.severity,
-        status=found.status,
-        message=found.message,
-        fix=found.fix,
-        pages=found.pages_affected,
-        judged=judged,
-        points=round(found.points / judged, 1) if judged else 0.0,
-        samples=tuple(
-            Sample(path_of(each["url"]), reverse("report-page", args=[each["scan_id"]]) + anchor)
-            for each in found.samples
-        ),
-        muted_on=mutes.on(found),
-        check_id=found.check_id,
-        scan_id=next((each["scan_id"] for each in found.samples), ""),
-        told_under=_label_of_teller(found),
+def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
+    """Return the findings of a type, or of all types if empty. There are no more than checks."""
+    found = listed(audit, in_order(audit, type), mutes, PLACES_SHOWN)
+    repeats = _repeats(audit)
+    muted = [each for each in found if each.is_muted]
+    return FindingLists(
+        rows=[_finding(audit, each, repeats) for each in found if not each.is_muted],
+        muted=[_finding(audit, each, repeats) for each in muted[:MUTED_SHOWN]],
+        muted_count=len(muted),
     )
 
 
-def _label_of_teller(found: AuditFinding) -> str:
-    """Return the label of the type that tells the same; empty if there is none."""
-    tellers = (each.told_by.type.label for each in REPEATS if each.check == (found.type, found.check_id))
-    return next(tellers, "") if found.told_by else ""
+def critical(audit: Audit, mutes: AuditMutes) -> list[Finding]:
+    """Return the critical failures of all types that are not muted, in the order of need."""
+    found = listed(audit, critical_in_order(audit), mutes, PLACES_SHOWN)
+    return [_finding(audit, each, {}) for each in found if not each.is_muted]
+
+
+def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, CheckKey]) -> Finding:
+    row = found.row
+    key = CheckKey(ScanType(row.type), row.check_id)
+    places = [each for each in found.places if each.row.place]
+    return Finding(
+        type=LABELS[row.type],
+        title=row.title,
+        severity=row.severity,
+        status=row.status,
+        message=row.message,
+        fix=row.fix,
+        pages=row.pages_affected,
+        critical_pages=row.critical_pages,
+        judged=audit.pages_judged(row.type),
+        points=found.points,
+        later=found.later,
+        holds=found.holds,
+        places=tuple(Place(each.row.place, each.row.pages_affected, each.muted_on.pages == ALL) for each in places),
+        places_total=found.places_total,
+        samples=tuple(
+            Sample(path_of(each["url"]), f"{reverse('report-page', args=[each['scan_id']])}#check-{row.check_id}")
+            for each in row.samples
+        ),
+        muted_on=found.muted_on,
+        check_id=row.check_id,
+        anchor=_anchor(key),
+        scan_id=next((each["scan_id"] for each in row.samples), ""),
+        told_under=_elsewhere(repeats[key]) if key in repeats else None,
+        repeated_under=tuple(_elsewhere(each) for each, teller in repeats.items() if teller == key),
+    )
+
+
+def _anchor(key: CheckKey) -> str:
+    return f"check-{key.type}-{key.id}"
+
+
+def _elsewhere(key: CheckKey) -> Elsewhere:
+    return Elsewhere(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_anchor(key)}")
+
+
+def _repeats(audit: Audit) -> dict[CheckKey, CheckKey]:
+    """Return the findings that another type tells on all of their pages, each with the finding that tells it."""
+    types = {each.check: each.told_by.type for each in REPEATS}
+    told = audit.findings.exclude(told_by="").values_list("type", "check_id", "told_by")
+    keys = {CheckKey(ScanType(type), id): teller for type, id, teller in told}
+    return {key: CheckKey(types[key], teller) for key, teller in keys.items() if key in types}
 
 
 def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
@@ -285,6 +347,12 @@ def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
     else:
         ordered = rows.order_by("position")
     return _listed(ordered, query, PAGES_SIZE, filters, lambda found: _page_rows(audit, found))
+
+
+def worst_pages(audit: Audit) -> list[PageRow]:
+    """Return the PRINTED_PAGES pages with the lowest scores."""
+    ordered = audit.pages.order_by(F("worst_score").asc(nulls_last=True), "position")
+    return _page_rows(audit, list(ordered[:PRINTED_PAGES]))
 
 
 def page_filters(query: Mapping[str, str]) -> dict[str, str]:

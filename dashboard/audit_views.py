@@ -42,6 +42,8 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
+    mutes = _mutes_of(seen)
+    context["critical"] = audit_page.critical(found, mutes)
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
         context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
@@ -58,9 +60,8 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        mutes = _mutes_of(seen)
-        context["findings"] = audit_page.findings(found, request.GET, shown, mutes)
-        context["muted"] = audit_page.muted_findings(found, shown, mutes)
+        context["findings"] = audit_page.findings(found, shown, mutes)
+        context["worst_pages"] = audit_page.worst_pages(found)
     return render(request, "audit/site.html", context)
 
 
