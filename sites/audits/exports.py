@@ -205,5 +205,5 @@ def _text(value: object) -> str:
 WRITERS: Mapping[str, Writer] = {
     "json": Writer(_json, "All findings and pages in one document."),
     "sarif": Writer(_sarif, "One run for each type."),
-    "csv": Writer(_csv, "One line for each finding."),
+    "csv": Writer(_csv, "One line for each finding, with its places."),
 }
