@@ -12,7 +12,7 @@ from scanner.need import Need, need
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding, AuditPlace
 
-PLACES_SHOWN = 20
+PLACES_SHOWN = 10
 BATCH = 20
 
 

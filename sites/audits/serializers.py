@@ -22,6 +22,7 @@ from sites.models.audit import PageResult, SamplePage, TypeScore
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
 WORST_PAGES = 5
+PAGES_OF_PLACE = 3  # of each place, because a list has a thousand places and a URL may have kilobytes
 MUTED_PAGES = (ALL, SOME, NONE)
 
 
@@ -228,7 +229,7 @@ class AuditPlaceSerializer(serializers.Serializer):
 
     @extend_schema_field(SamplePageSerializer(many=True))
     def get_sample_pages(self, listed: ListedPlace) -> list[SamplePage]:
-        return listed.row.samples  # stored in this format
+        return listed.row.samples[:PAGES_OF_PLACE]  # stored in this format
 
 
 class AuditFindingSerializer(serializers.Serializer):

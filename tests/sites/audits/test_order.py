@@ -170,7 +170,7 @@ def test_a_check_is_one_row_with_its_places_the_most_frequent_first(home: Member
     (finding,) = shown(home, {"id": audit.id}, "/findings")["findings"]
     assert (finding["pages_affected"], finding["places_total"]) == (7, 9)
     first, second, *others = finding["places"]
-    assert (first["place"], first["pages_affected"], len(first["sample_pages"])) == ("#all", 7, 5)
+    assert (first["place"], first["pages_affected"], len(first["sample_pages"])) == ("#all", 7, 3)
     assert (second["place"], second["pages_affected"]) == ("#odd", 3)
     assert [each["url"] for each in second["sample_pages"]] == [f"{SITE}{n}" for n in (1, 3, 5)]
     assert {each["pages_affected"] for each in others} == {1}
@@ -183,7 +183,7 @@ def test_a_check_with_another_place_on_every_page_stays_bounded(home: Member, mo
         places = [f"#p{chr(97 + number)}{chr(97 + n)}" for n in range(5)]
         settle(audit, f"{SITE}{number}", {"seo": ([check("alt", HIGH, "fail", "#all", *places)], ())})
     (finding,) = shown(home, {"id": audit.id}, "/findings")["findings"]
-    assert (finding["pages_affected"], len(finding["places"])) == (12, 20)
+    assert (finding["pages_affected"], len(finding["places"])) == (12, 10)
     assert 30 <= finding["places_total"] < 36  # one page may exceed the limit
     # A known place is counted on.
     assert (finding["places"][0]["place"], finding["places"][0]["pages_affected"]) == ("#all", 12)
@@ -216,7 +216,8 @@ def test_points_are_what_the_audits_score_wins_where_a_check_is_mended_everywher
         assert finding["points"] == pytest.approx(gain, abs=1), finding["check"]  # scores are whole numbers
         assert finding["later"] == pytest.approx(later, abs=1), finding["check"]
     assert ids(shown(home, {"id": audit.id}, "/findings")["findings"])[0] == "exposed-git"
-    assert [each.held_pages for each in AuditFinding.objects.filter(check_id="exposed-git")] == [2]
+    # The score of the first page is below the cap anyway.
+    assert AuditFinding.objects.get(check_id="exposed-git").held_pages == 1
 
 
 def _padded(checks: list[CheckResult], mended: str = "") -> list[CheckResult]:
