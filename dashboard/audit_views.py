@@ -15,7 +15,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import for_who_may_see, surroundings
-from dashboard import audit_page
+from dashboard import audit_findings, audit_page
 from dashboard.monitor_page import monitor_of
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
@@ -43,7 +43,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     mutes = _mutes_of(seen)
-    context["critical"] = audit_page.critical(found, mutes)
+    context["critical"] = audit_findings.critical(found, mutes)
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
         context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
@@ -60,7 +60,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        context["findings"] = audit_page.findings(found, shown, mutes)
+        context["findings"] = audit_findings.findings(found, shown, mutes)
         context["worst_pages"] = audit_page.worst_pages(found)
     return render(request, "audit/site.html", context)
 
