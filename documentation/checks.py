@@ -14,10 +14,10 @@ from django.utils.safestring import SafeString
 
 from documentation.contents import resolver
 from documentation.documents import chunks, inline
-from documentation.fixes import ServerFix, fixes
 from documentation.sources import source
 from scanner.findings import ScanType
 from scanner.report.references import ReferenceLink, page_url, reference
+from scanner.report.snippets import ServerFix, fixes
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -26,9 +27,11 @@ from scanner.timestamps import timestamp
 from scans.policy import settings_policy
 
 LANDING_DESCRIPTION = (
-    "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
-    "and get one scored report that says what to fix and how."
+    "Scan a page, watch a site, gate a build: security, performance, accessibility and SEO in one visit, with four "
+    "grades, what to fix first, and how."
 )
+# Output of website-scan, which `make pictures` writes.
+GATE = Path(__file__).resolve().parent / "gate.txt"
 ABOUT_DESCRIPTION = (
     "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
     "opt out."
@@ -55,8 +58,15 @@ def landing(request: HttpRequest) -> HttpResponse:
         "description": LANDING_DESCRIPTION,
         "counts": counts,
         "total": sum(counts.values()),
+        "samples": [(each.value, each.label) for each in ScanType],
+        "gate": _gate(),
     }
     return render(request, "landing.html", context)
+
+
+@functools.cache
+def _gate() -> str:
+    return GATE.read_text(encoding="utf-8").rstrip()
 
 
 @functools.cache

@@ -122,6 +122,10 @@ class ReportExportSerializer(ReportSerializer):
     omitted_checks = OmittedCheckSerializer(many=True)
     repeated_checks = RepeatedCheckSerializer(many=True)
     caps = CapSerializer(many=True)
+    held = serializers.CharField(
+        allow_blank=True,
+        help_text="What holds the score, and what it is after fixing the first of it; empty if no cap lowers it.",
+    )
     catalogue_version = serializers.CharField()
     site_evidence_at = serializers.DateTimeField(
         allow_null=True,

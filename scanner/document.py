@@ -76,7 +76,7 @@ class AddedByExport(TypedDict):
     """Fields that an export adds to a check of the report. The last three are as in `scanner.result.CheckResult`."""
 
     id: str
-    title: NotRequired[str]  # older exports have none
+    title: str
     evidence: list[EvidenceItem]
     references: list[str]
     points: float
@@ -160,6 +160,7 @@ class ExportDocument(DocumentHead):
     omitted_checks: NotRequired[list[ExportedOmittedCheck]]  # older exports have none
     repeated_checks: NotRequired[list[ExportedRepeatedCheck]]  # older exports have none
     caps: list[ExportedCap]
+    held: str  # sentence on what holds the score, and the score after fixes; empty if no cap lowers it visibly
     catalogue_version: str
     site_evidence_at: NotRequired[str | None]  # older exports have none
     error: NotRequired[ExportedError]  # of a failed scan; only the command writes such documents
@@ -193,10 +194,13 @@ class ReducedFinding(TypedDict):
 
     id: str
     name: str
-    title: NotRequired[str]
+    title: str
     status: Literal["warn", "fail"]
     severity: str
     message: str
+    points: float
+    later: float
+    holds: bool
     places: dict[str, list[str]]
     is_cut: bool
 
@@ -246,6 +250,7 @@ class Facts(TypedDict, total=False):
     address: str
     redirects: int
     document_bytes: int
+    server: str
     notice: str
     site_evidence_at: str
     checks_planned: int

@@ -59,7 +59,8 @@ class Warn:
     """Worth improving, or not certain. Earns half, or `credit`.
 
     `title` says the one thing found, where the check finds several; it, `severity` and `fix` override the check's own.
-    A warning with `weighs=False` is for people to review: the score is as if there had been no such check.
+    A warning is never critical: that of a critical check has high severity. A warning with `weighs=False` is for people
+    to review: the score is as if there had been no such check.
     """
 
     message: str
@@ -93,6 +94,7 @@ class Server(StrEnum):
 
     NGINX = "nginx"
     APACHE = "Apache"
+    CADDY = "Caddy"
     IIS = "IIS"
     STATIC = "static hosting"
 

@@ -15,7 +15,7 @@ from scanner.catalogue import checks as checks_of
 from scanner.document import Facts
 from scanner.errors import Refusal
 from scanner.exhibits.collection import exhibits
-from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Warn
+from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
 from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.illustrations import pictures
 from scanner.messages import excerpt, plain, plain_item
@@ -125,7 +125,7 @@ class Judgement:
                 title, message, why = each.name, finding.message, ""
             case Warn() | Fail():
                 status = "warn" if isinstance(finding, Warn) else "fail"
-                severity = finding.severity or each.severity
+                severity = _severity(finding, each)
                 fix = finding.fix or each.fix
                 fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
                 title, message, why = finding.title or each.found, f"{finding.message} {each.why}".strip(), each.why
@@ -301,6 +301,8 @@ class Judgement:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+            if server := server_of(page.headers):
+                facts["server"] = str(server)
         if notice := self._notice:
             facts["notice"] = notice
         if self._shared_since is not None:
@@ -321,3 +323,9 @@ class Judgement:
         clock = self.evidence[Clock]
         assert isinstance(clock, Clock)
         return clock.now
+
+
+def _severity(finding: Warn | Fail, check: Check) -> Severity:
+    """Return the severity of a finding. A warning is never critical: the check of a critical fault warns with high."""
+    severity = finding.severity or check.severity
+    return Severity.HIGH if isinstance(finding, Warn) and severity is Severity.CRITICAL else severity

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
+from scanner.document import ExportDocument, ExportedCheck, ReducedFinding, checks_of
 from scanner.findings import Severity
+from scanner.result import CheckResult
 
 SEVERITY_RANK = {str(severity): rank for rank, severity in enumerate(Severity)}
 STATUS_RANK = {"fail": 0, "warn": 1, "pass": 2}
@@ -20,6 +22,18 @@ class Need(NamedTuple):
     less_later: float
     severity_rank: int
     status_rank: int
+
+    def with_other(self, other: Need) -> Need:
+        """Return the need of a finding on two pages: the worst of both, and the points of both."""
+        return Need(
+            min(self.passes, other.passes),
+            min(self.is_not_emergency, other.is_not_emergency),
+            min(self.holds_nothing, other.holds_nothing),
+            self.less_points + other.less_points,
+            self.less_later + other.less_later,
+            min(self.severity_rank, other.severity_rank),
+            min(self.status_rank, other.status_rank),
+        )
 
 
 def need(
@@ -44,6 +58,29 @@ def need(
         SEVERITY_RANK.get(severity or "", len(SEVERITY_RANK)),
         STATUS_RANK[status],
     )
+
+
+def need_of(check: ExportedCheck | ReducedFinding) -> Need:
+    """Return the sort key of a check of an export."""
+    return need(
+        status=check["status"],
+        severity=check["severity"],
+        holds=check["holds"],
+        points=check["points"],
+        later=check["later"],
+    )
+
+
+def need_of_result(result: CheckResult) -> Need:
+    """Return the sort key of a check of a scan's result."""
+    return need(
+        status=result.status, severity=result.severity, holds=result.holds, points=result.points, later=result.later
+    )
+
+
+def by_need(document: ExportDocument) -> list[tuple[str, ExportedCheck]]:
+    """Return the checks of an export with the names of their categories, the neediest first."""
+    return sorted(checks_of(document), key=lambda found: need_of(found[1]))
 
 
 def is_emergency(status: str, severity: str | None) -> bool:

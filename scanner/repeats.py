@@ -68,6 +68,8 @@ REPEATS = (
     Repeat(_seo("h1"), _accessibility("page-has-heading-one")),
     Repeat(_seo("seo-image-alt"), _accessibility("image-alt")),
     Repeat(_seo("tap-targets"), _accessibility("target-size")),
+    # Other faults of a title, such as its length, are no faults for accessibility.
+    Repeat(_seo("title"), _accessibility("document-title")),
 )
 
 # IDs of the checks that found something, each with the ID of the check of its type that tells it: usually its own.

@@ -6,16 +6,17 @@ The rules are explained in docs/scoring.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, replace
 
 from scanner.document import StoredBasis, StoredScoredCheck
 from scanner.findings import Severity
+from scanner.need import is_emergency, need_of_result
 from scanner.result import CategoryResult, CheckResult
 
 # Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
 # point.
-RULES_VERSION = 3
+RULES_VERSION = 4
 
 SEVERITY_WEIGHT = {
     Severity.CRITICAL: 10,
@@ -24,6 +25,9 @@ SEVERITY_WEIGHT = {
     Severity.LOW: 1,
 }
 STATUS_CREDIT = {"pass": 1.0, "warn": 0.5, "fail": 0.0}
+
+# A category with a failed critical check has at most this score, so that it does not look as if all were well.
+CRITICAL_CATEGORY = 49
 
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
 
@@ -103,7 +107,7 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     scored = tuple(
         replace(
             category,
-            score=rounded(category_score(category)),
+            score=_told(category),
             checks=tuple(explained(result, number) for result in category.checks),
         )
         for number, category in enumerate(categories)
@@ -141,38 +145,93 @@ def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBa
 
 
 @dataclass(frozen=True, slots=True)
-class Uncapped:
-    """A score computed as if no cap applied.
+class Holders:
+    """Failed checks that a cap counts and no lower cap does; `severity` is None if they have different ones."""
 
-    `points` maps the IDs of the checks that did not pass to what the score would gain if that one check passed in full.
-    `held_by` has the failed checks that each cap counts, for the caps that lowered the score, in the order of
-    `Score.held`.
+    count: int
+    severity: Severity | None
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """The score that remains if the first `fixed` holders pass."""
+
+    fixed: int
+    score: int
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """A score that caps lower to `value`.
+
+    `groups` are the holders by their lowest cap, the lowest first. `steps` are the scores that rise as the holders are
+    fixed, in this order and by need, up to the first that no cap lowers. `spared` counts those of the first group that
+    are not to be fixed. `lasting` is the index in `Score.held` of the cap that no fix lifts, None if there is none.
     """
 
     value: int
-    points: Mapping[str, float]
-    held_by: tuple[frozenset[str], ...]
+    groups: tuple[Holders, ...]
+    steps: tuple[Step, ...]
+    spared: int
+    lasting: int | None
 
 
-def uncapped(stored: StoredBasis) -> Uncapped | None:
-    """Return the score without caps from a `basis`; None if it was made by other rules."""
+def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
+    """Return what holds the score of a `basis`; None if caps do not lower it visibly, or if other rules made it.
+
+    The checks with the IDs in `spared` are not to be fixed.
+    """
     if stored["rules"] != RULES_VERSION:
         return None
     categories, caps = _restored_basis(stored)
-    parts = [_kept(category) for category in categories]
-    exact = _mean(parts)
-    results = [result for category in categories for result in category.checks]
-    held = sorted((cap for cap in caps if cap.limit < exact and cap.holds(results)), key=lambda cap: cap.limit)
-    return Uncapped(
-        rounded(exact),
-        {
-            result.id: _points_in(parts, number, category, result, exact)
-            for number, category in enumerate(categories)
-            for result in category.checks
-            if result.status != "pass"
-        },
-        tuple(frozenset(result.id for result in cap.counted(results)) if cap.count else frozenset() for cap in held),
+    scored = score(categories, caps)
+    if scored.value == _free(categories):
+        return None
+    groups: dict[int, list[CheckResult]] = {}
+    known: set[str] = set()
+    results = [result for category in scored.categories for result in category.checks]
+    for cap in scored.held:
+        counted = [result for result in cap.counted(results) if cap.count and result.id not in known]
+        known |= {result.id for result in counted}
+        if counted:
+            groups.setdefault(cap.limit, []).extend(counted)
+    ordered = [sorted(group, key=lambda each: (each.id in spared, need_of_result(each))) for group in groups.values()]
+    lasting = [number for number, cap in enumerate(scored.held) if not cap.count]
+    first = ordered[0] if ordered else []
+    return Hold(
+        scored.value,
+        tuple(_holders(group) for group in ordered),
+        _steps(categories, caps, scored.value, [each.id for group in ordered for each in group], spared),
+        sum(result.id in spared for result in first),
+        lasting[0] if lasting else None,
     )
+
+
+def _holders(group: Sequence[CheckResult]) -> Holders:
+    severities = {result.severity for result in group}
+    return Holders(len(group), severities.pop() if len(severities) == 1 else None)
+
+
+def _steps(
+    categories: Sequence[CategoryResult], caps: Sequence[Cap], value: int, ids: Sequence[str], spared: Collection[str]
+) -> tuple[Step, ...]:
+    steps: list[Step] = []
+    for fixed, id in enumerate(ids, 1):
+        if id in spared:
+            break
+        categories = _with_passed(categories, {id})
+        reached = rounded(_overall(categories, caps))
+        if reached > value:
+            steps.append(Step(fixed, reached))
+            value = reached
+        if reached == _free(categories):
+            break
+    return tuple(steps)
+
+
+def _free(categories: Sequence[CategoryResult]) -> int:
+    """Return the score without caps."""
+    return rounded(_mean([_kept(category) for category in categories]))
 
 
 def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
@@ -183,13 +242,7 @@ def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, st
     if stored["rules"] != RULES_VERSION:
         return None
     restored, caps = _restored_basis(stored)
-    categories = [
-        replace(
-            category,
-            checks=tuple(_as_passed(result) if result.id in passed else result for result in category.checks),
-        )
-        for category in restored
-    ]
+    categories = _with_passed(restored, passed)
     value = rounded(_overall(categories, caps))
     return value, grade(value, [result for category in categories for result in category.checks])
 
@@ -225,6 +278,16 @@ def _restored(stored: StoredScoredCheck) -> CheckResult:
     )
 
 
+def _with_passed(categories: Sequence[CategoryResult], passed: Collection[str]) -> list[CategoryResult]:
+    return [
+        replace(
+            category,
+            checks=tuple(_as_passed(result) if result.id in passed else result for result in category.checks),
+        )
+        for category in categories
+    ]
+
+
 def _as_passed(result: CheckResult) -> CheckResult:
     return replace(result, status="pass", severity=None, credit=None)
 
@@ -242,6 +305,13 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
             blemished = any(result.severity is not None and result.severity is not Severity.LOW for result in results)
             return "A" if letter == "A+" and blemished else letter
     return "F"
+
+
+def _told(category: CategoryResult) -> int:
+    """Return the score of a category that reports tell."""
+    value = rounded(category_score(category))
+    is_critical = any(is_emergency(result.status, result.severity) for result in category.checks)
+    return min(value, CRITICAL_CATEGORY) if is_critical else value
 
 
 def category_score(category: CategoryResult) -> float:
@@ -275,7 +345,12 @@ def _cost(result: CheckResult) -> float:
     """Return how much a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
     if not result.weighs:
         return 0.0
-    found = SEVERITY_WEIGHT[result.severity or result.declared_severity] + result.included_weight
+    severity = result.severity or result.declared_severity
+    if result.credit is not None and severity is not Severity.LOW:
+        # The curve alone decides: no step where a warning, which is never critical, becomes a failure. Only what a slow
+        # machine measured is low.
+        severity = result.declared_severity
+    found = SEVERITY_WEIGHT[severity] + result.included_weight
     return min(_weight(result), found) * (1 - _credit(result))
 
 

@@ -15,7 +15,7 @@ from accounts.usage import month_of
 from reports.page.sample import FOLDER
 from scanner import scoring
 from scanner.catalogue import Check, checks
-from scanner.findings import ScanType
+from scanner.findings import ScanType, Severity
 from scanner.illustrations import MAX_CROPS
 from scanner.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 from scans.models import Scan
@@ -98,7 +98,7 @@ def _sampled(exported: Mapping[str, Any], check: Check) -> CheckResult:
         check.name,
         exported["title"],
         exported["status"],
-        exported["severity"] and check.severity,
+        exported["severity"],
         check.severity,
         exported["message"],
         exported.get("fix"),
@@ -116,7 +116,7 @@ def _made_up(check: Check, status: CheckStatus, dice: random.Random) -> CheckRes
         check.name,
         check.name if is_good else check.found,
         status,
-        None if is_good else check.severity,
+        None if is_good else Severity.HIGH if status == "warn" and check.severity == "critical" else check.severity,
         check.severity,
         check.why,
         None if is_good else check.fix,

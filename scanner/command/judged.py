@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from scanner.document import (
@@ -15,9 +15,11 @@ from scanner.document import (
     StoredBasis,
     StoredExhibits,
     StoredWaterfall,
-    checks_of,
 )
 from scanner.findings import Severity
+from scanner.need import by_need
+from scanner.report.elsewhere import OtherReport, told_by
+from scanner.report.held import held
 from scanner.report.levels import level_of
 from scanner.result import Pictures
 from scanner.scoring import score_without
@@ -70,14 +72,35 @@ class Judged:
         return self.document["score"] if self.accepted_score is None else self.accepted_score
 
     @property
+    def held(self) -> str:
+        """Sentence on what holds the score of the report under a cap; empty if nothing does."""
+        if not self.accepted or self.scoring is None or not self.document["held"]:
+            return self.document["held"]
+        return held(self.scoring, [cap["reason"] for cap in self.document["caps"]], self.accepted, "accepted")
+
+    @property
     def checks(self) -> Iterator[tuple[str, ExportedCheck]]:
-        """Every check that ran, with the name of its category."""
-        return checks_of(self.document)
+        """Every check that ran, with the name of its category, the neediest first."""
+        return iter(by_need(self.document))
 
     def findings(self, *, accepted: bool = False) -> Sequence[tuple[str, ExportedFinding]]:
-        """Return the failed checks, then the warnings, the most severe first: the accepted ones, or the others."""
+        """Return the failed and warned checks, the neediest first: the accepted ones, or the others."""
         found = ((category, check) for category, check in self.checks if check["status"] != "pass")
-        return sorted((each for each in found if (each[1]["id"] in self.accepted) == accepted), key=_weight)
+        return [each for each in found if (each[1]["id"] in self.accepted) == accepted]
+
+    def told_by(self, others: Iterable[Judged]) -> Mapping[str, str]:
+        """Return the findings that another report of the same page tells, by check ID, with a sentence that says so.
+
+        Accepted findings tell nothing.
+        """
+        reports = [each for each in others if each is not self and each.url == self.url and each.error is None]
+        heard = {each.type: {check["id"] for _, check in each.findings()} for each in reports}
+        found = told_by(self.document, [OtherReport(each.document, "") for each in reports])
+        return {
+            id: f"The {each.label} report tells the same: {each.title} ({each.id})."
+            for id, each in found.items()
+            if each.id in heard[each.type]
+        }
 
     def accepting(self, reasons: Mapping[str, str]) -> Judged:
         """Return the report with more accepted checks, by ID, and its score as if they had passed."""
@@ -122,7 +145,7 @@ class Gate:
         return lowest is not None and judged.score is not None and judged.score < lowest
 
     def failing(self, judged: Judged) -> Sequence[ExportedFinding]:
-        """Return the findings for which the report fails the gate, the most severe first."""
+        """Return the findings for which the report fails the gate, the neediest first."""
         if self.fail_on is None:
             return []
         heavy = SEVERITIES[: SEVERITIES.index(self.fail_on) + 1]
@@ -164,8 +187,3 @@ class Outcome:
         """Return True if the gate passed: it had every report, and no complaint."""
         is_complete = not self.is_interrupted and not self.unfinished
         return is_complete and not self.complaints and all(each.error is None for each in self.reports)
-
-
-def _weight(found: tuple[str, ExportedFinding]) -> tuple[bool, int, float]:
-    _, check = found
-    return check["status"] != "fail", SEVERITIES.index(check["severity"]), -check["points"]

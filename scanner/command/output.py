@@ -39,13 +39,13 @@ class Output:
         for each in reports:
             between = "" if self._is_first else "\n"
             if self._shows_text:
-                write_out(between + self._text(each, self._paint))
+                write_out(between + self._text(each, self._paint, reports))
             if self._keeps_text:
-                self._kept.append(between + self._text(each, plain))
+                self._kept.append(between + self._text(each, plain, reports))
             self._is_first = False
 
-    def _text(self, judged: Judged, paint: Paint) -> str:
-        return "".join(f"{line}\n" for line in text(judged, paint, is_quiet=self._options.is_quiet))
+    def _text(self, judged: Judged, paint: Paint, others: Sequence[Judged]) -> str:
+        return "".join(f"{line}\n" for line in text(judged, paint, is_quiet=self._options.is_quiet, others=others))
 
     def end(self, outcome: Outcome) -> None:
         """Write the remaining documents. Raises WrongUsage for files that failed, after all others are written."""

@@ -14,7 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from scanner.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
 from scanner.fingerprints import fingerprint
-from scanner.need import SEVERITY_RANK, STATUS_RANK
+from scanner.need import SEVERITY_RANK, STATUS_RANK, Need, need_of
 from scanner.report.mute_matching import NO_MUTES, Covered, Mutes
 from scanner.report.places import is_cut, occurrences_of
 
@@ -56,11 +56,6 @@ class State:
     status: str
     severity: str
 
-    @property
-    def rank(self) -> tuple[int, int]:
-        """Sort key; lower is worse."""
-        return SEVERITY_RANK[self.severity], STATUS_RANK[self.status]
-
 
 @dataclass(frozen=True, slots=True)
 class Change:
@@ -77,6 +72,7 @@ class Change:
     message: str
     before: State | None
     after: State | None
+    need: Need
     new_places: tuple[Place, ...] = ()
     fixed_places: tuple[Place, ...] = ()
 
@@ -118,6 +114,7 @@ class NotCompared:
     severity: str
     found_in: str  # "from" or "to"
     reason: Reason
+    need: Need
 
     @property
     def said(self) -> str:
@@ -126,7 +123,7 @@ class NotCompared:
 
 @dataclass(frozen=True, slots=True)
 class Diff(Generic[Compared]):
-    """Diff of two reports: groups of changes, each with the most severe first.
+    """Diff of two reports: groups of changes, each with the neediest first.
 
     `points` is None if the catalogue versions differ. `same` has the findings of both reports that did not change,
     `muted` those of either report that are muted as a whole.
@@ -220,8 +217,8 @@ def diff(before: Compared, after: Compared, mutes: Mutes = NO_MUTES) -> Diff[Com
             groups["muted" if is_muted else "fixed"].append(_change(found_before, None, (), places))
         elif found_before:
             silent.append(_not_compared(found_before, "from", _silence(id, after, has_same_rules)))
-    ordered = {name: tuple(sorted(group, key=_weight)) for name, group in groups.items()}
-    return Diff(before, after, not_compared=tuple(silent), **ordered)
+    ordered = {name: tuple(sorted(group, key=_need)) for name, group in groups.items()}
+    return Diff(before, after, not_compared=tuple(sorted(silent, key=_need)), **ordered)
 
 
 def _checks(document: ComparableDocument) -> dict[str, tuple[str, ComparableCheck]]:
@@ -313,11 +310,12 @@ def _change(
     return Change(
         id=shown["id"],
         name=shown["name"],
-        title=shown.get("title", shown["name"]),
+        title=shown["title"],
         category=found.category,
         message=shown["message"],
         before=_state(was),
         after=_state(now),
+        need=need_of(shown),
         new_places=new_places,
         fixed_places=fixed_places,
     )
@@ -341,9 +339,17 @@ def _direction(change: Change) -> str:
 
 def _not_compared(found: _Found, found_in: str, reason: Reason) -> NotCompared:
     shown = found.finding
-    title = shown.get("title", shown["name"])
-    return NotCompared(shown["id"], shown["name"], title, found.category, shown["severity"], found_in, reason)
+    return NotCompared(
+        id=shown["id"],
+        name=shown["name"],
+        title=shown["title"],
+        category=found.category,
+        severity=shown["severity"],
+        found_in=found_in,
+        reason=reason,
+        need=need_of(shown),
+    )
 
 
-def _weight(change: Change) -> tuple[int, int]:
-    return change.state.rank
+def _need(each: Change | NotCompared) -> Need:
+    return each.need

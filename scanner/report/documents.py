@@ -6,6 +6,8 @@ has their types, and `reports.serializers` describes them for openapi.yaml.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from dataclasses import replace
 from datetime import datetime
 
 from scanner.document import (
@@ -20,7 +22,9 @@ from scanner.document import (
     Summary,
 )
 from scanner.findings import Severity
-from scanner.result import CheckResult, ScanResult, Waterfall
+from scanner.need import need_of_result
+from scanner.report.held import held
+from scanner.result import CategoryResult, CheckResult, ScanResult, Waterfall
 from scanner.scoring import severity_counts
 from scanner.timestamps import timestamp
 
@@ -33,7 +37,7 @@ def report_document(
         **_head(result, scan_id, created_at, completed_at),
         "categories": [
             {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
-            for each in result.categories
+            for each in _by_need(result.categories)
         ],
         "summary": _summary(result),
     }
@@ -47,7 +51,7 @@ def export_document(
         **_head(result, scan_id, created_at, completed_at),
         "categories": [
             {"name": each.name, "score": each.score, "checks": list(map(_exported_check, each.checks))}
-            for each in result.categories
+            for each in _by_need(result.categories)
         ],
         "summary": _summary(result),
         "report_id": report_id,
@@ -65,6 +69,7 @@ def export_document(
             for each in result.repeated_checks
         ],
         "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
+        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring else "",
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }
@@ -104,6 +109,12 @@ def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: 
         "created_at": timestamp(created_at),
         "completed_at": timestamp(completed_at),
     }
+
+
+def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
+    """Return the categories by the need of their neediest checks, each with its neediest check first."""
+    found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
+    return sorted(found, key=lambda each: need_of_result(each.checks[0]))
 
 
 def _check(check: CheckResult) -> ReportedCheck:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from scanner.document import ExportDocument, ExportedCheck
 from scanner.findings import ScanType
-from scanner.repeats import Told, told_elsewhere
+from scanner.repeats import CheckKey, Told, told_elsewhere
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,28 +20,59 @@ class OtherReport:
 
 @dataclass(frozen=True, slots=True)
 class Elsewhere:
-    """Finding of another report that tells the same fact. `label` is the report's type."""
+    """Finding of another report, which tells the same fact."""
 
-    label: str
+    type: ScanType
+    id: str
     title: str
     url: str
+
+    @property
+    def label(self) -> str:
+        """The report's type as people write it."""
+        return self.type.label
 
 
 def elsewhere(document: ExportDocument, others: Iterable[OtherReport]) -> Mapping[str, tuple[Elsewhere, ...]]:
     """Return the findings of other reports that tell the same as the findings of a JSON export, by check ID."""
-    reports = {ScanType(each.document["type"]): each for each in others}
+    reports = _by_type(others)
     own = ScanType(document["type"])
-    told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
     found: dict[str, list[Elsewhere]] = {}
-    for pair in told_elsewhere(told_of).items():
+    for pair in _pairs(document, reports):
         for here, there in (pair, pair[::-1]):
             if here.type is own:
                 found.setdefault(here.id, []).append(_link(reports[there.type], there.type, there.id))
     return {id: tuple(links) for id, links in found.items()}
 
 
+def told_by(document: ExportDocument, others: Iterable[OtherReport]) -> Mapping[str, Elsewhere]:
+    """Return the findings of a JSON export that another report tells in full, by check ID, each with that finding."""
+    reports = _by_type(others)
+    own = ScanType(document["type"])
+    return {
+        here.id: _link(reports[there.type], there.type, there.id)
+        for here, there in _pairs(document, reports)
+        if here.type is own
+    }
+
+
+def _by_type(others: Iterable[OtherReport]) -> dict[ScanType, OtherReport]:
+    return {ScanType(each.document["type"]): each for each in others}
+
+
+def _pairs(document: ExportDocument, reports: Mapping[ScanType, OtherReport]) -> Iterable[tuple[CheckKey, CheckKey]]:
+    own = ScanType(document["type"])
+    told_of = {own: _told(document)} | {scan_type: _told(each.document) for scan_type, each in reports.items()}
+    return told_elsewhere(told_of).items()
+
+
 def _told(document: ExportDocument) -> Told:
-    found = {id: id for id, check in _checks(document).items() if check["status"] != "pass"}
+    """Return which check tells what. Warnings that only ask for a review, which win no points, tell nothing."""
+    found = {
+        id: id
+        for id, check in _checks(document).items()
+        if check["status"] == "fail" or (check["status"] == "warn" and check["later"])
+    }
     return found | {each["id"]: each["told_by"] for each in document.get("repeated_checks", ())}
 
 
@@ -51,4 +82,4 @@ def _checks(document: ExportDocument) -> dict[str, ExportedCheck]:
 
 def _link(report: OtherReport, scan_type: ScanType, id: str) -> Elsewhere:
     check = _checks(report.document)[id]
-    return Elsewhere(scan_type.label, check.get("title", check["name"]), f"{report.anchor}{id}")
+    return Elsewhere(scan_type, id, check["title"], f"{report.anchor}{id}")

@@ -9,7 +9,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from scanner.document import ExportDocument, checks_of, read_export
+from scanner.document import ExportDocument, read_export
+from scanner.need import by_need
 from scanner.report.mute_matching import Covered
 from scanner.report.sarif import log, run
 from scanner.report.spreadsheets import cell
@@ -51,7 +52,7 @@ def sarif(
 def csv_table(document: ExportDocument) -> str:
     """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
 
-    Checks that could not run, and those left out without a browser, come last.
+    The neediest check comes first. Checks that could not run, and those left out without a browser, come last.
     """
     output = io.StringIO()
     writer = csv.writer(output, lineterminator="\r\n")
@@ -62,7 +63,7 @@ def csv_table(document: ExportDocument) -> str:
 
 def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
     """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
-    for category, check in checks_of(document):
+    for category, check in by_need(document):
         yield {**check, "category": category, "references": "; ".join(check["references"])}
     for skipped in document["skipped_checks"]:
         yield {**skipped, "status": "could not run", "message": skipped["reason"]}

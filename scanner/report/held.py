@@ -1,74 +1,89 @@
-"""Caps that lower a report's score, and the points that each finding would win without them."""
+"""Sentence on what holds a score under a cap, and what the score is once the neediest findings are fixed."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Sequence
 
-from scanner.document import ExportDocument, ExportedCap, ExportedCheck, StoredBasis
-from scanner.scoring import Uncapped, uncapped
+from scanner.document import StoredBasis
+from scanner.findings import Severity
+from scanner.scoring import Hold, Holders, hold
 
-NAMED = 3
-
-
-@dataclass(frozen=True, slots=True)
-class Holder:
-    """A failed check that a cap counts."""
-
-    name: str
-    anchor: str
+MOST_STEPS = 3
+NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine")
+# In a sentence, findings of high severity are serious.
+KINDS = {Severity.CRITICAL: "critical", Severity.HIGH: "serious", Severity.MEDIUM: "medium", Severity.LOW: "low"}
 
 
-@dataclass(frozen=True, slots=True)
-class HeldCap:
-    """A cap that lowered the score to `limit`. `reason` continues a sentence; `more` counts the unlisted holders."""
+def held(stored: StoredBasis, reasons: Sequence[str], spared: Collection[str] = (), word: str = "muted") -> str:
+    """Return the sentence for the basis of a score; empty if no cap lowers the score visibly.
 
-    limit: int
-    reason: str
-    holders: tuple[Holder, ...]
-    more: int
-
-
-@dataclass(frozen=True, slots=True)
-class Held:
-    """The caps of a report, the lowest first.
-
-    `without` is the score without caps, `points` what each finding would win then, by check ID. `held_by` has the IDs
-    of the checks that the caps count. Old reports lack the basis of their score: `without` is None, the others empty.
+    `reasons` are those of the caps that lowered it. Checks with IDs in `spared` stay as they are; `word` says how.
     """
-
-    caps: tuple[HeldCap, ...]
-    without: int | None
-    points: Mapping[str, float]
-    held_by: frozenset[str]
-
-
-NOT_HELD = Held((), None, {}, frozenset())
-
-
-def held(
-    document: ExportDocument, scoring: StoredBasis | None, checks: Mapping[str, ExportedCheck], prefix: str
-) -> Held:
-    """Return the caps of a JSON export. `scoring` is the stored basis of the score, `checks` are its checks by ID."""
-    if not document["caps"]:
-        return NOT_HELD
-    found = uncapped(scoring) if scoring is not None else None
-    caps = tuple(_cap(cap, _counted(found, number), checks, prefix) for number, cap in enumerate(document["caps"]))
+    found = hold(stored, spared)
     if found is None:
-        return Held(caps, None, {}, frozenset())
-    return Held(caps, found.value, found.points, frozenset().union(*found.held_by))
+        return ""
+    if found.lasting is not None and not found.steps:
+        return reasons[found.lasting]
+    first = found.groups[0]
+    subject = f"{_number(first.count).capitalize()} {_findings(first)}{_spared(found, word)}"
+    steps = ", ".join(_steps(found))
+    then = f"; fix {steps}" if steps else ""
+    return f"{subject} {'holds' if first.count == 1 else 'hold'} the score at {found.value}{then}."
 
 
-def _counted(found: Uncapped | None, number: int) -> list[str]:
-    """Return the IDs of the checks that a cap counts, those with the most points first."""
-    if found is None or number >= len(found.held_by):
-        return []
-    return sorted(found.held_by[number], key=lambda id: (-found.points[id], id))
+def _findings(group: Holders) -> str:
+    kind = f"{KINDS[group.severity]} " if group.severity else ""
+    return f"{kind}finding{'' if group.count == 1 else 's'}"
 
 
-def _cap(cap: ExportedCap, ids: list[str], checks: Mapping[str, ExportedCheck], prefix: str) -> HeldCap:
-    holders = tuple(
-        Holder(checks[id].get("title", checks[id]["name"]), f"{prefix}check-{id}") for id in ids if id in checks
-    )
-    reason = cap["reason"].removesuffix(".")
-    return HeldCap(cap["limit"], reason[:1].lower() + reason[1:], holders[:NAMED], max(0, len(holders) - NAMED))
+def _spared(found: Hold, word: str) -> str:
+    count = found.groups[0].count
+    if not found.spared:
+        return ""
+    if found.spared < count:
+        return f", {_number(found.spared)} of them {word},"
+    return f" ({word})" if count == 1 else f", {'both' if count == 2 else 'all'} {word},"
+
+
+def _steps(found: Hold) -> Iterator[str]:
+    """Yield how many to fix and the score that it leads to, such as `one: 69`."""
+    told: Holders | None = None
+    for step in found.steps[:MOST_STEPS]:
+        group, fixed = _in_group(found.groups, step.fixed)
+        if group is found.groups[0] and group.count == 1:
+            label = "it"
+        elif group is found.groups[0] or group is told:
+            label = _part(fixed, group.count)
+        else:
+            label = f"and {_first_of(group, fixed)}"
+        told = group
+        yield f"{label}: {step.score}"
+
+
+def _in_group(groups: Sequence[Holders], fixed: int) -> tuple[Holders, int]:
+    """Return the group of the last one fixed, and how many of that group are."""
+    for group in groups:
+        if fixed <= group.count:
+            return group, fixed
+        fixed -= group.count
+    raise ValueError("more are fixed than there are")
+
+
+def _part(fixed: int, count: int) -> str:
+    if fixed < count or count == 1:
+        return _number(fixed)
+    return "both" if count == 2 else f"all {_number(count)}"
+
+
+def _first_of(group: Holders, fixed: int) -> str:
+    """Return how many of a group are fixed, at its first mention."""
+    kind = KINDS[group.severity] if group.severity else "other"
+    if group.count == 1:
+        return f"the {kind} one"
+    if fixed == group.count:
+        return f"{_part(fixed, group.count)} {kind} ones"
+    return f"{_number(fixed)} of the {_number(group.count)} {kind} ones"
+
+
+def _number(count: int) -> str:
+    return NUMBERS[count] if count < len(NUMBERS) else str(count)

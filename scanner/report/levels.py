@@ -31,13 +31,13 @@ class Level:
         return "recommendation" if self.sarif == "note" else self.sarif
 
 
-# By status and severity, the worst first. A warning is a suggestion or uncertain: never an error, and gated by nothing.
+# By status and severity, the worst first. A warning is a suggestion or uncertain: never critical, never an error, and
+# gated by nothing.
 LEVELS: Mapping[tuple[str, str], Level] = {
     ("fail", Severity.CRITICAL): Level("✗", "failed", "error", "9.5", "blocker", gated=True),
     ("fail", Severity.HIGH): Level("✗", "failed", "error", "8.0", "critical", gated=True),
     ("fail", Severity.MEDIUM): Level("✗", "failed", "warning", "5.5", "major", gated=True),
     ("fail", Severity.LOW): Level("✗", "failed", "note", "3.0", "minor", gated=True),
-    ("warn", Severity.CRITICAL): Level("!", "warning", "warning", "5.5", "major", gated=False),
     ("warn", Severity.HIGH): Level("!", "warning", "warning", "5.5", "major", gated=False),
     ("warn", Severity.MEDIUM): Level("!", "warning", "note", "3.0", "info", gated=False),
     ("warn", Severity.LOW): Level("!", "warning", "note", "3.0", "info", gated=False),

@@ -8,6 +8,7 @@ from typing import TypedDict
 from urllib.parse import urlencode
 
 from scanner.document import ExportDocument, ExportedFinding, StoredBasis
+from scanner.report.held import held
 from scanner.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
 from scanner.report.places import places_of
 from scanner.scoring import score_without
@@ -37,6 +38,13 @@ class Muting:
 
     def findings(self, document: ExportDocument) -> dict[str, Covered]:
         return self.mutes.findings(document)
+
+    def held(self, document: ExportDocument, muted: Mapping[str, Covered]) -> str:
+        """Return the sentence on what holds the score. Findings that are muted as a whole stay unfixed in it."""
+        spared = {id for id, covered in muted.items() if covered.is_whole}
+        if not spared or self.scoring is None or not document["held"]:
+            return document["held"]
+        return held(self.scoring, [cap["reason"] for cap in document["caps"]], spared)
 
     def url_of(self, check_id: str) -> str:
         """Return the address of the form that mutes this finding, empty if the reader may not."""
@@ -104,7 +112,7 @@ def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes
     findings: list[MutedFinding] = [
         {
             "check": check["id"],
-            "title": check.get("title", check["name"]),
+            "title": check["title"],
             "status": check["status"],
             "severity": check["severity"],
             "is_whole": muted[check["id"]].is_whole,

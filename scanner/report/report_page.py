@@ -6,10 +6,9 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from itertools import groupby
 
 from scanner.document import (
     ExportDocument,
@@ -18,8 +17,9 @@ from scanner.document import (
     Facts,
     StoredExhibits,
     StoredWaterfall,
+    checks_of,
 )
-from scanner.need import SEVERITY_RANK, STATUS_RANK
+from scanner.need import Need, need
 from scanner.report.cards import CheckCard, card_of
 from scanner.report.elsewhere import Elsewhere, OtherReport, elsewhere
 from scanner.report.evidence.columns import column
@@ -27,7 +27,6 @@ from scanner.report.evidence.tables import written
 from scanner.report.exhibits.exhibits import Exhibits, exhibits_of
 from scanner.report.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
 from scanner.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
-from scanner.report.held import Held, held
 from scanner.report.judge import WORTH
 from scanner.report.metrics import Metric, metrics
 from scanner.report.mute_matching import Covered
@@ -42,6 +41,7 @@ FACT_LABELS = {
     "status": "HTTP status",
     "address": "IP address",
     "document_bytes": "Document size",
+    "server": "Web server",
     "duration_s": "Duration of the scan",
     "console_errors": "Console errors",
     "site_evidence_at": "Site-wide evidence from",
@@ -49,6 +49,7 @@ FACT_LABELS = {
 # Facts that the page shows in sentences of their own.
 COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
 FIRST = 5
+LAST = need(status="pass", severity=None, holds=False, points=0.0, later=0.0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,11 +81,21 @@ class CategorySection:
     passed: tuple[CheckCard, ...]
 
     @property
+    def need(self) -> Need:
+        """Need of the neediest check; that of a category without checks, which are all muted, comes last."""
+        return min((check.need for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
+
+    @property
     def lone(self) -> str:
-        """The category's small share of the score in words, if a single failure causes its low score; else empty."""
+        """The category's small share of the score in words, if a single failure causes its low score; else empty.
+
+        A critical failure is no small matter, however small its share.
+        """
         if len(self.failed) != 1 or self.warned or self.score >= LOW:
             return ""
         (check,) = self.failed
+        if check.is_critical:
+            return ""
         share = round(100 * (check.points or check.later) / (100 - self.score))
         return f"{share}% of the score" if 0 < share <= LITTLE else ""
 
@@ -98,6 +109,17 @@ class CategorySection:
         """Non-empty groups of the checks by status; the page folds the passed ones."""
         named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in named if checks]
+
+    def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
+        """Return the section with its findings open or folded: under a filter all are open, else those to fix first."""
+
+        def shown(checks: Iterable[CheckCard]) -> tuple[CheckCard, ...]:
+            return tuple(
+                replace(check, is_first=check.id in first, is_open=chosen.is_active or check.id in first)
+                for check in checks
+            )
+
+        return replace(self, failed=shown(self.failed), warned=shown(self.warned))
 
     @property
     def is_hidden(self) -> bool:
@@ -140,6 +162,7 @@ class CoverageSummary:
     omitted: tuple[str, ...]  # names of checks left out because there was no browser
     repeated: tuple[Repeated, ...]
     worth: str  # what a score without browser is worth, in a sentence
+    reference_ms: float | None  # duration of the scanner's reference task
 
     @property
     def is_static(self) -> bool:
@@ -161,7 +184,7 @@ class ReportPage:
     completed_at: datetime
     notice: str
     meaning: str
-    held: Held
+    held: str  # what holds the score under a cap; may be empty
     note: str
     categories: tuple[CategorySection, ...]
     clear: tuple[CategorySection, ...]
@@ -186,7 +209,7 @@ class ReportPage:
     @property
     def first_has_later(self) -> bool:
         """Return True if a check of `first` wins points only once no cap lowers the score."""
-        return any(check.later for check in self.first)
+        return any(check.later_win for check in self.first)
 
 
 def report_page(
@@ -210,7 +233,6 @@ def report_page(
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    holds = held(document, muting.scoring, by_id, prefix)
     links = elsewhere(document, others)
     cards = [
         [
@@ -220,11 +242,11 @@ def report_page(
                 muting,
                 muted.get(check["id"]),
                 prefix,
-                holds,
                 chosen,
                 page_url(check_pages, check["id"]),
                 pictures,
                 links.get(check["id"], ()),
+                facts.get("server", ""),
             )
             for check in category["checks"]
         ]
@@ -236,8 +258,9 @@ def report_page(
         )
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
-    # Categories with failures come first, then those with warnings.
-    found.sort(key=lambda each: 0 if each.failed else 1 if each.warned else 2)
+    found.sort(key=lambda each: each.need)
+    first = _first(found)
+    found = [each.opened({check.id for check in first}, chosen) for each in found]
     categories = tuple(each for each in found if not each.is_clear)
     return ReportPage(
         document=document,
@@ -246,12 +269,12 @@ def report_page(
         completed_at=datetime.fromisoformat(document["completed_at"]),
         notice=facts.get("notice", ""),
         meaning=grade_meaning(scan_type, document["grade"] or ""),
-        held=holds,
+        held=muting.held(document, muted),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
         clear=tuple(each for each in found if each.is_clear),
         filters=filter_bar(chosen, by_id.values(), scan_type),
-        first=_first(categories, is_capped=bool(document["caps"])),
+        first=first,
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts, prefix),
@@ -259,7 +282,10 @@ def report_page(
         exhibits=exhibits_of(document, exhibits, prefix),
         pictures=pictures,
         largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
-        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_weight)),
+        muted=tuple(
+            replace(card, is_open=chosen.is_active)
+            for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)
+        ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
     )
@@ -271,11 +297,11 @@ def _card(
     muting: Muting,
     covered: Covered | None,
     prefix: str,
-    holds: Held,
     chosen: Filter,
     page: str,
     pictures: Pictures,
     links: tuple[Elsewhere, ...],
+    server: str,
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -285,46 +311,38 @@ def _card(
         is_muted=is_muted,
         shows_rules=muting.shows_rules,
         prefix=prefix,
-        later=holds.points.get(check["id"], 0.0),
-        holds=check["id"] in holds.held_by,
         is_hidden=not chosen.fits(check),
         page_url=page,
         crops=pictures.crops(check),
         elsewhere=links,
+        server=server,
     )
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
-    checks = sorted(cards, key=_weight)
-    by_status = {status: tuple(members) for status, members in groupby(checks, key=lambda check: check.status)}
+    by_status: dict[str, list[CheckCard]] = {}
+    for card in sorted(cards, key=_need):
+        by_status.setdefault(card.status, []).append(card)
     return CategorySection(
         name=category["name"],
         anchor=anchor,
         meaning=category_meaning(scan_type, category["name"]),
         score=category["score"],
-        failed=by_status.get("fail", ()),
-        warned=by_status.get("warn", ()),
-        passed=by_status.get("pass", ()),
+        failed=tuple(by_status.get("fail", ())),
+        warned=tuple(by_status.get("warn", ())),
+        passed=tuple(by_status.get("pass", ())),
     )
 
 
-def _weight(check: CheckCard) -> tuple[int, float, float, int]:
-    """Sort key of cards: by status (failed first), then points to win, then severity."""
-    rank = SEVERITY_RANK.get(check.severity or "", len(SEVERITY_RANK))
-    return STATUS_RANK[check.status], -check.points, -check.later, rank
+def _need(check: CheckCard) -> Need:
+    return check.need
 
 
-def _first(categories: tuple[CategorySection, ...], *, is_capped: bool) -> tuple[CheckCard, ...]:
-    """Return the checks to fix first: critical ones, whose risk may exceed their points, then those that win most.
-
-    Under a cap, a single fix may win nothing. Then the checks that the cap counts come before those that win later.
-    """
-    open_checks = [check for each in categories for check in (*each.failed, *each.warned)]
-    wins = [check for check in open_checks if check.points or check.later or check.holds]
-    # In capped reports without the points to win later, failed checks are listed too.
-    unknown = [check for check in open_checks if is_capped and check not in wins and check.status == "fail"]
-    wins.sort(key=lambda check: (not check.is_critical, -check.points, not check.holds, -check.later))
-    return (*wins, *sorted(unknown, key=_weight))[:FIRST]
+def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
+    """Return the neediest findings. What would win nothing is only a hint, unless it is critical."""
+    findings = [check for each in categories for check in (*each.failed, *each.warned)]
+    wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
+    return tuple(sorted(wins, key=_need)[:FIRST])
 
 
 def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSummary:
@@ -345,7 +363,14 @@ def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSu
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
         repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
         worth=WORTH.get(document["type"], ""),
+        reference_ms=_reference_ms(document),
     )
+
+
+def _reference_ms(document: ExportDocument) -> float | None:
+    """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
+    found = (item.get("host_ms") for _, check in checks_of(document) for item in check["evidence"])
+    return next((each for each in found if isinstance(each, int | float)), None)
 
 
 def _fact(name: str, value: object) -> Fact:

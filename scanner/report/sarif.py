@@ -19,6 +19,7 @@ from scanner import __version__
 from scanner.document import ExportDocument, ExportedCheck, ExportedFinding, checks_of
 from scanner.findings import ScanType
 from scanner.fingerprints import fingerprint, fingerprints, page_path
+from scanner.need import need_of
 from scanner.report.judge import judged_without_browser
 from scanner.report.levels import LEVELS, Level, level_of
 from scanner.report.markup import escaped, prose
@@ -207,7 +208,7 @@ def _rules(documents: Iterable[ExportDocument]) -> list[Rule]:
             id=check["id"],
             scan_type=scan_type,
             name=check["name"],
-            title=check.get("title", check["name"]),
+            title=check["title"],
             fix="" if check["status"] == "pass" else check.get("fix", ""),
             references=check["references"],
             level=None if check["status"] == "pass" else level_of(check),
@@ -252,7 +253,7 @@ def _help(fix: str, sources: Iterable[ReferenceLink]) -> dict[str, str]:
 def _results(
     reports: Iterable[tuple[ExportDocument, Reasons]],
 ) -> Iterator[tuple[dict[str, Any], list[dict[str, str]]]]:
-    """Yield the results with their suppressions, the worst findings first."""
+    """Yield the results with their suppressions, the neediest findings first."""
     found = [
         (_Found(document, category, check), reasons.get(check["id"], {}))
         for document, reasons in reports
@@ -260,7 +261,7 @@ def _results(
         if check["status"] != "pass"
     ]
     seen: Counter[tuple[str, str]] = Counter()
-    for each, reasons in sorted(found, key=lambda pair: _rank(pair[0].check)):
+    for each, reasons in sorted(found, key=lambda pair: need_of(pair[0].check)):
         for identity, place, item in _occurrences(each.check, each.document["url"]):
             result = _result(each, identity, place, item, seen)
             yield result, suppressions(dict.fromkeys(reasons.get(identity, ())))
@@ -291,7 +292,7 @@ def _result(
         "ruleId": check["id"],
         "level": level_of(check).sarif,
         "kind": "fail",  # other kinds must not have a level (section 3.27.9); `status` marks a warning
-        "message": message(check.get("title", check["name"]), check["message"], place, url),
+        "message": message(check["title"], check["message"], place, url),
         "locations": [at],
         "partialFingerprints": {
             # The only one that code scanning uses. Like its own, it ends with the number of the occurrence in the file.
@@ -340,7 +341,7 @@ def _properties(document: ExportDocument) -> dict[str, Any]:
 
 
 def _rank(check: ExportedCheck) -> int:
-    """Return the rank of a check by its level: the worst finding has the lowest."""
+    """Return the rank of a check by its level: the most serious finding has the lowest."""
     if check["status"] == "pass":
         return len(LEVELS)
     return list(LEVELS).index((check["status"], check["severity"]))

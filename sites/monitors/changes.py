@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
 from scanner.document import ReducedDocument
-from scanner.need import SEVERITY_RANK
+from scanner.need import SEVERITY_RANK, Need
 from scanner.report.diff import Change, Diff, Place, Reason, diff
 from sites.models.documents import (
     Changes,
@@ -171,16 +171,13 @@ class ComparedPage:
 @dataclass(slots=True)
 class _Group:
     change: Change
+    need: Need  # of all pages together
     type: str
     said: str
     fix: str
     fingerprints: list[str]
     pages_affected: int = 0
     pages: list[PageNews] = field(default_factory=list)
-
-    @property
-    def weight(self) -> tuple[int, int]:
-        return SEVERITY_RANK[self.change.severity], -self.pages_affected
 
     def as_json(self) -> FindingNews:
         return {
@@ -246,8 +243,10 @@ class ChangeGroups:
         group = groups.get(key)
         if group is None:
             if len(groups) >= MOST_GROUPS:
-                self._drop_lighter_half(direction)
-            group = groups[key] = _Group(change, page.type, said, fix, fingerprints)
+                self._drop_less_needy_half(direction)
+            group = groups[key] = _Group(change, change.need, page.type, said, fix, fingerprints)
+        else:
+            group.need = group.need.with_other(change.need)
         group.pages_affected += 1
         self._worst[direction] = min(self._worst.get(direction, 9), SEVERITY_RANK[change.severity])
         if len(group.pages) < PAGES:
@@ -260,21 +259,21 @@ class ChangeGroups:
                 }
             )
 
-    def _drop_lighter_half(self, direction: Direction) -> None:
-        heaviest = sorted(self._groups[direction].items(), key=lambda item: item[1].weight)
-        self._groups[direction] = dict(heaviest[: MOST_GROUPS // 2])
-        self._dropped[direction] += len(heaviest) - MOST_GROUPS // 2
+    def _drop_less_needy_half(self, direction: Direction) -> None:
+        ordered = sorted(self._groups[direction].items(), key=lambda item: item[1].need)
+        self._groups[direction] = dict(ordered[: MOST_GROUPS // 2])
+        self._dropped[direction] += len(ordered) - MOST_GROUPS // 2
 
     def worst(self, *directions: Direction) -> int | None:
         """Return the rank of the highest severity in these directions; None without changes."""
         return min((self._worst[each] for each in directions if each in self._worst), default=None)
 
     def as_json(self) -> Changes:
-        """Return `new`, `fixed`, `worse` and `better`, highest severity first, the pages, and the counts of `more`."""
+        """Return `new`, `fixed`, `worse` and `better`, the neediest first, the pages, and the counts of `more`."""
         more: dict[str, int] = {}
         findings: dict[Direction, list[FindingNews]] = {}
         for name in DIRECTIONS:
-            ordered = sorted(self._groups[name].values(), key=lambda group: group.weight)
+            ordered = sorted(self._groups[name].values(), key=lambda group: group.need)
             findings[name] = [each.as_json() for each in ordered[:GROUPS]]
             more[name] = len(ordered[GROUPS:]) + self._dropped[name]
         more["unreachable_pages"] = len(self.unreachable[ADDRESSES:])

@@ -6,6 +6,7 @@ from collections.abc import Collection
 from dataclasses import replace
 
 from scanner.document import ReducedDocument, ReducedFinding
+from scanner.need import need_of
 from scanner.report.diff import Change, Place, State
 from sites.models.documents import Direction, Doubts
 from sites.monitors.changes import Compared, IsMuted
@@ -62,9 +63,10 @@ def _same(known: ReducedFinding, found: ReducedFinding) -> Change:
     return Change(
         id=found["id"],
         name=found["name"],
-        title=found.get("title", found["name"]),
+        title=found["title"],
         category="",
         message=found["message"],
         before=State(known["status"], known["severity"]),
         after=State(found["status"], found["severity"]),
+        need=need_of(found),
     )

@@ -52,18 +52,19 @@ def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
 def _check(check: ExportedCheck, url: str) -> ReducedCheck:
     if check["status"] == "pass":
         return {"id": check["id"], "status": "pass"}
-    found: ReducedFinding = {
+    return {
         "id": check["id"],
         "name": check["name"],
+        "title": check["title"],
         "status": check["status"],
         "severity": check["severity"],
         "message": check["message"],
         "places": {each: [text[:PLACE] for text in texts] for each, texts in occurrences_of(check, url).items()},
         "is_cut": is_cut(check),
+        "points": check["points"],
+        "later": check["later"],
+        "holds": check["holds"],
     }
-    if "title" in check:
-        found["title"] = check["title"]
-    return found
 
 
 def _certificate(export: ExportDocument) -> list[str] | None:
@@ -142,7 +143,7 @@ def _is_same(was: ReducedCheck | None, check: ReducedCheck) -> bool:
     return (
         was["status"] == check["status"]
         and was["severity"] == check["severity"]
-        and was.get("title") == check.get("title")
+        and was["title"] == check["title"]
         and was["is_cut"] == check["is_cut"]
         and _counts(was) == _counts(check)
     )

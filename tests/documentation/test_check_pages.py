@@ -13,11 +13,11 @@ from django.test import Client
 from lxml import html
 
 from documentation.checks import entries, search
-from documentation.fixes import SERVERS, fixes
 from documentation.sources import SOURCES
 from scanner import catalogue
 from scanner.catalogue import checks
 from scanner.findings import ScanType
+from scanner.report.snippets import SERVERS, fixes
 from scans.management.commands.checks import EVIDENCE
 
 CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}

@@ -77,6 +77,32 @@ def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
     assert {"/docs/", "/login/"} <= set(html.fromstring(text).xpath("//a/@href"))
 
 
+def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_product_made(db: None) -> None:
+    page = html.fromstring(Client().get("/").content.decode())
+    stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
+    assert list(stories) == ["Scan a page, or a whole site", "Watch a site", "Gate a build"]
+    for each in page.xpath("//picture//*[@src or @srcset]"):
+        path = (each.get("srcset") or each.get("src")).removeprefix("/static/")
+        picture = Path(finders.find(path) or "").read_bytes()
+        assert picture[8:12] == b"WEBP", path
+    for each in page.xpath("//picture/img"):
+        file = Path(finders.find(each.get("src").removeprefix("/static/")) or "").read_bytes()
+        # Width and height of a lossy WebP (RFC 9649, section 2.5), so that nothing shifts when it arrives.
+        assert file[12:16] == b"VP8 "
+        assert struct.unpack("<HH", file[26:30]) == (int(each.get("width")), int(each.get("height")))
+    links = {link for each in stories.values() for link in each.xpath(".//a/@href")}
+    assert {f"/report/sample/{each}" for each in ScanType} <= links
+    assert {"/docs/monitors", "/docs/mutes", "/docs/ci", "/docs/command"} <= links
+
+
+def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
+    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//article//pre)")
+    (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
+    assert said.startswith("$ website-scan https://shop.example.com/ ")
+    for text in (exposed.found, exposed.why, "Gate failed"):
+        assert text in " ".join(said.split())
+
+
 def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
     text = " ".join(html.fromstring(Client().get("/").content.decode()).text_content().split())
     total = 0

@@ -15,7 +15,7 @@ import pytest
 
 from scanner import catalogue
 from scanner.catalogue import Category, Probe, check, probe
-from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
 from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.judging import BUSY
 from scanner.kept_evidence import Kept
@@ -25,10 +25,11 @@ from scanner.net.http.response import Headers, Response
 from scanner.net.targets import Target, parse_target
 from scanner.page.evidence import Clock, Page
 from scanner.plan import OUT_OF_TIME, TOO_SLOW
+from scanner.report.documents import export_document
 from scanner.result import Budget, Progress, ScanFailed, ScanResult
 from scanner.run import scan
 from scanner.scoring import Cap
-from tests.scanner.cast import target
+from tests.scanner.cast import NOW, target
 from tests.scanner.net.loopback import loopback_network
 from tests.targets.server import Answer, Site
 
@@ -278,6 +279,36 @@ def test_a_finding_says_in_its_own_title_which_of_several_faults_it_found_and_wh
     assert (failed.title, failed.message) == ("No Header", "The page sends no Header. Anybody can read it.")
     assert failed.why == "Anybody can read it."
     assert (passed.title, passed.message, passed.why) == ("Other", "Other is strong.", "")
+
+
+def test_a_warning_is_never_critical(plant: Plant) -> None:
+    @check("own", name="Own", found="Own", severity=CRITICAL, fix="-")
+    def own(target: Target) -> Finding:
+        return Warn("Perhaps.")
+
+    @check("said", name="Said", found="Said", severity=LOW, fix="-")
+    def said(target: Target) -> Finding:
+        return Warn("Perhaps.", CRITICAL)
+
+    @check("less", name="Less", found="Less", severity=CRITICAL, fix="-")
+    def less(target: Target) -> Finding:
+        return Warn("Perhaps.", LOW)
+
+    @check("failed", name="Failed", found="Failed", severity=CRITICAL, fix="-")
+    def failed(target: Target) -> Finding:
+        return Fail("Surely.")
+
+    plant([own, said, less, failed])
+    result = run()
+    assert [(each.id, each.severity) for each in result.checks] == [
+        ("own", HIGH),
+        ("said", HIGH),
+        ("less", LOW),
+        ("failed", CRITICAL),
+    ]
+    document = export_document(result, scan_id="", report_id="", created_at=NOW, completed_at=NOW)
+    summary = document["summary"]
+    assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
 
 
 def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:

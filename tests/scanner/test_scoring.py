@@ -19,10 +19,11 @@ from scanner.scoring import (
     basis,
     category_score,
     grade,
+    hold,
+    rounded,
     score,
     score_without,
     severity_counts,
-    uncapped,
 )
 
 SECURITY = caps(ScanType.SECURITY)
@@ -368,39 +369,30 @@ def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_t
 def test_a_score_by_other_rules_is_not_guessed() -> None:
     stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
     assert score_without(stored, ()) is None
-    assert uncapped(stored) is None
+    assert hold(stored) is None
 
 
-@given(CATEGORIES, st.data())
-def test_what_is_told_of_a_score_without_caps_is_what_scoring_makes_of_it_without_caps(
-    categories: list[CategoryResult], data: st.DataObject
+@pytest.mark.parametrize(("passed", "told"), [(0, 0), (3, 49), (200, 49)])
+def test_a_category_with_a_failed_critical_check_is_below_50_and_the_whole_is_left_to_the_caps(
+    passed: int, told: int
 ) -> None:
-    numbered = numbered_by(data, categories)
-    limits = (*SECURITY, Cap(96, "Always.", count=0))
-    found = uncapped(json.loads(json.dumps(basis(numbered, limits))))
-    assert found is not None
-    free = score(numbered, ())
-    assert found.value == free.value
-    open_checks = [check for each in free.categories for check in each.checks if check.status != "pass"]
-    assert found.points == {check.id: check.points for check in open_checks}
-    assert len(found.held_by) == len(score(numbered, limits).held)
+    rest = category(result("pass", CRITICAL), weight=90, name="Rest")
+    fine = [result("pass", CRITICAL, id=f"p{n}") for n in range(passed)]
+    failing = score([rest, category(*fine, result("fail", CRITICAL, id="x"))], ())
+    assert failing.categories[1].score == told
+    assert failing.value == rounded(90 + 10 * passed / (passed + 1))
+    warned = score([rest, category(*fine, result("warn", CRITICAL, HIGH, id="x"))], ())
+    assert warned.categories[1].score == rounded(100 * (10 * passed + 7) / (10 * passed + 10))
 
 
-def test_who_holds_a_score_is_who_its_caps_count() -> None:
-    fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(30))
-    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH) for n in range(2))
-    limits = (
-        Cap(89, "Two of high severity.", severity=HIGH, count=2),
-        Cap(49, "A critical one.", severity=CRITICAL),
-        Cap(69, "Three of high severity.", severity=HIGH, count=3),
-        Cap(75, "No browser.", count=0),
+@pytest.mark.parametrize("credit", [0.51, 0.7, 0.9])
+def test_a_metric_costs_by_its_curve_with_no_step_where_a_warning_becomes_a_failure(credit: float) -> None:
+    fine = result("pass", HIGH, id="fine")
+    warned, failing = (
+        category_score(category(fine, replace(result(status, CRITICAL, severity), credit=credit)))
+        for status, severity in (("warn", HIGH), ("fail", CRITICAL))
     )
-    checks = [category(*fine, *failed, result("warn", CRITICAL, id="warned"))]
-    assert [cap.limit for cap in score(checks, limits).held] == [49, 75, 89]
-    found = uncapped(basis(checks, limits))
-    assert found is not None
-    assert found.held_by == (
-        frozenset({"critical-0", "critical-1"}),
-        frozenset(),
-        frozenset({"high-0", "high-1"}),
-    )
+    assert warned == failing == pytest.approx(100 - 100 * 10 * (1 - credit) / 16)
+    # What a slow machine measured is a warning of low severity, and costs as one.
+    slow = replace(result("warn", CRITICAL, LOW), credit=credit)
+    assert category_score(category(fine, slow)) == pytest.approx(100 - 100 * (1 - credit) / 16)

@@ -51,10 +51,10 @@ def _lines(outcome: Outcome) -> Iterator[str]:
         page = f"{link(judged.url)} | {judged.type}"
         yield f"| {page} | {score} | {escaped(str(grade))} | {failed} | {warned} | {accepted} |"
     for judged in outcome.reports:
-        yield from _report(judged, outcome.check_pages)
+        yield from _report(judged, outcome)
 
 
-def _report(judged: Judged, check_pages: str) -> Iterator[str]:
+def _report(judged: Judged, outcome: Outcome) -> Iterator[str]:
     document = judged.document
     yield ""
     yield f"## {judged.type}: {link(judged.url)}"
@@ -62,14 +62,15 @@ def _report(judged: Judged, check_pages: str) -> Iterator[str]:
         yield ""
         yield f"The scan failed: {code(judged.error['code'])} {escaped(judged.error['message'])}"
         return
-    sentences = [judged.notice, *how_judged(document)]
-    sentences += [f"At most {each['limit']}: {each['reason']}" for each in document["caps"]]
+    sentences = [judged.notice, *how_judged(document), judged.held]
     for sentence in filter(None, sentences):
         yield ""
         yield escaped(sentence[:1].upper() + sentence[1:])
     yield ""
+    told = judged.told_by(outcome.reports)
     for category, check in judged.findings():
-        yield from _finding(judged.url, category, check, page_url(check_pages, check["id"]))
+        page = page_url(outcome.check_pages, check["id"])
+        yield from _finding(judged.url, category, check, told.get(check["id"], ""), page)
     if judged.accepted:
         yield f"Accepted: {', '.join(escaped(check['title']) for _, check in judged.findings(accepted=True))}."
         yield ""
@@ -82,12 +83,15 @@ def _report(judged: Judged, check_pages: str) -> Iterator[str]:
     yield f"{judged.passed} checks passed."
 
 
-def _finding(url: str, category: str, check: ExportedFinding, page: str) -> Iterator[str]:
+def _finding(url: str, category: str, check: ExportedFinding, told: str, page: str) -> Iterator[str]:
     id = f"[{code(check['id'])}]({page})" if page else code(check["id"])
     yield f"- **{escaped(check['title'])}** ({level_of(check).word}, {check['severity']}, {escaped(category)}, {id})"
-    yield f"  {escaped(check['message'])}"
-    told, more = where(check, url, TOLD_PLACES)
-    yield from (f"  - {code(place)}" for place in told)
+    yield f"  {escaped(told or check['message'])}"
+    if told:
+        yield ""
+        return
+    places, more = where(check, url, TOLD_PLACES)
+    yield from (f"  - {code(place)}" for place in places)
     if more:
         yield f"  - {more}"
     if "fix" in check:

@@ -30,8 +30,13 @@ def colored(style: str, words: str) -> str:
     return f"\x1b[{STYLES[style]}m{printable(words)}\x1b[0m"
 
 
-def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Iterator[str]:
-    """Yield the lines of one report. If `is_quiet`, leaves out what passed or is accepted, and which browser judged."""
+def text(
+    judged: Judged, paint: Paint = plain, *, is_quiet: bool = False, others: Sequence[Judged] = ()
+) -> Iterator[str]:
+    """Yield the lines of one report. If `is_quiet`, leaves out what passed or is accepted, and which browser judged.
+
+    `others` are reports that the reader has as well: a fact that one of the same page tells is not told again.
+    """
     document = judged.document
     if judged.error is not None:
         yield paint("fail", f"{judged.url}  {judged.type}  failed: {judged.error['code']}: {judged.error['message']}")
@@ -42,16 +47,15 @@ def text(judged: Judged, paint: Paint = plain, *, is_quiet: bool = False) -> Ite
         yield paint("warn", f"  {judged.notice}")
     if not is_quiet:
         yield from (paint("dim", f"  {line}") for line in how_judged(document))
-    for cap in document["caps"]:
-        yield printable(f"  at most {cap['limit']}: {cap['reason']}")
+    if judged.held:
+        yield printable(f"  {judged.held}")
     findings = judged.findings()
-    for title, status in (("Failed", "fail"), ("Warnings", "warn")):
-        of_status = [each for each in findings if each[1]["status"] == status]
-        if of_status:
-            yield ""
-            yield paint("bold", f"  {title} ({len(of_status)})")
-        for category, check in of_status:
-            yield from _finding(judged.url, category, check, paint)
+    if findings:
+        yield ""
+        yield paint("bold", f"  {_counted([check for _, check in findings])}")
+    told = judged.told_by(others)
+    for category, check in findings:
+        yield from _finding(judged.url, category, check, told.get(check["id"], ""), paint)
     accepted = judged.findings(accepted=True)
     if accepted and not is_quiet:
         yield ""
@@ -92,11 +96,20 @@ def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Se
     return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"
 
 
-def _finding(url: str, category: str, check: ExportedFinding, paint: Paint) -> Iterator[str]:
-    mark = f"{level_of(check).mark} {check['title']}"
-    yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {check['message']}")
-    told, more = where(check, url)
-    yield from (paint("dim", f"        at {place}") for place in told)
+def _counted(findings: Sequence[ExportedFinding]) -> str:
+    failed = sum(each["status"] == "fail" for each in findings)
+    warnings = len(findings) - failed
+    warned = f"{warnings} warning{'' if warnings == 1 else 's'}"
+    return ", ".join([*([f"{failed} failed"] if failed else []), *([warned] if warnings else [])])
+
+
+def _finding(url: str, category: str, check: ExportedFinding, told: str, paint: Paint) -> Iterator[str]:
+    mark, said = f"{level_of(check).mark} {check['title']}", told or check["message"]
+    yield f"    {paint(check['status'], mark)} " + printable(f"({check['severity']}, {category}): {said}")
+    if told:
+        return
+    places, more = where(check, url)
+    yield from (paint("dim", f"        at {place}") for place in places)
     if more:
         yield paint("dim", f"        {more}")
     if "fix" in check:

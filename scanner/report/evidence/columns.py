@@ -147,7 +147,7 @@ COLUMNS: Mapping[str, Column] = {
     "ttfb_ms": Column("Time to first byte", "number", "ms"),
     "type": Column("Type", "short"),
     "unused_bytes": Column("Unused", "number", BYTES),
-    "unused_percent": Column("Unused", "number", "%"),
+    "unused_percent": Column("Share unused", "number", "%"),
     "url": Column("Address", "address"),
     "value": Column("Value", "mono"),
     "version": Column("Version", "short"),

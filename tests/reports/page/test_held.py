@@ -1,12 +1,12 @@
-"""Caps on the report page: the sentence about each cap, and the points of findings without caps."""
+"""Caps on the report page: the sentence about what holds the score, and the marks of the findings that hold it."""
 
 from __future__ import annotations
 
 from dataclasses import replace
+from urllib.parse import urlsplit
 
 from django.http import HttpResponse
 
-from reports.models import Report
 from scanner import scoring
 from scanner.findings import CRITICAL, HIGH, LOW, Severity
 from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
@@ -59,39 +59,36 @@ def texts(response: HttpResponse, path: str) -> list[str]:
     return [" ".join(each.text_content().split()) for each in page_of(response).xpath(path)]
 
 
-def test_the_page_says_what_holds_the_score_by_which_findings_and_what_it_would_be_without(home: Member) -> None:
-    scan = held_scan(home, check("leak", "fail", CRITICAL), check("frame", "fail", HIGH), check("detail", "fail", LOW))
+def test_the_page_says_in_a_sentence_what_holds_the_score_and_marks_it_on_each_finding(home: Member) -> None:
+    scan = held_scan(home, check("detail", "fail", LOW), check("frame", "fail", HIGH), check("leak", "fail", CRITICAL))
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == [
-        "Capped at 49: a critical check failed (Leak found).",
-        # 90 of 107
-        "Then capped at 79: a high-severity check failed (Frame found). Without these limits, the score would be 84.",
-    ]
-    # The first fix wins 30 points, up to the next cap. The others win nothing before: their points are in brackets.
+    # 90 of 107 are left, 100 without the leak, 106 without both.
+    assert caps(response) == ["One critical finding holds the score at 49; fix it: 79, and the serious one: 99."]
+    # Points that others win only later are in brackets. Beside what holds the score, they would make it look small.
     assert first(response) == [
-        "Leak found Caps the score +30 points",
-        "Frame found Caps the score (+5.6 points)",
+        "Leak found Critical Caps the score +30 points",
+        "Frame found Caps the score",
         "Detail found (+0.9 points)",
     ]
     assert "those in brackets count once the score is no longer capped" in text_of(response)
+    tags = texts(response, "//li[@id='check-frame']//p[@class='tags']")
+    assert tags == ["High Caps the score"]
 
 
-def test_of_several_that_hold_it_each_is_told_what_it_wins(home: Member) -> None:
+def test_several_that_hold_the_score_are_told_once(home: Member) -> None:
     scan = held_scan(home, *(check(f"leak{n}", "fail", CRITICAL) for n in range(5)))
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == [
-        "Capped at 49: a critical check failed (Leak0 found, Leak1 found, Leak2 found and 2 more). "
-        "Without this limit, the score would be 64."
-    ]
-    assert first(response) == [f"Leak{n} found Caps the score (+7.1 points)" for n in range(5)]
+    assert caps(response) == ["Five critical findings hold the score at 49; fix all five: 100."]
+    assert first(response) == [f"Leak{n} found Critical Caps the score" for n in range(5)]
 
 
-def test_a_report_that_does_not_say_what_its_score_was_made_of_tells_no_points(home: Member) -> None:
-    scan = held_scan(home, check("leak0", "fail", CRITICAL), check("leak1", "fail", CRITICAL))
-    Report.objects.update(scoring=None)
+def test_muted_findings_still_hold_the_score_and_are_not_to_be_fixed(home: Member) -> None:
+    scan = held_scan(home, check("frame", "fail", HIGH), check("leak", "fail", CRITICAL))
+    body = {"check": "leak", "host": urlsplit(scan.url).netloc, "reason": "A copy for auditors."}
+    assert home.api.post("/v1/mutes", body).status_code == 201
     response = person(home.organization).get(f"/report/{scan.id}")
-    assert caps(response) == ["Capped at 49: a critical check failed."]
-    assert first(response) == ["Leak0 found Critical", "Leak1 found Critical"]
+    assert caps(response) == ["One critical finding (muted) holds the score at 49."]
+    assert first(response) == ["Frame found Caps the score"]
 
 
 def test_nothing_is_held_where_no_cap_lowered_the_score(home: Member) -> None:

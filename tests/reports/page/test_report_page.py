@@ -132,6 +132,7 @@ DOCUMENT: dict[str, Any] = {
     "type": "security",
     "grade": "F",
     "caps": [],
+    "held": "",
     "skipped_checks": [],
     "summary": {"total_checks": 4, "critical": 0, "high": 3, "medium": 0, "low": 1},
     "url": "https://example.com/",

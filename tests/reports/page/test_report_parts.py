@@ -10,7 +10,7 @@ import pytest
 
 from scanner.findings import CRITICAL, HIGH, LOW
 from scanner.report.report_page import report_page
-from scanner.result import AppliedCap, CategoryResult, CheckResult, SkippedCheck
+from scanner.result import CategoryResult, CheckResult, SkippedCheck
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
@@ -48,11 +48,6 @@ def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> Non
     assert "Automated checks" not in text_of(shown(home))
 
 
-def test_caps_say_what_holds_the_score_down(home: Member) -> None:
-    text = text_of(shown(home, caps=(AppliedCap(49, "A critical check failed."),)))
-    assert "Capped at 49: a critical check failed." in text
-
-
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
     checks = [CheckResult(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
     page = page_of(shown(home, categories=category(*checks)))
@@ -61,15 +56,18 @@ def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
     assert all(page.xpath(f"//li[@id='{link[1:]}']") for link in links)
 
 
-def test_under_a_cap_what_holds_it_comes_first_though_it_wins_nothing_alone(home: Member) -> None:
-    checks = (
+def test_what_holds_the_score_comes_first_though_it_wins_nothing_alone_and_what_wins_nothing_is_left_out(
+    home: Member,
+) -> None:
+    hints = (
         CheckResult("low", "Low", "Low", "fail", LOW, LOW, "No.", "Do."),
-        CheckResult("worst", "Worst", "Worst", "fail", CRITICAL, CRITICAL, "No.", "Do."),
         CheckResult("warned", "Warned", "Warned", "warn", HIGH, HIGH, "No.", "Do."),
     )
-    capped = page_of(shown(home, categories=category(*checks), caps=(AppliedCap(49, "Two failed."),)))
-    assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-worst", "#check-low"]
-    free = shown(home, categories=category(*checks))
+    later = CheckResult("later", "Later", "Later", "fail", LOW, LOW, "No.", "Do.", later=2.0)
+    holder = CheckResult("holder", "Holder", "Holder", "fail", HIGH, HIGH, "No.", "Do.", later=1.0, holds=True)
+    capped = page_of(shown(home, categories=category(*hints, later, holder)))
+    assert capped.xpath("//ol[@class='first']/li/a/@href") == ["#check-holder", "#check-later"]
+    free = shown(home, categories=category(*hints))
     assert "Nothing to fix would raise the score." in text_of(free)
 
 
@@ -156,6 +154,7 @@ def test_a_report_of_an_older_catalogue_is_shown_as_it_is() -> None:
         "created_at": "2020-01-01T00:00:00Z",
         "completed_at": "2020-01-01T00:00:09Z",
         "caps": [],
+        "held": "",
         "skipped_checks": [],
         "summary": {"total_checks": 0},
         "categories": [{"name": "A former one", "score": 1, "checks": []}],

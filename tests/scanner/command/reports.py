@@ -2,15 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from scanner.command.judged import Judged
 from scanner.findings import ScanType, Severity
 from scanner.report.documents import export_document
-from scanner.result import CategoryResult, CheckResult, OmittedCheck, RepeatedCheck, ScanError, ScanResult, SkippedCheck
-from scanner.scoring import basis, grade, score
+from scanner.result import (
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    OmittedCheck,
+    RepeatedCheck,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from scanner.scoring import Cap, basis, score
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 
@@ -38,8 +47,17 @@ def judged(
     type: ScanType = ScanType.SECURITY,
     browser: str | None = None,
 ) -> Judged:
-    categories = (CategoryResult("headers", "Headers", 1, checks),)
-    total = score(categories, ())
+    return judged_categories([CategoryResult("headers", "Headers", 1, checks)], url=url, type=type, browser=browser)
+
+
+def judged_categories(
+    categories: Sequence[CategoryResult],
+    caps: Sequence[Cap] = (),
+    url: str = "https://example.com/",
+    type: ScanType = ScanType.SECURITY,
+    browser: str | None = None,
+) -> Judged:
+    total = score(categories, caps)
     result = ScanResult(
         type=type,
         url=url,
@@ -49,14 +67,15 @@ def judged(
         catalogue_version="1",
         browser=browser,
         score=total.value,
-        grade=grade(total.value, checks),
+        grade=total.grade,
         categories=total.categories,
         skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer."),),
         omitted_checks=(OmittedCheck("lcp", "The page shows soon"),) if type is ScanType.PERFORMANCE else (),
         repeated_checks=(RepeatedCheck("tbt", "Scripts are short", "lcp", "lcp is wrong"),)
         if type is ScanType.PERFORMANCE
         else (),
-        scoring=basis(categories, ()),
+        caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in total.held),
+        scoring=basis(categories, caps),
     )
     return _judged(result)
 

@@ -21,6 +21,8 @@ from scanner.command.formats.text import colored, plain, text
 from scanner.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from scanner.command.output import WRITERS, formatted
 from scanner.findings import ScanType, Severity
+from scanner.repeats import REPEATS
+from scanner.report import markup
 from tests.generated import description
 from tests.reports.sarif import assert_sarif
 from tests.scanner.command.reports import failed, found, judged
@@ -152,7 +154,7 @@ def test_code_scanning_takes_any_number_of_pages() -> None:
     log = json.loads(formatted("sarif", outcome(*pages, *REPORTS[1:])))
     assert_sarif(log)
     run = log["runs"][0]
-    assert [rule["help"]["text"] for rule in run["tool"]["driver"]["rules"]] == ["Mend hsts.", "Mend csp."]
+    assert {rule["help"]["text"] for rule in run["tool"]["driver"]["rules"]} == {"Mend hsts.", "Mend csp."}
     assert len(run["results"]) == 45
     assert len([each for each in run["results"] if each["suppressions"]]) == 1
     assert [each["properties"]["url"] for each in run["invocations"]] == [each.url for each in pages]
@@ -237,8 +239,8 @@ def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
     rows = list(csv.DictReader(io.StringIO(formatted("csv", outcome()), newline="")))
     assert [(row["type"], row["status"]) for row in rows] == [
         ("security", "fail"),
-        ("security", "warn"),
         ("security", "fail"),
+        ("security", "warn"),
         ("security", "pass"),
         ("security", "could not run"),
         ("performance", "pass"),
@@ -247,7 +249,7 @@ def test_csv_has_a_line_for_each_check_and_no_formula() -> None:
         ("seo", "scan failed"),
     ]
     assert rows[0]["message"].startswith("'=1+1")
-    assert rows[2]["accepted"] == IN_BASELINE
+    assert rows[1]["accepted"] == IN_BASELINE
 
 
 def junit_suites(made: Outcome) -> list[ElementTree.Element]:
@@ -379,6 +381,36 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
         ("report-1-check-lang-present", "#report-2-check-html-has-lang"),
         ("report-2-check-html-has-lang", "#report-1-check-lang-present"),
     }
+
+
+@pytest.mark.parametrize(
+    ("silent", "telling"),
+    [(each.check.id, each.told_by.id) for each in REPEATS if not each.is_within_type],
+)
+def test_text_and_markdown_tell_a_fact_of_two_types_once(silent: str, telling: str) -> None:
+    accessibility = judged(found(telling), type=ScanType.ACCESSIBILITY)
+    seo = judged(found(silent), found("og-title"), type=ScanType.SEO)
+    refers = f"The Accessibility report tells the same: {telling} is wrong ({telling})."
+    shown = list(text(seo, others=[accessibility, seo]))
+    assert f"    ✗ {silent} is wrong (high, Headers): {refers}" in shown
+    assert f"        Fix: Mend {silent}." not in shown
+    assert "        Fix: Mend og-title." in shown
+    assert f"        Fix: Mend {telling}." in list(text(accessibility, others=[accessibility, seo]))
+    document = formatted("markdown", Outcome([accessibility, seo], [], 2))
+    assert f"  {markup.escaped(refers)}\n\n- **og-title" in document
+    assert (document.count(f"Fix: Mend {telling}."), document.count(f"Fix: Mend {silent}.")) == (1, 0)
+
+
+def test_a_fact_is_told_in_full_where_the_other_report_does_not_tell_it() -> None:
+    seo = judged(found("h1"), type=ScanType.SEO)
+    tells = judged(found("page-has-heading-one"), type=ScanType.ACCESSIBILITY)
+    other = judged(found("page-has-heading-one"), type=ScanType.ACCESSIBILITY, url="https://example.com/other")
+    review = judged(found("page-has-heading-one", "warn", weighs=False), found("list"), type=ScanType.ACCESSIBILITY)
+    accepted = tells.accepting({"page-has-heading-one": IN_BASELINE})
+    assert seo.told_by([tells]).keys() == {"h1"}
+    for each in (other, review, accepted, failed(), seo):
+        assert seo.told_by([each]) == {}
+    assert tells.told_by([seo]) == {}
 
 
 def test_quiet_text_is_silent_about_what_is_accepted() -> None:

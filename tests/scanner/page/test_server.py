@@ -27,6 +27,7 @@ FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a
         ({"Server": "nginx", "X-Powered-By": "ASP.NET"}, Server.NGINX),
         ({"Server": "GitHub.com"}, Server.STATIC),
         ({"Server": "AmazonS3"}, Server.STATIC),
+        ({"Server": "Caddy"}, Server.CADDY),
         ({"Server": "cloudflare"}, None),
         ({"Server": "Apache-Coyote/1.1"}, None),  # Tomcat
         ({"Server": "not nginx"}, None),

@@ -8,10 +8,19 @@ from scanner.result import CategoryResult, CheckResult, CheckStatus, RepeatedChe
 from tests.scanner.cast import NOW, URL
 
 
-def report(scan_type: ScanType, *repeated: RepeatedCheck, **statuses: CheckStatus) -> ExportDocument:
+def report(
+    scan_type: ScanType, *repeated: RepeatedCheck, later: float = 1.0, **statuses: CheckStatus
+) -> ExportDocument:
     checks = tuple(
         CheckResult(
-            id.replace("_", "-"), "Name", f"{id} found", status, None if status == "pass" else MEDIUM, MEDIUM, "Seen."
+            id.replace("_", "-"),
+            "Name",
+            f"{id} found",
+            status,
+            None if status == "pass" else MEDIUM,
+            MEDIUM,
+            "Seen.",
+            later=later,
         )
         for id, status in statuses.items()
     )
@@ -29,10 +38,14 @@ def test_findings_of_the_same_fact_lead_to_each_other() -> None:
     seo = report(ScanType.SEO, lang_present="fail", title="warn")
     accessibility = report(ScanType.ACCESSIBILITY, html_has_lang="fail", image_alt="fail")
     assert elsewhere(seo, [OtherReport(accessibility, "/other#check-")]) == {
-        "lang-present": (Elsewhere("Accessibility", "html_has_lang found", "/other#check-html-has-lang"),)
+        "lang-present": (
+            Elsewhere(ScanType.ACCESSIBILITY, "html-has-lang", "html_has_lang found", "/other#check-html-has-lang"),
+        )
     }
     assert elsewhere(accessibility, [OtherReport(seo, "#report-1-check-")]) == {
-        "html-has-lang": (Elsewhere("SEO", "lang_present found", "#report-1-check-lang-present"),)
+        "html-has-lang": (
+            Elsewhere(ScanType.SEO, "lang-present", "lang_present found", "#report-1-check-lang-present"),
+        )
     }
 
 
@@ -48,3 +61,8 @@ def test_a_check_that_another_one_includes_leads_to_that() -> None:
     accessibility = report(ScanType.ACCESSIBILITY, included, landmark_one_main="warn")
     found = elsewhere(report(ScanType.SEO, h1="warn"), [OtherReport(accessibility, "#")])
     assert [each.url for each in found["h1"]] == ["#landmark-one-main"]
+
+
+def test_what_only_needs_a_review_tells_nothing() -> None:
+    accessibility = report(ScanType.ACCESSIBILITY, target_size="warn", later=0.0)
+    assert elsewhere(report(ScanType.SEO, tap_targets="fail"), [OtherReport(accessibility, "#")]) == {}
