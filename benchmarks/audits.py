@@ -59,7 +59,7 @@ def measure(table: Table, share: float) -> None:
         table.row("pages", audit.pages_done, least=(pages,))
         table.row(f"MiB after {SETTLED} pages", held[SETTLED])
         table.row("MiB at most", max(held.values()), most=(held[SETTLED] + GROWTH_MIB,))
-        table.row("groups of findings", audit.findings.count())
+        table.row("findings", audit.findings.count())
         _requests(table, site.requests(), pages)
 
 

@@ -118,7 +118,7 @@ def _lists(key: str, audit_id: str, scans: int) -> Requests:
         "its pages, deep": f"{audit}/pages?limit=100&offset={scans // 10 - 100}",
         "its findings": f"{audit}/findings",
         "its findings of a type": f"{audit}/findings?type=seo&limit=100",
-        "its findings, deep": f"{audit}/findings?limit=100&offset={scans // 5 - 100}",
+        "its findings, deep": f"{audit}/findings?limit=100&offset=150",
     }
     return {name: partial(client.get, path) for name, path in paths.items()}
 

@@ -28,7 +28,8 @@ from webhooks.models import Webhook
 
 # A limit that no benchmark reaches.
 PLENTY = 100_000_000
-AUDITS_SHARE, PAGES_SHARE, FINDINGS_SHARE = 0.01, 0.1, 0.2  # audits, and rows of the newest one, beside the scans
+AUDITS_SHARE, PAGES_SHARE, PLACES_SHARE = 0.01, 0.1, 0.2  # audits, and rows of the newest one, beside the scans
+CHECKS = 250  # with a finding in the newest audit, as many as the catalogues have
 
 SCANS = """
     INSERT INTO scans_scan (
@@ -98,18 +99,26 @@ OF_AUDIT = (
     """,
     """
     INSERT INTO sites_auditfinding (
-        audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, samples
+        audit_id, type, check_id, status, severity, title, message, fix, pages_affected, critical_pages, held_pages,
+        points, later, samples
     )
-    SELECT %(audit)s, (%(types)s::text[])[1 + n %% 4], 'check-' || n %% 100, substr(md5(n::text), 1, 16),
+    SELECT %(audit)s, (%(types)s::text[])[1 + n %% 4], 'check-' || n,
         'fail', 'medium', 'A title', repeat('Some words of a message. ', 8), repeat('How to mend it. ', 20),
-        1 + n %% %(pages)s, n * 0.37,
+        1 + n %% %(pages)s, 0, 0, n * 0.37, n * 0.37,
         (
             SELECT jsonb_agg(jsonb_build_object(
-                'url', 'https://example.com/page/' || sample, 'scan', 'scan_' || substr(md5(n::text), 1, 22),
-                'place', repeat('div > ', 20)
+                'url', 'https://example.com/page/' || sample, 'scan_id', 'scan_' || substr(md5(n::text), 1, 22)
             )) FROM generate_series(1, 5) AS sample
         )
-    FROM generate_series(1, %(findings)s) AS n
+    FROM generate_series(1, %(checks)s) AS n
+    """,
+    """
+    INSERT INTO sites_auditplace (finding_id, fingerprint, place, pages_affected, samples)
+    SELECT finding.id, substr(md5(n::text), 1, 16), repeat('div > ', 20), 1 + n %% %(pages)s, finding.samples
+    FROM (
+        SELECT id, samples, row_number() OVER (ORDER BY id) AS nth FROM sites_auditfinding WHERE audit_id = %(audit)s
+    ) AS finding
+    JOIN generate_series(1, %(places)s) AS n ON n %% %(checks)s = finding.nth - 1
     """,
     """
     UPDATE scans_scan SET audit_page_id = page.id, is_background = true
@@ -166,7 +175,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
         events=["scan.completed"],
         encrypted_secret=b"",
     )
-    pages, findings = round(scans * PAGES_SHARE), round(scans * FINDINGS_SHARE)
+    pages, places = round(scans * PAGES_SHARE), round(scans * PLACES_SHARE)
     types = [str(each) for each in ScanType]
     now = timezone.now()
     audits = Audit.objects.bulk_create(
@@ -183,7 +192,6 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
             pages_planned=pages,
             pages_done=pages,
             scans_done=len(types) * pages,
-            findings_count=findings,
             totals={each: {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None} for each in types},
         )
         for number in range(max(1, round(scans * AUDITS_SHARE)))
@@ -195,7 +203,8 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
         "audit": audits[0].id,
         "types": types,
         "pages": pages,
-        "findings": findings,
+        "checks": CHECKS,
+        "places": places,
     }
     with connection.cursor() as cursor:
         for statement in (*OF_SCANS, *OF_AUDIT):

@@ -1,4 +1,4 @@
-"""View models of an audit's page: gauges, findings and pages. Every list is bounded and served by an index."""
+"""View models of an audit's page: gauges and pages. Every list is bounded and served by an index."""
 
 from __future__ import annotations
 
@@ -17,18 +17,14 @@ from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.reader_muting import muting_of
-from scanner.repeats import REPEATS
-from scanner.report.evidence.fixes import Part, parts
 from scanner.report.explanations import advice
 from scanner.report.report_page import ReportPage, report_page
 from scans.models import Scan, path_of
-from sites.audits.muting import AuditMutes, MutedOn
 from sites.audits.progress import Progress, progress_of
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditPage
 
-FINDINGS_SIZE = 20
-MUTED_SHOWN = 50
 PAGES_SIZE = 50
+PRINTED_PAGES = 50
 MAX_PAGE = 1_000
 LABELS = dict(Scan.Type.choices)
 NOT_RUN = "Could not run"
@@ -57,47 +53,6 @@ class TypeReport:
     page: ReportPage | None
     report: Report | None
     advice: str
-
-
-@dataclass(frozen=True, slots=True)
-class Sample:
-    """Page with a finding; `url` leads to the finding in the page's report."""
-
-    path: str
-    url: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """Finding that several pages of an audit share; `points` is the type's gain in score if all pages are fixed.
-
-    `place` is the place on the first sample page, empty if the finding names no place.
-    """
-
-    type: str
-    title: str
-    place: str
-    severity: str
-    status: str
-    message: str
-    fix: str
-    pages: int
-    judged: int
-    points: float
-    samples: tuple[Sample, ...]
-    muted_on: MutedOn
-    check_id: str
-    scan_id: str  # the scan of the first sample page
-    told_under: str  # the type that tells the same, whose list has it as well; empty if there is none
-
-    @property
-    def fix_parts(self) -> tuple[Part, ...]:
-        return parts(self.fix)
-
-    @property
-    def more(self) -> int:
-        """Number of affected pages that are not among the samples."""
-        return self.pages - len(self.samples)
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,66 +167,6 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
     return TypeReport(scan, url, page, report, "")
 
 
-def findings(audit: Audit, query: Mapping[str, str], type: str, mutes: AuditMutes) -> Listed:
-    """Return the findings of a type, or of all types if empty, without muted ones, largest gain in score first."""
-    rows = audit.listed_findings(type)
-    rows = rows.exclude(id__in=mutes.muted(rows))
-    filters = {"type": type} if type else {}
-    return _listed(
-        rows.order_by(F("points").desc(), "id"),
-        query,
-        FINDINGS_SIZE,
-        filters,
-        lambda found: [_finding(audit, each, mutes) for each in found],
-    )
-
-
-@dataclass(frozen=True, slots=True)
-class MutedFindings:
-    """Number of findings that are muted on all of their pages, and the first MUTED_SHOWN of them."""
-
-    count: int
-    rows: Sequence[Finding]
-
-
-def muted_findings(audit: Audit, type: str, mutes: AuditMutes) -> MutedFindings:
-    """Return the muted findings of a type, or of all types if empty, in the order of `findings`."""
-    ids = mutes.muted(audit.listed_findings(type))
-    first = AuditFinding.objects.filter(id__in=ids).order_by(F("points").desc(), "id")[:MUTED_SHOWN] if ids else ()
-    return MutedFindings(len(ids), [_finding(audit, each, mutes) for each in first])
-
-
-def _finding(audit: Audit, found: AuditFinding, mutes: AuditMutes) -> Finding:
-    judged = audit.pages_judged(found.type)
-    anchor = f"#check-{found.check_id}"
-    return Finding(
-        type=LABELS[found.type],
-        title=found.title,
-        place=next((str(each.get("place") or "") for each in found.samples), ""),
-        severity=found.severity,
-        status=found.status,
-        message=found.message,
-        fix=found.fix,
-        pages=found.pages_affected,
-        judged=judged,
-        points=round(found.points / judged, 1) if judged else 0.0,
-        samples=tuple(
-            Sample(path_of(each["url"]), reverse("report-page", args=[each["scan_id"]]) + anchor)
-            for each in found.samples
-        ),
-        muted_on=mutes.on(found),
-        check_id=found.check_id,
-        scan_id=next((each["scan_id"] for each in found.samples), ""),
-        told_under=_label_of_teller(found),
-    )
-
-
-def _label_of_teller(found: AuditFinding) -> str:
-    """Return the label of the type that tells the same; empty if there is none."""
-    tellers = (each.told_by.type.label for each in REPEATS if each.check == (found.type, found.check_id))
-    return next(tellers, "") if found.told_by else ""
-
-
 def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
     """Filter pages by `status` and text in the URL (`q`). Sort by discovery, or lowest score first (`order=worst`)."""
     rows = audit.pages.all()
@@ -285,6 +180,12 @@ def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
     else:
         ordered = rows.order_by("position")
     return _listed(ordered, query, PAGES_SIZE, filters, lambda found: _page_rows(audit, found))
+
+
+def worst_pages(audit: Audit) -> list[PageRow]:
+    """Return the PRINTED_PAGES pages with the lowest scores."""
+    ordered = audit.pages.order_by(F("worst_score").asc(nulls_last=True), "position")
+    return _page_rows(audit, list(ordered[:PRINTED_PAGES]))
 
 
 def page_filters(query: Mapping[str, str]) -> dict[str, str]:

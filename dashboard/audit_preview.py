@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.urls import reverse
 
-from dashboard import audit_page
+from dashboard import audit_findings, audit_page
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, address_of, day_of, title_of
 from infrastructure.web.cards.responses import digest_of
@@ -39,9 +39,9 @@ def sentence_of(audit: Audit, mutes: AuditMutes) -> str:
     """Return what to fix first, or how far the audit is."""
     if not audit.is_final:
         return "This scan is in progress. Its results appear here."
-    for found in audit_page.findings(audit, {}, "", mutes).rows[:1]:
+    for found in audit_findings.findings(audit, "", mutes).rows[:1]:
         where = f", on {found.pages:,} of {found.judged:,} pages" if found.judged > 1 else ""
-        return f"{'Critical' if found.severity == 'critical' else 'Fix first'}: {found.title}{where}."
+        return f"{'Critical' if found.is_critical else 'Fix first'}: {found.title}{where}."
     return audit.error_message or "Nothing to fix would raise the scores."
 
 

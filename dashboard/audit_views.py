@@ -16,7 +16,7 @@ from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import for_who_may_see, surroundings
-from dashboard import audit_page
+from dashboard import audit_findings, audit_page
 from dashboard.audit_preview import card_address, card_of, preview_of, sentence_of
 from dashboard.monitor_page import monitor_of
 from infrastructure.web.cards import responses as cards
@@ -45,8 +45,10 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
+    mutes = _mutes_of(seen)
+    context["critical"] = audit_findings.critical(found, mutes)
     if found.shared_at:
-        context["preview_text"] = sentence_of(found, _mutes_of(seen))
+        context["preview_text"] = sentence_of(found, mutes)
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
         context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
@@ -63,9 +65,8 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        mutes = _mutes_of(seen)
-        context["findings"] = audit_page.findings(found, request.GET, shown, mutes)
-        context["muted"] = audit_page.muted_findings(found, shown, mutes)
+        context["findings"] = audit_findings.findings(found, shown, mutes)
+        context["worst_pages"] = audit_page.worst_pages(found)
     return render(request, "audit/site.html", context)
 
 

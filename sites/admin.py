@@ -32,7 +32,7 @@ class AuditAdmin(ReadOnlyAdmin):
     )
     fields = (
         *("id", "organization", "api_key", "created_by", "kind", "url", "types", "status", "error_code"),
-        *("error_message", "pages", "results", "findings_count", "scans", "deliveries", "notes"),
+        *("error_message", "pages", "results", "findings", "scans", "deliveries", "notes"),
         *("discover", "include", "exclude", "max_pages", "created_at", "started_at", "released_at", "completed_at"),
         *("shared_at", "attempts", "worker", "enqueued_at", "lease_expires_at"),
     )
@@ -51,6 +51,11 @@ class AuditAdmin(ReadOnlyAdmin):
     @admin.display(description="results")
     def results(self, audit: Audit) -> str:
         return ", ".join(f"{each} {score['score']} ({score['grade']})" for each, score in audit.scores.items())
+
+    @admin.display(description="findings")
+    def findings(self, audit: Audit) -> int:
+        """Return the number of failed or warned checks."""
+        return audit.findings.count()
 
     @admin.display(description="scans")
     def scans(self, audit: Audit) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.usage import month_of
-from scanner.findings import HIGH, ScanType
+from scanner.findings import CRITICAL, HIGH, ScanType
 from scanner.result import CheckResult, ScanError, ScanResult
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
@@ -148,7 +148,7 @@ def _partial(type: str, url: str) -> ScanResult:
 
 
 def _findings(position: int) -> dict[str, Any]:
-    """Return a result in which every second page has one more fault, so that not all faults are on all pages."""
+    """Return a result with a critical failure, and one more fault on every second page, so that they are not on all."""
     result = make_result(Scan(type="seo", url=SITE))
     (category,) = result.categories
     more = CheckResult(
@@ -164,7 +164,18 @@ def _findings(position: int) -> dict[str, Any]:
         (),
         3.5,
     )
-    checks = (*category.checks, more) if position % 2 else category.checks
+    secret = CheckResult(
+        "exposed-git",
+        "Secret thing",
+        "The Git repository is public",
+        "fail",
+        CRITICAL,
+        CRITICAL,
+        "/.git/config answers with its content.",
+        "Deny access to it.",
+        ({"path": "/.git/config"},),
+    )
+    checks = (*category.checks, secret, *([more] if position % 2 else []))
     score = 95 - 7 * (position % 8)
     grade = "A" if score >= 90 else "B" if score >= 80 else "C" if score >= 70 else "D" if score >= 60 else "F"
     return {"categories": (replace(category, checks=checks),), "score": score, "grade": grade}

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.db.models import F
 from django.http import StreamingHttpResponse
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
@@ -31,6 +30,7 @@ from scanner.report.exports import FORMATS
 from scans.models import Scan
 from sites.audits import services
 from sites.audits.exports import WRITERS, export
+from sites.audits.findings import in_order, listed
 from sites.audits.muting import AuditMutes
 from sites.audits.requests import AuditRequestSerializer
 from sites.audits.serializers import (
@@ -236,7 +236,7 @@ class AuditFindings(ApiView):
 
     @operation(
         operation_id="list_audit_findings",
-        summary="List what is wrong, each finding once for all its pages",
+        summary="List what is wrong, each check once for all its places and pages",
         tags=["Audits"],
         parameters=[
             id_parameter("audit_id", "aud"),
@@ -246,21 +246,20 @@ class AuditFindings(ApiView):
         responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
     def get(self, request: Request, audit_id: str) -> Response:
-        """First what wins most on the audit's score where it is mended on all pages; each says where it is muted.
+        """Critical failures first, then what holds the score under a cap, then what wins most points.
 
-        What two types find is listed once, by the check that tells it; with `type`, also by the other one.
+        A failed or warned check is one finding with its places, however many pages have it. What two types find is
+        listed once, by the check that tells it; with `type`, also by the other one.
         """
         limit, offset = page_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
-        context = {"audit": audit, "mutes": _mutes_of(audit)}
-        findings = audit.listed_findings(choice(request.query_params, "type", Scan.Type.values) or "")
-        order = (F("points").desc(), "id")
-        # An index-only scan reads the rows that the offset skips.
-        found = findings.filter(id__in=findings.order_by(*order).values("id")[offset : offset + limit]).order_by(*order)
+        mutes = _mutes_of(audit)
+        rows = in_order(audit, choice(request.query_params, "type", Scan.Type.values) or "")
+        found = listed(audit, rows[offset : offset + limit], mutes)
         return Response(
             {
-                "findings": AuditFindingSerializer(found, many=True, context=context).data,
-                "total": findings.count(),
+                "findings": AuditFindingSerializer(found, many=True, context={"mutes": mutes}).data,
+                "total": len(rows),
                 "limit": limit,
                 "offset": offset,
             }

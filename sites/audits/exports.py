@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import Any
 
-from django.db.models import Q
+from django.db.models import QuerySet
 
 from documentation.checks import check_pages
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
@@ -20,15 +20,16 @@ from scanner.report import sarif
 from scanner.report.levels import LEVELS
 from scanner.report.spreadsheets import cell, lines
 from scanner.timestamps import timestamp
-from sites.audits.muting import ALL, AuditMutes
+from sites.audits.findings import in_order, listed_in_batches
+from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 
 BATCH = 100
 
 CSV_COLUMNS = (
-    *("type", "check", "status", "severity", "title", "pages_affected", "points", "message", "fix", "place"),
-    *("sample_pages", "fingerprint"),
+    *("type", "check", "status", "severity", "title", "pages_affected", "critical_pages", "holds", "points", "later"),
+    *("message", "fix", "places_total", "places", "sample_pages", "fingerprints"),
 )
 
 
@@ -65,23 +66,24 @@ def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 
 def _csv(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
-    """Yield CSV: a header line, then one line for each finding with its sample pages in one cell."""
+    """Yield CSV: a header line, then one line for each finding with its places, and its sample pages, in one cell."""
     yield lines([CSV_COLUMNS])
     for batch in _findings(audit, mutes):
         rows = []
         for finding in batch:
-            samples = finding["sample_pages"]
             row: Mapping[str, object] = {
                 **finding,
-                "place": samples[0]["place"] if samples else "",
-                "sample_pages": " ".join(sample["url"] for sample in samples),
+                "holds": "yes" if finding["holds"] else "no",
+                "places": "\n".join(filter(None, (each["place"] for each in finding["places"]))),
+                "sample_pages": " ".join(each["url"] for each in finding["sample_pages"]),
+                "fingerprints": " ".join(each["fingerprint"] for each in finding["places"]),
             }
             rows.append([cell(row[column]) for column in CSV_COLUMNS])
         yield lines(rows)
 
 
 def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
-    """Yield SARIF 2.1.0 (OASIS): a run for each type, a result for each finding, located at its sample pages."""
+    """Yield SARIF 2.1.0 (OASIS): a run for each type, a result for each place of a finding, at its sample pages."""
     yield f'{{"$schema": {_text(sarif.SCHEMA)}, "version": "2.1.0", "runs": ['
     for number, scan_type in enumerate(audit.types):
         yield ", " * (number > 0)
@@ -90,22 +92,23 @@ def _sarif(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
 
 
 def _run(audit: Audit, scan_type: str, mutes: AuditMutes) -> Iterator[str]:
-    of_type = audit.listed_findings().filter(type=scan_type)
-    # The worst finding of each check represents it as the rule: `fail` comes before `warn`.
-    worst = of_type.order_by("check_id", "status", "-points", "id").distinct("check_id")
-    rules = [_rule(each) for each in worst]
+    findings = [each for each in in_order(audit, scan_type) if not each.told_by]
+    rules = sorted(map(_rule, findings), key=lambda rule: rule.id)
     indexes = {rule.id: index for index, rule in enumerate(rules)}
     room = sarif.Room(len(audit.types))
-    results = (
-        [_result(indexes, each) | _suppressed(each, mutes) for each in batch]
-        for batch in _findings(audit, mutes, scan_type)
-    )
+    results = ([_result(indexes, each, place, mutes) for place in _places(each)] for each in findings)
     properties = {"audit_id": audit.id, "url": audit.url, "pages": audit.pages_done, **audit.scores[scan_type]}
     yield f'{{"tool": {_text(sarif.tool(rules, check_pages()))}, '
     yield f'"automationDetails": {_text(sarif.automation(f"{scan_type}/{audit.url}"))}, '
     yield f'"properties": {_text(properties)}, "results": ['
     yield from _joined(room.batches(results))
-    yield f'], "invocations": [{_text(_invocation(audit, scan_type, room.notifications(of_type.count())))}]}}'
+    found = AuditPlace.objects.filter(finding__in=[each.id for each in findings]).count()
+    yield f'], "invocations": [{_text(_invocation(audit, scan_type, room.notifications(found)))}]}}'
+
+
+def _places(finding: AuditFinding) -> QuerySet[AuditPlace]:
+    """Return the places of a finding, the most frequent first."""
+    return finding.places.order_by("-pages_affected", "id")
 
 
 def _rule(finding: AuditFinding) -> sarif.Rule:
@@ -134,51 +137,46 @@ def _invocation(audit: Audit, scan_type: str, left_out: list[dict[str, Any]]) ->
     return invocation | ({"toolExecutionNotifications": notes} if notes else {})
 
 
-def _result(indexes: dict[str, int], finding: ShownFinding) -> dict[str, Any]:
-    """Return the result of a finding at its first page. Its other pages are related: code scanning shows one only."""
-    first, *others = finding["sample_pages"]
+def _result(indexes: dict[str, int], finding: AuditFinding, place: AuditPlace, mutes: AuditMutes) -> dict[str, Any]:
+    """Return the result of a place at its first page. Its other pages are related: code scanning shows one only."""
+    first, *others = place.samples
     related = [sarif.location(each["url"]) | {"id": number} for number, each in enumerate(others, 1)]
     return {
-        "ruleId": finding["check"],
-        "ruleIndex": indexes[finding["check"]],
-        "level": LEVELS[finding["status"], finding["severity"]].sarif,
+        "ruleId": finding.check_id,
+        "ruleIndex": indexes[finding.check_id],
+        "level": LEVELS[finding.status, finding.severity].sarif,
         "kind": "fail",  # other kinds may have no level (section 3.27.9); the property `status` distinguishes warnings
-        "message": sarif.message(finding["title"], finding["message"], first["place"], first["url"]),
+        "message": sarif.message(finding.title, finding.message, place.place, first["url"]),
         "locations": [sarif.location(first["url"])],
         **({"relatedLocations": related} if related else {}),
-        "occurrenceCount": finding["pages_affected"],
+        "occurrenceCount": place.pages_affected,
         "partialFingerprints": {
-            "primaryLocationLineHash": f"{finding['fingerprint']}:1",
-            "place/v1": finding["fingerprint"],
+            "primaryLocationLineHash": f"{place.fingerprint}:1",
+            "place/v1": place.fingerprint,
         },
         "properties": {
-            "status": finding["status"],
-            "severity": finding["severity"],
-            "pages_affected": finding["pages_affected"],
-            "points": finding["points"],
+            "status": finding.status,
+            "severity": finding.severity,
+            "pages_affected": place.pages_affected,
+            "points": finding.audit.gain(finding),
         },
+        **_suppressed(mutes.on_place(finding.check_id, place), mutes),
     }
 
 
-def _suppressed(finding: ShownFinding, mutes: AuditMutes) -> dict[str, Any]:
+def _suppressed(muted_on: MutedOn, mutes: AuditMutes) -> dict[str, Any]:
     """Return the `suppressions` of a result: all results of a run have them, or none (section 3.27.23)."""
     if not mutes:
         return {}
     # Readers who are not members see no rules, hence no reasons.
-    reasons = dict.fromkeys(rule["reason"] for rule in finding["mutes"]) or ("",)
-    return {"suppressions": sarif.suppressions(reasons if finding["muted"] == ALL else ())}
+    reasons = dict.fromkeys(rule.reason for rule in muted_on.rules if mutes.shows_rules) or ("",)
+    return {"suppressions": sarif.suppressions(reasons if muted_on.pages == ALL else ())}
 
 
-def _findings(audit: Audit, mutes: AuditMutes, scan_type: str = "") -> Iterator[list[ShownFinding]]:
+def _findings(audit: Audit, mutes: AuditMutes) -> Iterator[list[ShownFinding]]:
     """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
-    rows = audit.listed_findings().order_by("-points", "id")
-    if scan_type:
-        rows = rows.filter(type=scan_type)
-    after = Q()
-    while batch := list(rows.filter(after)[:BATCH]):
-        yield list(AuditFindingSerializer(batch, many=True, context={"audit": audit, "mutes": mutes}).data)
-        last = batch[-1]
-        after = Q(points__lt=last.points) | Q(points=last.points, id__gt=last.id)
+    for batch in listed_in_batches(audit, mutes):
+        yield list(AuditFindingSerializer(batch, many=True, context={"mutes": mutes}).data)
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:
@@ -207,5 +205,5 @@ def _text(value: object) -> str:
 WRITERS: Mapping[str, Writer] = {
     "json": Writer(_json, "All findings and pages in one document."),
     "sarif": Writer(_sarif, "One run for each type."),
-    "csv": Writer(_csv, "One line for each finding."),
+    "csv": Writer(_csv, "One line for each finding, with its places."),
 }

@@ -13,14 +13,16 @@ from reports.mutes.serializers import MuteSerializer
 from reports.serializers import CHECK_STATUSES, SEVERITIES
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
+from sites.audits.findings import ListedFinding, ListedPlace
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditPage
 from sites.models.audit import PageResult, SamplePage, TypeScore
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
 WORST_PAGES = 5
+PAGES_OF_PLACE = 3  # of each place, because a list has a thousand places and a URL may have kilobytes
 MUTED_PAGES = (ALL, SOME, NONE)
 
 
@@ -53,21 +55,35 @@ class ShownMute(TypedDict):
     expires_at: str
 
 
+class ShownPlace(TypedDict):
+    """Place of a finding as AuditPlaceSerializer shows it."""
+
+    fingerprint: str
+    place: str
+    pages_affected: int
+    sample_pages: list[SamplePage]
+    muted: str  # ALL, SOME or NONE
+
+
 class ShownFinding(TypedDict):
     """Finding of an audit as AuditFindingSerializer shows it."""
 
     type: str
     check: str
-    fingerprint: str
     status: str
     severity: str
     title: str
     message: str
     fix: str
     pages_affected: int
+    critical_pages: int
+    holds: bool
     points: float
+    later: float
     told_by: str | None
     sample_pages: list[SamplePage]
+    places: list[ShownPlace]
+    places_total: int
     muted: str  # ALL, SOME or NONE
     mutes: list[ShownMute]
 
@@ -196,51 +212,65 @@ class AuditPageSerializer(serializers.Serializer):
 
 
 class SamplePageSerializer(serializers.Serializer):
-    """A page on which a finding was made, and the place there that it names."""
+    """A page on which a finding was made."""
 
     url = serializers.CharField()
     scan_id = serializers.RegexField(SCAN_ID)
-    place = serializers.CharField()
+
+
+class AuditPlaceSerializer(serializers.Serializer):
+    """A place of a finding, such as an element, a header or a file."""
+
+    fingerprint = serializers.CharField(source="row.fingerprint", help_text="The same in every audit.")
+    place = serializers.CharField(source="row.place", help_text="Empty if the check names no place.")
+    pages_affected = serializers.IntegerField(source="row.pages_affected", min_value=1)
+    sample_pages = serializers.SerializerMethodField()
+    muted = serializers.ChoiceField(MUTED_PAGES, source="muted_on.pages")
+
+    @extend_schema_field(SamplePageSerializer(many=True))
+    def get_sample_pages(self, listed: ListedPlace) -> list[SamplePage]:
+        return listed.row.samples[:PAGES_OF_PLACE]  # stored in this format
 
 
 class AuditFindingSerializer(serializers.Serializer):
-    """The same finding on pages of an audit; `points` is what the audit's score wins where all of them are mended."""
+    """A failed or warned check of an audit, with its places and pages."""
 
-    type = serializers.ChoiceField(Scan.Type.choices)
-    check = serializers.CharField(source="check_id")
-    fingerprint = serializers.CharField()
-    status = serializers.ChoiceField(CHECK_STATUSES)
-    severity = serializers.ChoiceField(SEVERITIES)
-    title = serializers.CharField()
-    message = serializers.CharField()
-    fix = serializers.CharField()
-    pages_affected = serializers.IntegerField(min_value=1)
-    points = serializers.SerializerMethodField()
+    type = serializers.ChoiceField(Scan.Type.choices, source="row.type")
+    check = serializers.CharField(source="row.check_id")
+    status = serializers.ChoiceField(CHECK_STATUSES, source="row.status", help_text="The worst of its pages.")
+    severity = serializers.ChoiceField(SEVERITIES, source="row.severity")
+    title = serializers.CharField(source="row.title")
+    message = serializers.CharField(source="row.message")
+    fix = serializers.CharField(source="row.fix")
+    pages_affected = serializers.IntegerField(source="row.pages_affected", min_value=1)
+    critical_pages = serializers.IntegerField(
+        source="row.critical_pages", min_value=0, help_text="On how many of them it is a critical failure."
+    )
+    holds = serializers.BooleanField(help_text="Whether a cap that lowers the score of a page counts it.")
+    points = serializers.FloatField(help_text="What the audit's score wins if it is mended on all pages.")
+    later = serializers.FloatField(help_text="What the score would win if no cap applied.")
     told_by = serializers.SerializerMethodField(
         help_text="The check of another type that tells the same; such findings are listed only with `type`."
     )
-    sample_pages = serializers.SerializerMethodField()
-    muted = serializers.ChoiceField(MUTED_PAGES, help_text="On how many of its pages it is muted now.")
-    mutes = MuteSerializer(many=True, help_text="What mutes it; empty for those who only hold the link.")
+    sample_pages = serializers.SerializerMethodField(help_text="The first pages on which it is worst.")
+    places = AuditPlaceSerializer(many=True, help_text="The most frequent ones.")
+    places_total = serializers.IntegerField(min_value=0)
+    muted = serializers.ChoiceField(
+        MUTED_PAGES, source="muted_on.pages", help_text="On how many of its pages it is muted now."
+    )
+    mutes = serializers.SerializerMethodField(help_text="What mutes it; empty for those who only hold the link.")
 
-    def to_representation(self, finding: AuditFinding) -> dict[str, Any]:
-        mutes: AuditMutes = self.context["mutes"]
-        on = mutes.on(finding)
-        finding.muted, finding.mutes = on.pages, on.rules if mutes.shows_rules else ()  # type: ignore[attr-defined]  # for the fields
-        shown: dict[str, Any] = super().to_representation(finding)
-        return shown
-
-    def get_points(self, finding: AuditFinding) -> float:
-        audit: Audit = self.context["audit"]
-        judged = audit.pages_judged(finding.type)
-        return round(finding.points / judged, 1) if judged else 0.0
-
-    def get_told_by(self, finding: AuditFinding) -> str | None:
-        return finding.told_by or None
+    def get_told_by(self, listed: ListedFinding) -> str | None:
+        return listed.row.told_by or None
 
     @extend_schema_field(SamplePageSerializer(many=True))
-    def get_sample_pages(self, finding: AuditFinding) -> list[SamplePage]:
-        return finding.samples  # stored in this format
+    def get_sample_pages(self, listed: ListedFinding) -> list[SamplePage]:
+        return listed.row.samples  # stored in this format
+
+    @extend_schema_field(MuteSerializer(many=True))
+    def get_mutes(self, listed: ListedFinding) -> list[Any]:
+        mutes: AuditMutes = self.context["mutes"]
+        return list(MuteSerializer(listed.muted_on.rules, many=True).data) if mutes.shows_rules else []
 
 
 class _ListSerializer(serializers.Serializer):

@@ -11,67 +11,103 @@ from django.utils import timezone
 
 from scanner.fingerprints import fingerprints
 from scanner.messages import counted
+from scanner.need import is_emergency
 from scanner.repeats import CheckKey, told, told_elsewhere
 from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
 from scans.visits.claims import LEFT_OUT
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended
 
-# Limit of findings per audit, because a site may show a different fault on every page; known findings still count.
-MAX_GROUPS = 20_000
 MAX_REASONS = 20  # of caps; catalogues have few
 CHECKS_SKIPPED = "CHECKS_SKIPPED"
 
-COUNT_FINDINGS = """
-    INSERT INTO sites_auditfinding AS known
-        (audit_id, type, check_id, fingerprint, status, severity, title, message, fix, pages_affected, points, told_by,
-        samples)
-    SELECT %(audit)s, found.type, found.check_id, found.fingerprint, found.status, found.severity, found.title,
-        found.message, found.fix, 1, found.points, found.told_by, jsonb_build_array(found.sample)
-    FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
-        type text, check_id text, fingerprint text, status text, severity text, title text, message text, fix text,
-        points float, told_by text, sample jsonb
+# A finding takes status, severity, words and samples from the pages on which it is worst: `fail` comes before `warn`.
+COUNT_FINDINGS = (
+    """
+    WITH found AS (
+        SELECT * FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
+            type text, check_id text, status text, severity text, title text, message text, fix text, points float,
+            later float, holds bool, is_emergency bool, told_by text, sample jsonb, places jsonb
+        )
+    ), counted AS (
+        INSERT INTO sites_auditfinding AS known
+            (audit_id, type, check_id, status, severity, title, message, fix, pages_affected, critical_pages,
+            held_pages, points, later, told_by, samples)
+        SELECT %(audit)s, type, check_id, status, severity, title, message, fix, 1,
+            is_emergency::int, holds::int, points, later, told_by,
+            jsonb_build_array(sample)
+        FROM found
+        ON CONFLICT (audit_id, type, check_id) DO UPDATE SET
+            pages_affected = known.pages_affected + 1,
+            critical_pages = known.critical_pages + excluded.critical_pages,
+            held_pages = known.held_pages + excluded.held_pages,
+            points = known.points + excluded.points,
+            later = known.later + excluded.later,
+            -- On a page where nobody else tells it, the finding has to.
+            told_by = CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END,
+            status = least(known.status, excluded.status),
+            severity = CASE WHEN {is_worse} THEN excluded.severity ELSE known.severity END,
+            title = CASE WHEN {is_worse} THEN excluded.title ELSE known.title END,
+            message = CASE WHEN {is_worse} THEN excluded.message ELSE known.message END,
+            fix = CASE WHEN {is_worse} THEN excluded.fix ELSE known.fix END,
+            samples = CASE
+                WHEN {is_worse} THEN excluded.samples
+                WHEN {is_as_bad} AND jsonb_array_length(known.samples) < %(samples)s
+                    THEN known.samples || excluded.samples
+                ELSE known.samples
+            END
+        RETURNING id, type, check_id
+    ), rooms AS MATERIALIZED (
+        SELECT *, (SELECT count(*) FROM sites_auditplace WHERE finding_id = counted.id) < %(most_places)s AS has_room
+        FROM counted
     )
-    WHERE %(has_room)s OR EXISTS (
-        SELECT FROM sites_auditfinding AS other WHERE other.audit_id = %(audit)s AND other.type = found.type
-            AND other.check_id = found.check_id AND other.fingerprint = found.fingerprint
+    INSERT INTO sites_auditplace AS known (finding_id, fingerprint, place, pages_affected, samples)
+    SELECT rooms.id, place.fingerprint, place.place, 1, jsonb_build_array(found.sample)
+    FROM found JOIN rooms USING (type, check_id)
+    CROSS JOIN jsonb_to_recordset(found.places) AS place (fingerprint text, place text)
+    WHERE rooms.has_room OR EXISTS (
+        SELECT FROM sites_auditplace AS other
+        WHERE other.finding_id = rooms.id AND other.fingerprint = place.fingerprint
     )
-    ON CONFLICT (audit_id, type, check_id, fingerprint) DO UPDATE SET
+    ON CONFLICT (finding_id, fingerprint) DO UPDATE SET
         pages_affected = known.pages_affected + 1,
-        points = known.points + excluded.points,
-        -- On a page where nobody else tells it, the finding has to.
-        told_by = CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END,
-        status = least(known.status, excluded.status),  -- fail comes before warn
-        severity = CASE
-            WHEN array_position({severities}, known.severity::text)
-                <= array_position({severities}, excluded.severity::text) THEN known.severity
-            ELSE excluded.severity
-        END,
         samples = CASE
             WHEN jsonb_array_length(known.samples) < %(samples)s THEN known.samples || excluded.samples
             ELSE known.samples
         END
-    RETURNING pages_affected
-""".replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
+    """.replace("{is_worse}", "{excluded} < {known}")
+    .replace("{is_as_bad}", "{excluded} = {known}")
+    .replace("{excluded}", "(excluded.status, array_position({severities}, excluded.severity::text))")
+    .replace("{known}", "(known.status, array_position({severities}, known.severity::text))")
+    .replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
+)
+
+
+class _Place(TypedDict):
+    fingerprint: str
+    place: str
 
 
 class _FindingRow(TypedDict):
-    """Finding of a page at one place, as COUNT_FINDINGS reads it."""
+    """Finding of a page, as COUNT_FINDINGS reads it."""
 
     type: str
     check_id: str
-    fingerprint: str
     status: str
     severity: str
     title: str
     message: str
     fix: str
     points: float
+    later: float
+    holds: bool
+    is_emergency: bool
     told_by: str
     sample: SamplePage
+    places: list[_Place]
 
 
 def settle_page(*, ended: Ended, **_: object) -> None:
@@ -95,7 +131,7 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     audit.pages_done += bool(scores)
     audit.pages_failed += not scores
     audit.scans_done += len(ended)
-    audit.findings_count += _count_findings(audit, page, ended)
+    _count_findings(audit, page, ended)
     end_if_done(audit)
     audit.save()
 
@@ -175,23 +211,22 @@ def _first_failure(audit: Audit) -> tuple[str, str]:
     return first or ("NO_PAGE", "No page was looked at.")
 
 
-def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> int:
-    """Count each finding by its place; return the number of new findings."""
+def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
+    """Count the page's findings and their places, in one statement."""
     elsewhere = told_elsewhere(
         {result.type: told(result.checks, result.repeated_checks) for _, result in ended if result is not None}
     )
     rows = [row for scan, result in ended if result is not None for row in _rows(scan, result, page.url, elsewhere)]
     if not rows:
-        return 0
+        return
     parameters: dict[str, str | int] = {
         "audit": audit.id,
         "found": json.dumps(rows),
-        "has_room": audit.findings_count < MAX_GROUPS,
+        "most_places": AuditPlace.MOST,
         "samples": AuditFinding.SAMPLES,
     }
     with connection.cursor() as cursor:
         cursor.execute(COUNT_FINDINGS, parameters)
-        return sum(1 for (pages,) in cursor.fetchall() if pages == 1)
 
 
 def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:
@@ -200,20 +235,22 @@ def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey,
             continue
         teller = elsewhere.get(CheckKey(result.type, check.id))
         places = fingerprints(check.id, check.evidence, url)
-        for fingerprint, place in places.items():
-            yield {
-                "type": str(scan.type),
-                "check_id": check.id,
-                "fingerprint": fingerprint,
-                "status": check.status,
-                "severity": str(check.severity),
-                "title": _storable(check.title),
-                "message": _storable(check.message),
-                "fix": _storable(check.fix or ""),
-                "points": check.points / len(places),
-                "told_by": teller.id if teller else "",
-                "sample": {"url": url, "scan_id": scan.id, "place": _storable(place)},
-            }
+        yield {
+            "type": str(scan.type),
+            "check_id": check.id,
+            "status": check.status,
+            "severity": str(check.severity),
+            "title": _storable(check.title),
+            "message": _storable(check.message),
+            "fix": _storable(check.fix or ""),
+            "points": check.points,
+            "later": check.later,
+            "holds": check.holds,
+            "is_emergency": is_emergency(check.status, check.severity),
+            "told_by": teller.id if teller else "",
+            "sample": {"url": url, "scan_id": scan.id},
+            "places": [{"fingerprint": each, "place": _storable(place)} for each, place in places.items()],
+        }
 
 
 def _storable(text: str) -> str:

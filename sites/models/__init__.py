@@ -1,7 +1,17 @@
 """Models of audits, monitors and badges."""
 
-from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage
+from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
 
-__all__ = ["UNFINISHED", "Audit", "AuditFinding", "AuditPage", "Badge", "Monitor", "MonitorRun", "MonitorState"]
+__all__ = [
+    "UNFINISHED",
+    "Audit",
+    "AuditFinding",
+    "AuditPage",
+    "AuditPlace",
+    "Badge",
+    "Monitor",
+    "MonitorRun",
+    "MonitorState",
+]

@@ -19,6 +19,7 @@ from scans.models.keyed import Keyed
 from scans.models.scan import KEPT
 
 UNFINISHED = ("queued", "discovering", "running")
+MOST = 100  # the highest score
 
 
 class TypeScore(TypedDict):
@@ -57,11 +58,10 @@ class PageError(TypedDict):
 
 
 class SamplePage(TypedDict):
-    """Page on which a finding was made, and the place there that it names."""
+    """Page on which a finding was made."""
 
     url: str
     scan_id: str
-    place: str
 
 
 def new_audit_id() -> str:
@@ -132,7 +132,6 @@ class Audit(Keyed, Leased):
     pages_done = models.PositiveIntegerField(default=0)
     pages_failed = models.PositiveIntegerField(default=0)
     scans_done = models.PositiveIntegerField(default=0)
-    findings_count = models.PositiveIntegerField(default=0)
     # By type.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
     notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
@@ -220,23 +219,36 @@ class Audit(Keyed, Leased):
         """Return the number of pages with a score of this type."""
         return self.totals[type]["pages"] if type in self.totals else 0
 
+    def gain(self, finding: AuditFinding) -> float:
+        """Return what the type's score wins if the finding is mended on all pages."""
+        total = self.totals.get(finding.type)
+        if not total or not total["pages"]:
+            return 0.0
+        mended = total["sum"] / total["pages"] + finding.points / total["pages"]
+        # What holds the score takes its cap with it. Below a cap that stays, nothing more can be won.
+        value = min(mended, MOST) if finding.held_pages else _capped(mended, total)
+        return round(max(0.0, value - _capped(total["sum"] / total["pages"], total)), 1)
+
+    def gain_without_caps(self, finding: AuditFinding) -> float:
+        """Return what the type's score would win if no cap applied."""
+        judged = self.pages_judged(finding.type)
+        return round(finding.later / judged, 1) if judged else 0.0
+
     def _score(self, total: TypeTotal | None) -> TypeScore:
         if not total or not total["pages"]:
             return {"score": None, "grade": None}
-        mean = total["sum"] / total["pages"]
-        # A cap of the origin applies to all its pages, including those that were judged before it was found.
-        value = rounded(mean if total["cap"] is None else min(mean, total["cap"]))
+        value = rounded(_capped(total["sum"] / total["pages"], total))
         return {"score": value, "grade": mean_grade(value, total["flawless"] == total["pages"])}
-
-    def listed_findings(self, type: str = "") -> models.QuerySet[AuditFinding]:
-        """Return the findings of a type, or those of all types: each fact once, by the check that tells it."""
-        found = AuditFinding.objects.filter(audit=self)
-        return found.filter(type=type) if type else found.filter(told_by="")
 
     @property
     def audit_url(self) -> str:
         """Return the address of the audit's page, which exists from the start."""
         return f"{settings.BASE_URL}/audit/{self.id}"
+
+
+def _capped(mean: float, total: TypeTotal) -> float:
+    """Apply the cap of the origin: to all its pages, including those that were judged before it was found."""
+    return mean if total["cap"] is None else min(mean, total["cap"])
 
 
 class AuditPage(models.Model):
@@ -286,7 +298,11 @@ class AuditPage(models.Model):
 
 
 class AuditFinding(models.Model):
-    """Finding that pages of an audit share, counted as their visits end."""
+    """Failed or warned check of an audit, counted over its pages as their visits end. Its places are AuditPlaces.
+
+    Status, severity and words are those of the first page on which it is worst: a fail before a warning, then by
+    severity.
+    """
 
     SAMPLES = 5
 
@@ -294,14 +310,16 @@ class AuditFinding(models.Model):
     audit = models.ForeignKey(Audit, on_delete=models.CASCADE, related_name="findings", db_index=False)
     type = models.CharField(max_length=16)
     check_id = models.CharField(max_length=80)
-    fingerprint = models.CharField(max_length=64)
-    status = models.CharField(max_length=4)  # the worst of its pages
-    severity = models.CharField(max_length=8)  # the worst of its pages
+    status = models.CharField(max_length=4)
+    severity = models.CharField(max_length=8)
     title = models.TextField()
-    message = models.TextField(help_text="Of the first page on which it was found.")
+    message = models.TextField()
     fix = models.TextField(blank=True)
     pages_affected = models.PositiveIntegerField()
+    critical_pages = models.PositiveIntegerField(default=0, help_text="Pages on which it is a critical failure.")
+    held_pages = models.PositiveIntegerField(default=0, help_text="Pages whose score a cap lowers that counts it.")
     points = models.FloatField(help_text="The sum over its pages of what mending it wins on each.")
+    later = models.FloatField(default=0, help_text="The same if no cap applied.")
     told_by = models.CharField(
         max_length=80,
         blank=True,
@@ -310,14 +328,34 @@ class AuditFinding(models.Model):
         help_text="The check of another type that tells the same on all of its pages.",
     )
     samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
-        default=list, help_text="The first pages with it: {url, scan_id, place}."
+        default=list, help_text="The first pages on which it is worst: {url, scan_id}."
     )
 
     class Meta:
-        indexes = [models.Index(fields=["audit", "-points", "id"], include=["told_by"], name="audit_finding_worth")]
-        constraints = [
-            models.UniqueConstraint(fields=["audit", "type", "check_id", "fingerprint"], name="audit_finding_unique")
-        ]
+        constraints = [models.UniqueConstraint(fields=["audit", "type", "check_id"], name="audit_finding_unique")]
 
     def __str__(self) -> str:
         return f"{self.audit_id} {self.check_id}: {self.pages_affected} pages"
+
+
+class AuditPlace(models.Model):
+    """Place of a finding (an element, a header, a file…) with the pages of the audit that have it."""
+
+    # Limit per finding, which the places of one page may exceed, because every page may show the check another place.
+    # Known places are counted on.
+    MOST = 500
+
+    id = models.BigAutoField(primary_key=True)
+    finding = models.ForeignKey(AuditFinding, on_delete=models.CASCADE, related_name="places", db_index=False)
+    fingerprint = models.CharField(max_length=64)
+    place = models.TextField(blank=True, help_text="In the words of the first page; empty for the page as a whole.")
+    pages_affected = models.PositiveIntegerField()
+    samples: models.JSONField[list[SamplePage], list[SamplePage]] = models.JSONField(
+        default=list, help_text="The first pages with it: {url, scan_id}."
+    )
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["finding", "fingerprint"], name="audit_place_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.finding_id} {self.fingerprint}: {self.pages_affected} pages"

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from scans.models import Scan
 from scans.tasks import run_scan
-from sites.models import Audit, AuditFinding
+from sites.models import Audit, AuditPlace
 from sites.tasks import discover_pages
 
 
@@ -24,6 +24,7 @@ def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None)
     return audit
 
 
-def groups_of(audit: Audit, check: str) -> list[AuditFinding]:
-    """Return the audit's findings of a check, those with the most pages first."""
-    return list(AuditFinding.objects.filter(audit=audit, check_id=check).order_by("-pages_affected", "id"))
+def places_of(audit: Audit, check: str) -> list[AuditPlace]:
+    """Return the places of an audit's finding, those with the most pages first."""
+    places = AuditPlace.objects.filter(finding__audit=audit, finding__check_id=check)
+    return list(places.order_by("-pages_affected", "id"))

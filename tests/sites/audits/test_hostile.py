@@ -30,7 +30,7 @@ from scans.visits.sweeping import INTERRUPTED, sweep_scans
 from sites.audits import discovering, release, services
 from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditPage, AuditPlace
 from tests.sites.audits.test_life import created, pages, shown, used, visit
 from tests.world import Member, finished_scan, make_result, make_scan
 
@@ -118,7 +118,7 @@ def test_what_a_finding_says_is_kept_whatever_it_is(roomy: Member) -> None:
     created(roomy, {"pages": pages(1), "types": ["seo"]})
     found = CheckResult("bad", "B\0", "B\0", "fail", HIGH, HIGH, "Bad \0", "Mend \0", ({"selector": "a\0b"},), (), 1.0)
     assert visit(roomy, categories=(CategoryResult("things", "Things", 10, (found,), 71),))
-    assert AuditFinding.objects.get().samples[0]["place"] == "ab"
+    assert AuditPlace.objects.get().place == "ab"
 
 
 # Idempotency

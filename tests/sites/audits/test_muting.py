@@ -1,4 +1,4 @@
-"""Muted findings of an audit: listed apart if muted on all of their pages, kept in the list if only on some."""
+"""Muted findings of an audit: listed apart if muted everywhere, kept in the list if only on some pages or places."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from pytest_django import DjangoAssertNumQueries
 from reports.mutes.services import active_mutes
 from scanner.fingerprints import fingerprint
 from sites.audits.muting import AuditMutes
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.reports.people import page_of, person, text_of
 from tests.reports.sarif import assert_sarif
 from tests.world import Member, make_scan
@@ -46,22 +46,31 @@ def audit_of(member: Member, *urls: str, kind: str = "site") -> Audit:
     return audit
 
 
-def found(audit: Audit, check: str, *urls: str, pages: int = 0, place: str = "") -> AuditFinding:
-    """Create a finding on these sample pages; `pages` is the number of further affected pages."""
+def found(audit: Audit, check: str, *urls: str, pages: int = 0, places: tuple[str, ...] = ("",)) -> AuditFinding:
+    """Create a finding with places that are all on these sample pages; `pages` is the number of all affected pages."""
     scan = make_scan(Member(audit.organization, None, "", None))  # type: ignore[arg-type]  # a scan needs no key
-    return AuditFinding.objects.create(
+    samples = [{"url": url, "scan_id": scan.id} for url in urls]
+    finding = AuditFinding.objects.create(
         audit=audit,
         type="security",
         check_id=check,
-        fingerprint=fingerprint(check, place),
         status="fail",
         severity="high",
         title=f"{check} found",
         message="Seen.",
         pages_affected=pages or len(urls),
         points=len(urls),
-        samples=[{"url": url, "scan_id": scan.id, "place": place} for url in urls],
+        samples=samples,
     )
+    for place in places:
+        AuditPlace.objects.create(
+            finding=finding,
+            fingerprint=fingerprint(check, place),
+            place=place,
+            pages_affected=pages or len(urls),
+            samples=samples,
+        )
+    return finding
 
 
 def mute(member: Member, check: str, **changes: Any) -> None:
@@ -72,7 +81,7 @@ def mute(member: Member, check: str, **changes: Any) -> None:
 def told(member: Member, audit: Audit) -> dict[str, str]:
     """Return the API's `muted` of each finding."""
     findings = member.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
-    return {f"{each['check']} {each['fingerprint'][:4]}": each["muted"] for each in findings}
+    return {each["check"]: each["muted"] for each in findings}
 
 
 HOME, SHOP, SHOES = "https://example.com/", "https://example.com/shop", "https://example.com/shop/shoes"
@@ -80,15 +89,12 @@ HOME, SHOP, SHOES = "https://example.com/", "https://example.com/shop", "https:/
 
 def test_a_mute_of_the_host_covers_all_pages_of_a_site(home: Member, stranger: Member) -> None:
     audit = audit_of(home, HOME, SHOP, SHOES)
-    many = found(audit, "hsts", HOME, SHOP, pages=400)
-    other = found(audit, "csp-present", HOME)
+    found(audit, "hsts", HOME, SHOP, pages=400)
+    found(audit, "csp-present", HOME)
     mute(stranger, "hsts")
     assert set(told(home, audit).values()) == {"none"}
     mute(home, "hsts")
-    assert told(home, audit) == {
-        f"hsts {many.fingerprint[:4]}": "all",
-        f"csp-present {other.fingerprint[:4]}": "none",
-    }
+    assert told(home, audit) == {"hsts": "all", "csp-present": "none"}
     (muted,) = (
         each for each in home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"] if each["muted"] == "all"
     )
@@ -108,12 +114,9 @@ def test_a_mute_below_a_path_covers_what_is_known_to_be_there(
     home: Member, urls: tuple[str, ...], pages: int, expected: str
 ) -> None:
     audit = audit_of(home, HOME, SHOP, SHOES)
-    finding = found(audit, "hsts", *urls, pages=pages)
+    found(audit, "hsts", *urls, pages=pages)
     mute(home, "hsts", path_prefix="/shop")
     assert list(told(home, audit).values()) == [expected]
-    mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
-    # The page queries lists, the API each finding.
-    assert mutes.muted(AuditFinding.objects.all()) == ([finding.id] if expected == "all" else [])
 
 
 def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
@@ -127,12 +130,24 @@ def test_a_list_of_pages_is_covered_on_its_hosts_only(home: Member) -> None:
 
 def test_one_place_of_a_check_leaves_the_others(home: Member) -> None:
     audit = audit_of(home, HOME)
-    one, other = (found(audit, "cookie-secure", HOME, place=place) for place in ("session", "lang"))
-    mute(home, "cookie-secure", fingerprint=one.fingerprint)
-    assert told(home, audit) == {
-        f"cookie-secure {one.fingerprint[:4]}": "all",
-        f"cookie-secure {other.fingerprint[:4]}": "none",
-    }
+    found(audit, "cookie-secure", HOME, places=("session", "lang"))
+    mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "session"))
+    assert told(home, audit) == {"cookie-secure": "some"}
+    (listed,) = home.api.get(f"/v1/audits/{audit.id}/findings").json()["findings"]
+    assert {each["place"]: each["muted"] for each in listed["places"]} == {"session": "all", "lang": "none"}
+    mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", "lang"))
+    assert told(home, audit) == {"cookie-secure": "all"}
+
+
+def test_places_that_are_not_kept_may_be_unmuted(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(AuditPlace, "MOST", 2)
+    audit = audit_of(home, HOME)
+    found(audit, "cookie-secure", HOME, places=("session", "lang"))
+    for place in ("session", "lang"):
+        mute(home, "cookie-secure", fingerprint=fingerprint("cookie-secure", place))
+    assert told(home, audit) == {"cookie-secure": "some"}
+    mute(home, "cookie-secure")
+    assert told(home, audit) == {"cookie-secure": "all"}
 
 
 def test_without_mutes_nothing_more_is_asked(home: Member, django_assert_num_queries: DjangoAssertNumQueries) -> None:
@@ -140,9 +155,19 @@ def test_without_mutes_nothing_more_is_asked(home: Member, django_assert_num_que
     found(audit, "hsts", HOME)
     mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
     with django_assert_num_queries(1):
-        rows = AuditFinding.objects.all()
-        assert [mutes.on(each).pages for each in rows] == ["none"]
-        assert mutes.muted(rows) == []
+        assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["none"]
+
+
+def test_the_mutes_of_many_findings_take_one_query(
+    home: Member, django_assert_num_queries: DjangoAssertNumQueries
+) -> None:
+    audit = audit_of(home, HOME, SHOP)
+    for check in ("hsts", "csp-present", "clickjacking"):
+        found(audit, check, SHOP)
+        mute(home, check, path_prefix="/shop")
+    mutes = AuditMutes(audit, active_mutes(home.organization.id, timezone.now()))
+    with django_assert_num_queries(2):
+        assert [each.pages for each in mutes.of(AuditFinding.objects.all()).values()] == ["all"] * 3
 
 
 def test_the_page_lists_them_apart_and_tells_strangers_no_reason(home: Member) -> None:
@@ -154,7 +179,7 @@ def test_the_page_lists_them_apart_and_tells_strangers_no_reason(home: Member) -
     for reader, is_member in ((person(home.organization), True), (Client(), False)):
         shown = reader.get(f"/audit/{audit.id}")
         page = page_of(shown)
-        assert page.xpath('//ol[@class="findings"]//h3/span/text()') == ["csp-present found"]
+        assert page.xpath('//ol[@class="findings"]//h3/text()') == ["csp-present found"]
         assert page.xpath('//details[contains(@class, "muted-findings")]//strong/text()') == ["hsts found"]
         assert (REASON in text_of(shown)) == is_member
 

@@ -94,7 +94,18 @@ def test_the_page_has_it_once_and_says_so_in_the_list_of_the_type(home: Member) 
     assert "lang-present found" not in text_of(client.get(f"/audit/{audit['id']}"))
     of_type = text_of(client.get(f"/audit/{audit['id']}?type=seo"))
     assert "lang-present found" in of_type
-    assert "The list of all types has this once, under Accessibility." in of_type
+    assert "The list of all types has this once, under Accessibility ." in of_type
+
+
+def test_lists_of_types_lead_to_each_other_where_both_find_it(home: Member) -> None:
+    audit = audited(home, BOTH)
+    address = f"/audit/{audit['id']}"
+    lists = {type: f"{address}?type={type}#check-{type}-{check}" for type, check in BOTH.items()}
+    client = browser_of(home)
+    for own, other in (("seo", "accessibility"), ("accessibility", "seo")):
+        page = page_of(client.get(lists[own]))
+        (row,) = page.xpath(f"//li[@id='{lists[own].partition('#')[2]}']")
+        assert lists[other] in row.xpath(".//a/@href")
 
 
 def test_reports_of_a_visit_link_to_each_other(home: Member) -> None:

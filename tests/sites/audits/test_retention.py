@@ -16,7 +16,7 @@ from infrastructure.postgresql import deletion as batches
 from reports.models import Report
 from scans.models import IdempotencyRecord, Scan
 from sites.audits.services import cancel_audit, create_audit
-from sites.models import Audit, AuditFinding, AuditPage
+from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.retention import delete_audits
 from tests.queries import counted
 from tests.sites.audits.test_life import created, pages, shown, visit
@@ -55,7 +55,7 @@ def test_an_audit_that_has_expired_is_gone_at_once_and_deleted_by_night(home: Me
     listed = home.api.get("/v1/audits").json()
     assert (listed["audits"], listed["total"]) == ([], 0)
     delete_audits()
-    for model in (Audit, AuditPage, AuditFinding):
+    for model in (Audit, AuditPage, AuditFinding, AuditPlace):
         assert not model.objects.exists()
     # Scans stay listed.
     assert Scan.objects.filter(audit_page=None).count() == 6

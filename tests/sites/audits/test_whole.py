@@ -14,8 +14,8 @@ from scanner.performance.probes import timing
 from scans import tasks
 from scans.models import Scan
 from scans.visits.kept_answers import answers_of
-from sites.models import Audit, AuditFinding, AuditPage
-from tests.sites.audits.cast import groups_of, work_off
+from sites.models import Audit, AuditPage, AuditPlace
+from tests.sites.audits.cast import places_of, work_off
 from tests.targets.server import Site
 from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
 from tests.world import Member, member_of
@@ -59,11 +59,11 @@ def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytes
     assert Report.objects.count() == 4 * PAGES
     assert set(AuditPage.objects.values_list("status", flat=True)) == {"done"}
 
-    # A template's fault is one finding on all pages of the template.
+    # A template's fault is one place on all pages of the template.
     per_template = Counter(template_of(number) for number in range(PAGES))
     for template in TEMPLATES:
         for check in FAULTS[template]:
-            assert [each.pages_affected for each in groups_of(audit, check)] == [per_template[template]], check
+            assert [each.pages_affected for each in places_of(audit, check)] == [per_template[template]], check
 
     asked = Counter(each.path for each in site.requests)
     # Requests for a page: its own visit, or one that tests a link to it, reads it; one or two more time it if they
@@ -77,8 +77,8 @@ def test_a_site_of_three_templates(owner: Member, site: Site, monkeypatch: pytes
     assert sum(asked.values()) - of_pages < 150 + 3 * PAGES, "what is the origin's is asked for once"
 
     # No fault of a template, or of the whole site, is reported page by page.
-    alone = [each for each in AuditFinding.objects.filter(audit=audit) if each.pages_affected < PAGES // 3]
-    assert [(each.check_id, each.samples) for each in alone] == []
+    alone = AuditPlace.objects.filter(finding__audit=audit, pages_affected__lt=PAGES // 3)
+    assert [(each.finding.check_id, each.samples) for each in alone] == []
 
 
 def test_worker_processes_share_what_they_have_asked_for(

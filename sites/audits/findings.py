@@ -1,0 +1,121 @@
+"""Findings of an audit as lists, exports and the page show them: in the order of need, with places and mutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+
+from django.db.models import Count, F, Window
+from django.db.models.functions import RowNumber
+
+from scanner.need import Need, need
+from sites.audits.muting import ALL, AuditMutes, MutedOn
+from sites.models import Audit, AuditFinding, AuditPlace
+
+PLACES_SHOWN = 10
+BATCH = 20
+
+
+@dataclass(frozen=True, slots=True)
+class ListedPlace:
+    """Place of a finding, and how far it is muted."""
+
+    row: AuditPlace
+    muted_on: MutedOn
+
+
+@dataclass(frozen=True, slots=True)
+class ListedFinding:
+    """Finding with what mending it wins, how far it is muted, and its most frequent places.
+
+    `points` is the gain in the type's score if it is mended on all pages, `later` the gain if no cap applied.
+    `places_total` counts the kept places (AuditPlace.MOST).
+    """
+
+    row: AuditFinding
+    points: float
+    later: float
+    muted_on: MutedOn
+    places: Sequence[ListedPlace]
+    places_total: int
+
+    @property
+    def is_muted(self) -> bool:
+        """Return True if it is muted on all pages."""
+        return self.muted_on.pages == ALL
+
+    @property
+    def holds(self) -> bool:
+        """Return True if a cap that lowers the score of a page counts it."""
+        return self.row.held_pages > 0
+
+    @property
+    def is_critical(self) -> bool:
+        """Return True if it is a critical failure on a page; a warning is none."""
+        return self.row.critical_pages > 0
+
+
+def in_order(audit: Audit, type: str = "") -> list[AuditFinding]:
+    """Return the findings of a type, or of all types, in the order of need: at most one for each check.
+
+    Of all types, each fact is listed once, by the check that tells it.
+    """
+    return _by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
+
+
+def critical_in_order(audit: Audit) -> list[AuditFinding]:
+    """Return the findings of all types that are a critical failure on a page, in the order of need."""
+    return _by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
+
+
+def _by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+    def key(row: AuditFinding) -> tuple[Need, str, str]:
+        needed = need(
+            status=row.status,
+            severity=row.severity,
+            holds=row.held_pages > 0,
+            points=audit.gain(row),
+            later=audit.gain_without_caps(row),
+        )
+        return needed, row.type, row.check_id
+
+    return sorted(rows, key=key)
+
+
+def listed(
+    audit: Audit, rows: Sequence[AuditFinding], mutes: AuditMutes, most_places: int = PLACES_SHOWN
+) -> list[ListedFinding]:
+    """Return these findings in their order, each with its most frequent places, in at most two queries."""
+    muted = mutes.of(rows)
+    found = _frequent_places(rows, most_places)
+    return [
+        ListedFinding(
+            row=row,
+            points=audit.gain(row),
+            later=audit.gain_without_caps(row),
+            muted_on=muted[row.id],
+            places=[ListedPlace(place, mutes.on_place(row.check_id, place)) for place, _ in found.get(row.id, ())],
+            places_total=next((total for _, total in found.get(row.id, ())), 0),
+        )
+        for row in rows
+    ]
+
+
+def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterator[list[ListedFinding]]:
+    """Yield all findings in the order of need, few at a time, because their places may take much memory."""
+    rows = in_order(audit, type)
+    for start in range(0, len(rows), BATCH):
+        yield listed(audit, rows[start : start + BATCH], mutes)
+
+
+def _frequent_places(rows: Sequence[AuditFinding], most: int) -> dict[int, list[tuple[AuditPlace, int]]]:
+    """Return by finding its most frequent places, each with the number of all places of the finding."""
+    order = (F("pages_affected").desc(), F("id").asc())
+    places = AuditPlace.objects.filter(finding__in=[row.id for row in rows]).annotate(
+        rank=Window(RowNumber(), partition_by=F("finding"), order_by=order),
+        total=Window(Count("id"), partition_by=F("finding")),
+    )
+    found: dict[int, list[tuple[AuditPlace, int]]] = {}
+    for place in places.filter(rank__lte=most).order_by("finding", "rank"):
+        found.setdefault(place.finding_id, []).append((place, place.total))
+    return found
