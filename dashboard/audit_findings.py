@@ -11,6 +11,7 @@ from django.urls import reverse
 from scanner.findings import ScanType
 from scanner.repeats import REPEATS, CheckKey
 from scanner.report.evidence.fixes import Part, parts
+from scanner.report.snippets import HowTo, how_to
 from scans.models import Scan, path_of
 from sites.audits.findings import ListedFinding, critical_in_order, in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
@@ -79,6 +80,11 @@ class Finding:
     @property
     def fix_parts(self) -> tuple[Part, ...]:
         return parts(self.fix)
+
+    @property
+    def how_to(self) -> HowTo:
+        """Snippets that depend on no server, because an audit may meet several."""
+        return how_to(self.check_id, "", self.fix, has_page=True)
 
     @property
     def is_critical(self) -> bool:
