@@ -67,7 +67,7 @@ screenshots: $(DEV) ## Picture every page at three widths in both themes, in var
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/screenshots.py
 
-pictures: $(DEV) ## Make the sample reports, their pictures on the start page, and the icons
+pictures: $(DEV) ## Make the sample reports, the pictures on the start page, and the icons
 	@$(chromium)
 	@$(BIN)/python -m pytest -n 0 tests/e2e/pictures.py
 

@@ -21,6 +21,7 @@ from jinja2 import Environment
 from accounts.mailing import filters as mails
 from accounts.roles import page_of
 from documentation.checks import check_name, check_page
+from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import goes_to_log
 from infrastructure.web.reading import cut, relative
 from scanner.report import templating
@@ -55,6 +56,7 @@ def environment(**options: Any) -> Environment:
         "page_of": page_of,
         "static": static,
         "mail_goes_to_log": goes_to_log,
+        "brand_preview": brand_preview,
         "sign_up_is_open": sign_up_is_open,
         "source_url": source_url,
     }

@@ -25,6 +25,7 @@ from dashboard import views as scan_views
 from documentation import views as documentation
 from documentation.landing import (
     about_our_scans,
+    brand_card,
     favicon,
     landing,
     licence,
@@ -41,6 +42,7 @@ from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, Unkno
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
 from reports.views import (
+    card,
     compare,
     export,
     film_frame,
@@ -48,6 +50,7 @@ from reports.views import (
     progress,
     report,
     sample,
+    sample_card,
     sample_picture,
     screenshot,
     share,
@@ -57,7 +60,7 @@ from scans.policy import ABOUT_OUR_SCANS
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
-from sites.badges.views import badge, badge_link, page_badge
+from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -189,6 +192,7 @@ urlpatterns = [
     ),
     path("api/webhooks/<any:webhook_id>", WebhookItem.as_view(), name="webhook-item"),
     re_path(r"^(?:v1|api)(?:/|\Z)", UnknownPath.as_view()),
+    path("card/<str:digest>.png", brand_card, name="brand-card"),
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
     path("scan", scan_views.scan_start, name="scan-start"),
@@ -248,20 +252,24 @@ urlpatterns = [
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
     path("o/<slug:organization>/", include(of_organization)),
     path("report/sample/<str:scan_type>", sample, name="sample"),
+    path("report/sample/<str:scan_type>/card/<str:digest>.png", sample_card),
     path("report/sample/<str:scan_type>/<path:name>", sample_picture),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/page.webp", page_picture, name="report-page-picture"),
     path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),
+    path("report/<any:scan_id>/card/<str:digest>.png", card, name="report-card"),
     path("report/<any:scan_id>/export/<str:export_format>", export, name="report-page-export"),
     path("report/<any:scan_id>/diff", compare, name="report-compare"),
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
     path("audit/<any:audit_id>/progress", audit_views.progress, name="audit-progress"),
+    path("audit/<any:audit_id>/card/<str:digest>.png", audit_views.card, name="audit-card"),
     path("audit/<any:audit_id>/export/<str:export_format>", audit_views.export, name="audit-page-export"),
     path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
     path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
+    path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),
     # In place of the admin's own pages, which neither limit guesses nor end other sessions.
     path("admin/login/", admin_login),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from django.conf import settings
@@ -16,7 +17,9 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import for_who_may_see, surroundings
 from dashboard import audit_page
+from dashboard.audit_preview import card_address, card_of, preview_of, sentence_of
 from dashboard.monitor_page import monitor_of
+from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
 from scanner.report.exports import FORMATS
 from scanner.report.references import safe_link
@@ -42,6 +45,8 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
+    if found.shared_at:
+        context["preview_text"] = sentence_of(found, _mutes_of(seen))
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
         context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
@@ -88,6 +93,17 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
     return response
 
 
+@require_safe
+@_for_who_may_see
+def card(request: HttpRequest, seen: SeenAudit, digest: str) -> HttpResponse:
+    """Card of the audit for previews of its link."""
+    found = seen.audit
+    if not found.is_kept:
+        return _not_found(request)
+    caching = cards.MEMBERS if seen.membership else cards.SHARED
+    return cards.card_at(request, card_of(found), digest, functools.partial(card_address, found), caching)
+
+
 @require_POST
 @_for_who_may_see
 @session_suffices("shows what this session can read anyway, and nothing later")
@@ -126,6 +142,7 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "shown": shown,
         "gauges": audit_page.gauges(found, scans, shown),
         "progress": audit_page.progress(found, scans),
+        "preview": preview_of(found),
         "base_url": settings.BASE_URL,
         "formats": {ending: FORMATS[ending] for ending in exports.WRITERS},
         "is_fragment": False,

@@ -14,10 +14,9 @@ from django.utils.safestring import SafeString
 
 from documentation.contents import resolver
 from documentation.documents import chunks, inline
-from documentation.fixes import ServerFix, fixes
-from documentation.sources import source
 from scanner.findings import ScanType
 from scanner.report.references import ReferenceLink, page_url, reference
+from scanner.report.snippets import ServerFix, fixes
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")
@@ -69,7 +68,7 @@ class CheckEntry:
 
     @property
     def sources(self) -> list[ReferenceLink]:
-        return [ReferenceLink(each, reference(each).url or source(each)) for each in self.references]
+        return [reference(each) for each in self.references]
 
     @property
     def fixes(self) -> tuple[ServerFix, ...]:

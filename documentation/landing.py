@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from datetime import timedelta
+from pathlib import Path
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
@@ -17,6 +18,9 @@ from django.views.decorators.http import require_safe
 from documentation.views import addresses
 from infrastructure.api import errors
 from infrastructure.logging import current_id
+from infrastructure.web.cards import responses as cards
+from infrastructure.web.cards.drawing import BRAND
+from infrastructure.web.cards.previews import brand_address
 from scanner.browser.visit import user_agent_of
 from scanner.catalogue import check_ids
 from scanner.findings import ScanType
@@ -26,9 +30,11 @@ from scanner.timestamps import timestamp
 from scans.policy import settings_policy
 
 LANDING_DESCRIPTION = (
-    "Scan any public web page for security, performance, accessibility and SEO, by API or dashboard, "
-    "and get one scored report that says what to fix and how."
+    "Scan a page, watch a site, gate a build: security, performance, accessibility and SEO in one visit, with four "
+    "grades, what to fix first, and how."
 )
+# Output of website-scan, which `make pictures` writes.
+GATE = Path(__file__).resolve().parent / "gate.txt"
 ABOUT_DESCRIPTION = (
     "Who requests your site with the User-Agent WebsiteScanService, what is requested, how often at most, and how to "
     "opt out."
@@ -55,8 +61,15 @@ def landing(request: HttpRequest) -> HttpResponse:
         "description": LANDING_DESCRIPTION,
         "counts": counts,
         "total": sum(counts.values()),
+        "samples": [(each.value, each.label) for each in ScanType],
+        "gate": _gate(),
     }
     return render(request, "landing.html", context)
+
+
+@functools.cache
+def _gate() -> str:
+    return GATE.read_text(encoding="utf-8").rstrip()
 
 
 @functools.cache
@@ -135,6 +148,12 @@ def manifest(request: HttpRequest) -> HttpResponse:
         "icons": icons,
     }
     return JsonResponse(content, content_type="application/manifest+json")
+
+
+@require_safe
+def brand_card(request: HttpRequest, digest: str) -> HttpResponse:
+    """Card of the public pages for previews of their links."""
+    return cards.card_at(request, BRAND, digest, brand_address, cards.PUBLIC)
 
 
 @require_safe

@@ -20,19 +20,21 @@ from accounts.identity.freshness import session_suffices
 from accounts.roles import page_of
 from accounts.shared_pages import for_who_may_see, surroundings
 from documentation.checks import check_pages
+from infrastructure.web.cards import responses as cards
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.history import history, other_reports
 from reports.page.kept.parts import history_of, parts_of
+from reports.page.preview import card_address, card_of, preview_of
 from reports.page.reader_muting import muting_of
-from reports.page.sample import sample_of
+from reports.page.sample import Sample, sample_of
 from reports.page.steps import steps_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scanner.document import StoredPictures, read_export
 from scanner.report.diff import diff
 from scanner.report.elsewhere import OtherReport
-from scanner.report.explanations import advice, grade_meaning
+from scanner.report.explanations import advice
 from scanner.report.exports import FORMATS
 from scanner.report.filters import Filter
 from scanner.report.mute_matching import NO_MUTES
@@ -68,7 +70,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     chosen = Filter.asked_by(request.GET, scan.type)
     context |= {
         "report": found,
-        "meaning": grade_meaning(scan.type, scan.grade or ""),
+        "preview": preview_of(scan),
         "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
@@ -128,15 +130,7 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
     if scan_type not in Scan.Type.values:
         return _not_found(request)
     found = sample_of(scan_type)
-    document = found.document
-    scan = Scan(
-        id=f"sample/{scan_type}",  # so that URLs made from the ID lead to the sample
-        type=scan_type,
-        url=document["url"],
-        score=document["score"],
-        grade=document["grade"],
-        completed_at=datetime.fromisoformat(document["completed_at"]),
-    )
+    scan = _scan_of(found, scan_type)
     chosen = Filter.asked_by(request.GET, scan_type)
     context = {
         "shell": "base.html",
@@ -153,7 +147,7 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
         "link": None,
         "samples": Scan.Type.choices,
         "base_url": settings.BASE_URL,
-        "meaning": grade_meaning(scan.type, scan.grade or ""),
+        "preview": preview_of(scan),
     }
 
     def of_parts() -> dict[str, Any]:
@@ -178,6 +172,27 @@ def sample_picture(request: HttpRequest, scan_type: str, name: str) -> HttpRespo
     response = HttpResponse(picture, content_type=media_type)
     response["Cache-Control"] = "public, max-age=86400"
     return response
+
+
+@require_safe
+def sample_card(request: HttpRequest, scan_type: str, digest: str) -> HttpResponse:
+    """Card of a sample report for previews of its link."""
+    if scan_type not in Scan.Type.values:
+        return _not_found(request)
+    scan = _scan_of(sample_of(scan_type), scan_type)
+    return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), cards.PUBLIC)
+
+
+def _scan_of(found: Sample, scan_type: str) -> Scan:
+    document = found.document
+    return Scan(
+        id=f"sample/{scan_type}",  # so that URLs made from the ID lead to the sample
+        type=scan_type,
+        url=document["url"],
+        score=document["score"],
+        grade=document["grade"],
+        completed_at=datetime.fromisoformat(document["completed_at"]),
+    )
 
 
 @require_safe
@@ -242,6 +257,17 @@ def film_frame(request: HttpRequest, seen: Seen, number: int) -> HttpResponse:
     """Frame of the film of the load, numbered from 0."""
     film, stored = seen.reports().values_list("film", "pictures").first() or (None, None)
     return _picture(request, seen, frame_of(film, stored, number), "image/jpeg")
+
+
+@require_safe
+@_for_who_may_see
+def card(request: HttpRequest, seen: Seen, digest: str) -> HttpResponse:
+    """Card of the report for previews of its link."""
+    scan = seen.scan
+    if scan.status not in Scan.REPORTED or not seen.reports().exists():
+        return _not_found(request)
+    caching = cards.MEMBERS if seen.membership else cards.SHARED
+    return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), caching)
 
 
 def _pictures(stored: StoredPictures | None, scan_id: str) -> Pictures:

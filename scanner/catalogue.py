@@ -41,9 +41,10 @@ class Category:
 
     `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
     only. Without `error_pages` they do not apply to a page that answers with an error status. The runner decides both,
-    so checks need not test for it. Checks of a `content` category judge the content that the page shows: where the
-    markup shows nothing and no browser ran the scripts, they report faults, and could not run if they find none. Checks
-    of an `absence` category find that something is missing, so they could not run while scripts may still add it.
+    so checks need not test for it. Checks of a `content` category judge the content that the page shows: where nobody
+    saw any, because a browser shows none, or the markup shows none and no browser ran the scripts, they report faults,
+    and could not run if they find none, or if they are measured. Checks of an `absence` category find that something is
+    missing, so they could not run while scripts may still add it, or have failed to.
     """
 
     name: str

@@ -250,6 +250,7 @@ class Facts(TypedDict, total=False):
     address: str
     redirects: int
     document_bytes: int
+    server: str
     notice: str
     site_evidence_at: str
     checks_planned: int

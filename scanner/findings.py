@@ -94,6 +94,7 @@ class Server(StrEnum):
 
     NGINX = "nginx"
     APACHE = "Apache"
+    CADDY = "Caddy"
     IIS = "IIS"
     STATIC = "static hosting"
 
@@ -130,10 +131,13 @@ Finding = Pass | Warn | Fail | NotApplicable
 
 
 def by_limits(
-    value: float, good: float, poor: float, message: str, why: str, evidence: Sequence[EvidenceItem] = ()
+    value: float, good: float, poor: float, message: str, limit: str = "", evidence: Sequence[EvidenceItem] = ()
 ) -> Finding:
-    """Return a pass up to `good`, a warning up to `poor`, else a fail. `why` is added to warnings and fails."""
+    """Return a pass up to `good`, a warning up to `poor`, else a fail.
+
+    `limit` follows the message of warnings and fails, such as "up to 20 kB is good".
+    """
     if value <= good:
         return Pass(f"{message}.", evidence)
-    reasoned = f"{message}; {why}."
-    return Warn(reasoned, evidence=evidence) if value <= poor else Fail(reasoned, evidence=evidence)
+    limited = f"{message}; {limit}." if limit else f"{message}."
+    return Warn(limited, evidence=evidence) if value <= poor else Fail(limited, evidence=evidence)

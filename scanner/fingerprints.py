@@ -24,6 +24,8 @@ EVIDENCE_ITEMS = 20
 # Checks whose evidence explains a figure or describes the whole page. It does not name a place to fix.
 OF_THE_PAGE = frozenset(
     {
+        "accessibility-blank-page",
+        "blank-page",
         "cls",
         "cors-credentials",
         "css-weight",
@@ -36,6 +38,7 @@ OF_THE_PAGE = frozenset(
         "lcp-lazy",
         "lcp-priority",
         "redirect-chain",
+        "seo-blank-page",
         "total-weight",
     }
 )

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from scanner import scoring
-from scanner.browser.evidence import AxeReport, BrowserLoad
+from scanner.browser.evidence import AxeReport, BrowserLoad, ShownContent
 from scanner.browser.waterfall import waterfall
 from scanner.catalogue import Category, Check, caps, catalogue_version
 from scanner.catalogue import checks as checks_of
@@ -25,6 +25,7 @@ from scanner.page.server import server_of
 from scanner.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
 from scanner.repeats import told_once
 from scanner.result import (
+    NOT_JUDGED,
     AppliedCap,
     CategoryResult,
     CheckResult,
@@ -147,12 +148,22 @@ class Judgement:
         )
 
     def _finding(self, each: Check) -> Finding | Missing:
-        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
+        """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
         page = self.evidence.get(Page)
         if isinstance(page, Page) and each.html and not page.is_html:
             return NOT_HTML
         if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
             return ERROR_PAGE
+        finding = self._unfiltered(each)
+        if not (each.content and self._unseen) or isinstance(finding, Missing):
+            return finding
+        if isinstance(finding, Warn | Fail) and not self._may_be_of_what_is_missing(each):
+            return finding
+        # Content that nobody saw may have faults; that must not count as a pass.
+        return Missing(self._unseen)
+
+    def _unfiltered(self, each: Check) -> Finding | Missing:
+        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
         if each.verdict is not None:
             needs = arguments(each.verdict.needs, self.evidence)
             if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
@@ -161,14 +172,11 @@ class Judgement:
         if isinstance(values, Missing):
             return values
         finding: Finding = each.function(**values)
-        if not (each.content and self._unseen) or (isinstance(finding, Warn | Fail) and not self._may_be_added(each)):
-            return finding
-        # Content that nobody saw may have faults; that must not count as a pass.
-        return Missing(self._unseen)
+        return finding
 
-    def _may_be_added(self, each: Check) -> bool:
-        """Return True if scripts, which no browser ran, may add what the check misses."""
-        return each.absence and self._unseen == NO_CONTENT_YET
+    def _may_be_of_what_is_missing(self, each: Check) -> bool:
+        """Return True if a fault is only that there is no content, which scripts may add, or figures without it."""
+        return each.measured or (each.absence and self._unseen != NO_CONTENT)
 
     @property
     def _server(self) -> Server | None:
@@ -193,7 +201,10 @@ class Judgement:
 
     @property
     def _unseen(self) -> str:
-        """Return why the page's content could not be seen; empty if the markup shows some, or a browser loaded it."""
+        """Return why the page's content could not be seen; empty if the browser showed it, or else the markup does."""
+        shown = self.evidence.get(ShownContent)
+        if isinstance(shown, ShownContent) and shown.unshown:
+            return shown.reason
         served = self.evidence.get(ServedContent)
         if not isinstance(served, ServedContent) or not served.is_blank:
             return ""
@@ -287,7 +298,7 @@ class Judgement:
             kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
             return f"The page is not HTML{kind}, so the checks of HTML do not apply."
         failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
-        unseen = f"{self._unseen} What depends on its content was not judged." if self._unseen else ""
+        unseen = f"{self._unseen} {NOT_JUDGED}" if self._unseen else ""
         return f"{failed} {unseen}".strip()
 
     def _facts(self, duration_s: float) -> Facts:
@@ -301,6 +312,8 @@ class Judgement:
                 "redirects": len(page.hops) - 1,
                 "document_bytes": len(page.response.body),
             }
+            if server := server_of(page.headers):
+                facts["server"] = str(server)
         if notice := self._notice:
             facts["notice"] = notice
         if self._shared_since is not None:

@@ -49,6 +49,10 @@ def _seo(id: str) -> CheckKey:
     return CheckKey(ScanType.SEO, id)
 
 
+def _performance(id: str) -> CheckKey:
+    return CheckKey(ScanType.PERFORMANCE, id)
+
+
 REPEATS = (
     # Without a main landmark, its content is outside of landmarks, and there is nothing to jump to.
     Repeat(_accessibility("region"), _accessibility("landmark-one-main")),
@@ -63,7 +67,12 @@ REPEATS = (
     Repeat(_seo("twitter-card"), _seo("og-title"), is_part=True),
     # Without an answer for robots.txt, nobody knows what it blocks.
     Repeat(_seo("robots-blocked"), _seo("robots-txt"), same_places=True),
+    # An error page is told by its words, whatever the browser shows of them.
+    Repeat(_seo("soft-404"), _seo("seo-blank-page")),
     # Two types.
+    Repeat(_seo("seo-blank-page"), _accessibility("accessibility-blank-page")),
+    Repeat(_seo("seo-blank-page"), _performance("blank-page")),
+    Repeat(_accessibility("accessibility-blank-page"), _performance("blank-page")),
     Repeat(_seo("lang-present"), _accessibility("html-has-lang")),
     Repeat(_seo("h1"), _accessibility("page-has-heading-one")),
     Repeat(_seo("seo-image-alt"), _accessibility("image-alt")),

@@ -11,6 +11,9 @@ from scanner.document import Facts, StoredBasis, StoredExhibits, StoredPictures
 from scanner.errors import Refusal
 from scanner.findings import EvidenceItem, ScanType, Severity
 
+# The end of the notice of a report on a page whose content nobody saw.
+NOT_JUDGED = "What depends on its content was not judged."
+
 CheckStatus = Literal["pass", "warn", "fail"]
 Outcome = Literal["completed", "partial", "failed"]
 

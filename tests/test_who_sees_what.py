@@ -54,6 +54,9 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "scan": (ONWARD, NONE, r"/o/(?:home|away)/scans/new\?url=|/signup/\?next=/scan.*"),
     "report/sample/<str:scan_type>": (ALL, NONE, ""),
     "report/sample/<str:scan_type>/<path:name>": (ALL, NONE, ""),
+    # Each card has one address, to which others lead.
+    "report/sample/<str:scan_type>/card/<str:digest>.png": (ONWARD, NONE, r"/report/sample/\w+/card/\w{{16}}\.png"),
+    "card/<str:digest>.png": (ONWARD, NONE, r"/card/\w{{16}}\.png"),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has configured no contact.
     ".well-known/security.txt": ("404 404 404 404 404 404", NONE, ""),
@@ -208,15 +211,26 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "report/<any:scan_id>/screenshot.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/page.webp": ("404 404 404 404 404 login", NONE, ""),
     "report/<any:scan_id>/film/<int:number>.jpg": ("404 404 404 404 404 login", NONE, ""),
+    "report/<any:scan_id>/card/<str:digest>.png": (
+        "302 302 302 302 404 login",
+        NONE,
+        r"/report/{scan_id}/card/\w{{16}}\.png",
+    ),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, r"/report/{scan_id}\?shared=now"),
     # Whoever has the badge's address sees the grades.
     "badge/<str:badge_id>.svg": (ALL, NONE, ""),
-    # Members come to the monitor, everybody else to the start page.
-    "badge/<str:badge_id>": ("302 302 302 302 302 302", NONE, "/o/home/monitors/{monitor_id}|/"),
+    "badge/<str:badge_id>.png": (ALL, NONE, ""),
+    # Members come to the monitor, everybody else sees the grades.
+    "badge/<str:badge_id>": ("302 302 302 302 200 200", NONE, "/o/home/monitors/{monitor_id}"),
     "audit/<any:audit_id>": (OURS, NONE, ""),
     # Requests without htmx are redirected to the page itself.
     "audit/<any:audit_id>/progress": ("302 302 302 302 404 login", NONE, "/audit/{audit_id}"),
+    "audit/<any:audit_id>/card/<str:digest>.png": (
+        "302 302 302 302 404 login",
+        NONE,
+        r"/audit/{audit_id}/card/\w{{16}}\.png",
+    ),
     "audit/<any:audit_id>/export/<str:export_format>": (OURS, NONE, ""),
     "audit/<any:audit_id>/share": (NONE, TO_MEMBERS, r"/audit/{audit_id}\?shared=now"),
 }
@@ -484,7 +498,7 @@ def test_the_admin_is_for_staff(world: World) -> None:
 def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state: str) -> None:
     scan_id = (world.furnished.ids | {"never_id": "scan_" + "0" * 22})[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("report/<")]:
-        path = address(route, {"export_format": "csv", "number": 0, "scan_id": scan_id})
+        path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "scan_id": scan_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
             method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
             answer = world.ask(who, method, path, data)
@@ -499,7 +513,7 @@ def test_strangers_learn_nothing_of_a_scan_in_whatever_state(world: World, state
 def test_strangers_learn_nothing_of_an_audit_in_whatever_state(world: World, state: str) -> None:
     audit_id = (world.furnished.ids | {"never_id": "aud_" + "0" * 22})[f"{state}_id"]
     for route in [each for each in pages() if each.startswith("audit/")]:
-        path = address(route, {"export_format": "csv", "number": 0, "audit_id": audit_id})
+        path = address(route, {"export_format": "csv", "number": 0, "digest": "0", "audit_id": audit_id})
         for who, expected in (("outsider", "404"), ("anonymous", "login")):
             method, data = ("post", {"shared": "on"}) if route.endswith("/share") else ("get", None)
             answer = world.ask(who, method, path, data)

@@ -1,4 +1,4 @@
-"""Colours of grades for badges and e-mails, which have no style sheet. The scanner's `site.css` has the same ones."""
+"""Colours of grades for badges, cards and e-mails, which have no style sheet. The scanner's `site.css` has the same."""
 
 from __future__ import annotations
 
@@ -21,8 +21,15 @@ GRADES = {
     "D": Colours("#ff8a3d", "#2b1200"),
     "F": Colours("#c81e3a", "#ffffff"),
 }
+# For lines and large letters on a light page, `--line-a` and so on.
+LINES = {"A": "#0b7a4b", "B": "#5b8c00", "C": "#b87a00", "D": "#d9560b", "F": "#c81e3a"}
 
 
 def of_grade(grade: str) -> Colours:
     """Return the colours of a grade. `A+` has those of `A`."""
     return GRADES[grade[:1]]
+
+
+def line_of(grade: str) -> str:
+    """Return the colour of a grade's gauge. `A+` has that of `A`."""
+    return LINES[grade[:1]]

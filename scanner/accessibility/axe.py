@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Mapping
 
 from scanner.accessibility.verdicts import places
+from scanner.accessibility.wording import review_title, sentence, unclear, wording_of
 from scanner.browser.evidence import AxeNode, AxeReport, AxeRule
 from scanner.catalogue import Check
 from scanner.findings import (
@@ -50,7 +51,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         return (Warn if check.id in NEVER_CERTAIN else Fail)(
-            f"{_elements(rule)} this check{_pairs(rule)}: {_places(rule)}.",
+            f"{sentence(_clause(check, rule))}{_pairs(rule)}: {_places(rule)}.",
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
@@ -58,20 +59,20 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
-            f"{counted(rule.count, 'element', 'elements')} could not be judged automatically; check "
-            f"by hand: {_places(rule)}.",
+            f"{unclear(_clause(check, rule))}: {_places(rule)}.",
             # Not a finding yet, so it costs no points.
             severity=LOW,
             evidence=_evidence(rule),
             weighs=False,
+            title=review_title(check.function),
         )
     if check.id in axe.passes:
-        return Pass("No element fails this check.")
+        return Pass("axe-core found no fault on the rendered page.")
     return INAPPLICABLE if check.id in axe.inapplicable else None
 
 
-def _elements(rule: AxeRule) -> str:
-    return f"{counted(rule.count, 'element fails', 'elements fail')}"
+def _clause(check: Check, rule: AxeRule) -> str:
+    return wording_of(check.function).clause(rule.count)
 
 
 def _pairs(rule: AxeRule) -> str:

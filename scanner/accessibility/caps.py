@@ -5,6 +5,7 @@ from scanner.findings import CRITICAL
 from scanner.scoring import Cap
 
 CAPS = (
+    Cap(40, "The page shows no content in a browser.", checks=frozenset({"accessibility-blank-page"})),
     Cap(79, "Three or more critical checks failed.", severity=CRITICAL, count=3),
     Cap(89, "A critical check failed.", severity=CRITICAL),
     Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),

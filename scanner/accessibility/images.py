@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.document import AccessibleDocument
@@ -14,15 +16,14 @@ from scanner.findings import Finding
 from scanner.page.markup import attribute
 
 
-def judge_image_alternatives(document: AccessibleDocument) -> Finding:
-    """Judge that every image has alternative text or is marked as decorative; axe-core's rule `image-alt`."""
+def judge_image_alternatives(check: Callable[..., Finding], document: AccessibleDocument) -> Finding:
+    """Judge for a check that every image has alternative text or is marked as decorative; axe-core's `image-alt`."""
     images = (each for each in document.exposed("img") if is_judged_as_image(each))
     return judge(
+        check,
         Faults.find(document, images, lambda each: not _has_alternative(document, each)),
         NON_TEXT_CONTENT,
-        "images",
         passed="have alternative text or are marked as decorative",
-        failed="without alternative text",
     )
 
 

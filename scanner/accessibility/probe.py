@@ -13,22 +13,12 @@ from scanner.catalogue import probe
 from scanner.page.css import declarations
 from scanner.page.evidence import Document, Page, ServedContent
 from scanner.page.markup import attribute, elements, live
+from scanner.page.stand_ins import is_placeholder
 
 # Elements that show something even without text inside.
 SHOWING = (
     "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
     "select, svg, textarea, video, [role=img], [role=button], [role=link]"
-)
-# Texts that an app shows until its content is there. Such a page has nothing else but a spinner.
-PLACEHOLDER = re.compile(
-    r"(?:(?:(?:page|site|app|application|content) )?(?:is )?loading"
-    r"|loading (?:the )?(?:page|site|app|application|content)"
-    r"|initiali[sz]ing|starting|please wait|one moment(?: please)?|just a moment|hang on|redirecting"
-    r"|(?:wird )?geladen|laden|lädt|bitte warten|chargement(?: en cours)?|veuillez patienter|cargando|espere por favor"
-    r"|carregando|aguarde|caricamento(?: in corso)?|attendere|bezig met laden|ładowanie|wczytywanie|загрузка|зачекайте"
-    r"|yükleniyor|laddar|indlæser|laster|ladataan|načítání|読み込み中(?:です)?|ロード中|加载中|載入中|로딩 중)"
-    r"(?:,? (?:please wait|bitte warten))?[\s.…·!]*",
-    re.IGNORECASE,
 )
 TURNING = frozenset({"svg", "img", "canvas", "progress"})
 DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
@@ -54,13 +44,11 @@ def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
 
 def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
     text = _text(document)
-    is_placeholder = may_be_built and len(text) <= MAX_PLACEHOLDER and PLACEHOLDER.fullmatch(text) is not None
-    if text and not is_placeholder:
+    is_waiting = may_be_built and len(text) <= MAX_PLACEHOLDER and is_placeholder(text)
+    if text and not is_waiting:
         return False
     return not any(
-        _shows(document, node)
-        for node in live(document.document, SHOWING)
-        if not (is_placeholder and node.tag in TURNING)
+        _shows(document, node) for node in live(document.document, SHOWING) if not (is_waiting and node.tag in TURNING)
     )
 
 

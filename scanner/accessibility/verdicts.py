@@ -11,6 +11,7 @@ from selectolax.lexbor import LexborNode
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import shown_text
 from scanner.accessibility.wcag import Criterion
+from scanner.accessibility.wording import Wording, in_number, review_title, sentence, unclear, wording_of
 from scanner.elements import telling_first
 from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt, some
@@ -21,8 +22,9 @@ MOST_SHOWN = 20  # elements in the evidence, the most a report takes; a selector
 SELECTOR_LEVELS = 100  # more than on real pages; a selector must not be as long as a hostile page is deep
 SNIPPET = ANCESTRY = 300  # characters, as in evidence of axe-core
 IDENTIFIER = re.compile(r"-?[A-Za-z_][\w-]*")
-MAY_CHANGE = "Scripts or style sheets may still change this."
-LOOK = "This needs a manual check."
+UNLESS_CHANGED = "unless scripts or style sheets change that"
+UNLESS_HIDDEN = "unless a style sheet hides it|them"
+MAY_BE_HIDDEN = ", or may be hidden or changed"
 # The content that scripts add is not in the page as served, so nothing can be said to be missing.
 NO_TEXT = NotApplicable("The page as served shows no text.")
 
@@ -69,62 +71,80 @@ class Faults:
 
 
 def judge(
-    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str | None = None
+    check: Callable[..., Finding],
+    found: Faults,
+    criterion: Criterion,
+    *,
+    passed: str,
+    wording: Wording | None = None,
+    title: str = "",
+    unless: str = UNLESS_CHANGED,
 ) -> Finding:
-    """Turn faults into a finding about `what` ("images"). Not applicable if the page has none.
+    """Turn faults into a finding of `check`, in the words that `faulty` declares for it. Not applicable without any.
 
-    The message says what all elements do (`passed`: "have alternative text"), or shows the first of those that are
-    `failed` ("without alternative text").
+    The message says what all elements do (`passed`: "have alternative text"), or counts the faulty elements and shows
+    the first. `wording` and `title` replace the check's own for another fault.
 
     The finding is a warning if all faults are uncertain, or if an external style sheet may hide the faulty elements.
     Elements for review are not a finding yet, so such a finding has severity low and does not weigh, as in the browser.
     If all faults are mild, the severity is medium.
-    `caveat` replaces the usual sentence that says what is uncertain.
+    `unless` says under which condition uncertain faults are none.
     """
+    words = wording or wording_of(check)
     if not found.judged:
-        return NotApplicable(f"The page has no {what}.")
-    if found.review and not (found.certain or found.uncertain):
-        finding = warn_at_most(
-            replace(found, certain=found.review),
-            criterion,
-            what,
-            passed=passed,
-            failed=failed,
-            caveat=LOOK if caveat is None else caveat,
+        return NotApplicable(f"The page has no {words.all}.")
+    if found.certain or found.uncertain:
+        return _judged(words, found, found.certain or found.uncertain, criterion, title, unless)
+    visible = _visible(found.document, found.review)
+    if visible:
+        return Warn(
+            f"{unclear(words.clause(len(visible), len(found.judged)))}: {_first(visible)}.",
+            LOW,
+            [evidence_item(each, criterion) for each in visible[:MOST_SHOWN]],
+            weighs=False,
+            title=review_title(check),
         )
-        return replace(finding, severity=LOW, weighs=False) if isinstance(finding, Warn) else finding
-    faulty = found.certain or found.uncertain
-    if not faulty:
-        return Pass(f"All {what} ({len(found.judged)}) {passed}.")
-    visible = _visible(found.document, faulty)
-    shown = visible or faulty
-    words = list(dict.fromkeys(excerpt(word, 40) for each in shown for word in found.words(each)))
-    message = (
-        f"{len(shown)} of {len(found.judged)} {what} {failed}{f' ({some(words)})' if words else ''}"
-        f"{'' if visible else ', unless a style sheet hides them'}: "
-        f"{places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))}."
-    )
-    evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
-    severity = MEDIUM if all(map(found.is_mild, shown)) else None
-    if visible and found.certain:
-        return Fail(message, severity, evidence)
-    doubt = MAY_CHANGE if caveat is None else caveat
-    return Warn(f"{message} {doubt}".strip() if visible else message, severity, evidence)
+    hidden = MAY_BE_HIDDEN if found.review else ""
+    return Pass(f"All {words.all} ({len(found.judged)}) {passed}{hidden}.")
 
 
 def warn_at_most(
-    found: Faults, criterion: Criterion, what: str, *, passed: str, failed: str, caveat: str = ""
+    check: Callable[..., Finding], found: Faults, criterion: Criterion, *, passed: str, unless: str = ""
 ) -> Finding:
     """Judge only the certain faults, and warn at most. Elements that a style sheet may hide pass."""
     visible = _visible(found.document, found.certain)
     if found.certain or found.uncertain:
-        passed = f"{passed}, or may be hidden or changed"
+        passed = f"{passed}{MAY_BE_HIDDEN}"
     warned = replace(found, certain=(), uncertain=visible, review=())
-    return judge(warned, criterion, what, passed=passed, failed=failed, caveat=caveat)
+    return judge(check, warned, criterion, passed=passed, unless=unless)
 
 
-def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Finding:
-    """Warn that the page lacks something. Pass if the page shows a dialog; not applicable if it shows no text yet.
+def _judged(
+    words: Wording, found: Faults, faulty: Sequence[LexborNode], criterion: Criterion, title: str, unless: str
+) -> Finding:
+    visible = _visible(found.document, faulty)
+    shown = visible or faulty
+    faults = list(dict.fromkeys(excerpt(word, 40) for each in shown for word in found.words(each)))
+    named = f" ({some(faults)})" if faults else ""
+    is_certain = bool(visible and found.certain)
+    condition = "" if is_certain else in_number(unless if visible else UNLESS_HIDDEN, len(shown))
+    message = (
+        f"{sentence(words.clause(len(shown), len(found.judged)))}{named}{f', {condition}' if condition else ''}: "
+        f"{_first(shown)}."
+    )
+    evidence = [evidence_item(each, criterion) for each in shown[:MOST_SHOWN]]
+    severity = MEDIUM if all(map(found.is_mild, shown)) else None
+    return (Fail if is_certain else Warn)(message, severity, evidence, title=title)
+
+
+def _first(shown: Sequence[LexborNode]) -> str:
+    return places([(start_tag(each), selector(each)) for each in shown[:SHOWN]], len(shown))
+
+
+def page_lacks(check: Callable[..., Finding], document: AccessibleDocument, selector: str) -> Finding:
+    """Warn in the words of the check that the page lacks something.
+
+    Pass if the page shows a dialog; not applicable if it shows no text yet.
 
     As in axe-core, a shown dialog stands for the whole page. A dialog that a style sheet may hide counts as shown if
     aria-hidden is all that hides an element that matches `selector`.
@@ -135,7 +155,7 @@ def page_lacks(document: AccessibleDocument, selector: str, message: str) -> Fin
     is_shown = bool(_visible(document, shown))
     if is_shown or (shown and any(not visibility.is_hidden(each) for each in live(document.document, selector))):
         return Pass("The page shows a dialog, which stands for all of it.")
-    return Warn(message) if shows_text(document) else NO_TEXT
+    return Warn(f"{sentence(wording_of(check).clause(1))}.") if shows_text(document) else NO_TEXT
 
 
 def shows_text(document: AccessibleDocument) -> bool:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from enum import StrEnum
 
+from scanner.findings import EvidenceItem
 from scanner.page.evidence import Document
 from scanner.page.references import ResourceKind
 
@@ -61,6 +63,10 @@ class Task:
     time_s: float
     duration_s: float
     processor_s: float
+
+    @property
+    def ends_s(self) -> float:
+        return self.time_s + self.duration_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,6 +188,48 @@ class Layout:
 
 
 @dataclass(frozen=True, slots=True)
+class ShownThing:
+    """A visible element that shows something without text, such as an image or a field.
+
+    `share` is its part of the viewport's area, 0 to 1. `is_turning`: it moves without end, or its name or state says
+    that the page is loading.
+    """
+
+    tag: str  # or "background" for a background image
+    region: str
+    share: float
+    is_turning: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """Visible content at the end of the load, in open shadow trees as well.
+
+    Texts and things have a region: `frame` is the page's banner, navigation and footer, `dialog` what lies above the
+    page, `content` the rest. What an opaque element of the screen's size hides is not visible.
+    """
+
+    at_s: float  # when it was read
+    title: str
+    texts: Mapping[str, str]  # the beginning, by region
+    things: tuple[ShownThing, ...] = ()
+    signs: tuple[str, ...] = ()  # selectors of spinners, skeletons and other elements that say that the page is loading
+    empty_roots: tuple[str, ...] = ()  # selectors of containers for the main content, such as #root, without any
+    fields: int = 0
+    is_below: bool = False  # some of it is below the first screen
+    has_scripts: bool = False
+    has_painted: bool = False  # contentfully, which may be in a closed shadow tree
+    is_plain: bool = False  # the picture has one colour only
+    waited_s: float = 0.0  # from the navigation on, for something to be shown
+    had_time: bool = True  # enough to show something
+
+    @property
+    def text(self) -> str:
+        """Return the visible text of all regions."""
+        return " ".join(filter(None, self.texts.values()))
+
+
+@dataclass(frozen=True, slots=True)
 class AxeNode:
     """An element that a rule reports. `why` is axe-core's own sentence.
 
@@ -267,7 +315,9 @@ class BrowserLoad:
     first_screen: PagePicture | None = None  # in device pixels
     page_picture: PagePicture | None = None  # down to the lowest element that axe-core reports
     frames: tuple[Frame, ...] = ()  # of the first load
+    screen: Screen | None = None
     console_errors: tuple[str, ...] = ()
+    exceptions: tuple[str, ...] = ()  # those of the console's errors that no script caught
     host_ms: float | None = None  # duration of a fixed piece of work, to compare the figures of different machines
     problems: Mapping[str, str] = field(default_factory=dict)
 
@@ -275,6 +325,49 @@ class BrowserLoad:
     def loads(self) -> tuple[Load, ...]:
         """Return all loads, the first one first."""
         return (self.first, *self.again)
+
+
+class Unshown(StrEnum):
+    """Reason why a browser shows nothing of a page's content."""
+
+    BLANK = "blank"
+    LOADING = "loading"
+    FRAME = "frame"  # only the page's banner, navigation or footer
+    ERROR = "error"  # an error page with a successful status
+    CONSENT = "consent"
+    CHALLENGE = "challenge"  # of a bot protection
+    UNCERTAIN = "uncertain"  # the scanner may be the reason
+
+
+# What a report says of a fault of the site; the checks that could not run repeat it.
+REASONS: Mapping[Unshown, str] = {
+    Unshown.BLANK: "The page stays blank in the browser.",
+    Unshown.LOADING: "The page does not get beyond its loading screen.",
+    Unshown.FRAME: "The main part of the page stays empty.",
+    Unshown.ERROR: "The page shows an error message in place of its content.",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class ShownContent:
+    """Judgement of what the browser showed. `unshown` is None if it was the page's content.
+
+    `message` says what was shown instead; `evidence` are its causes, as far as they are known.
+    """
+
+    unshown: Unshown | None = None
+    message: str = ""
+    evidence: tuple[EvidenceItem, ...] = ()
+
+    @property
+    def is_fault(self) -> bool:
+        """Return True if the site is at fault, and visitors see no more than this browser."""
+        return self.unshown in REASONS
+
+    @property
+    def reason(self) -> str:
+        """Return why content could not be judged; empty if it could."""
+        return REASONS.get(self.unshown, self.message) if self.unshown else ""
 
 
 @dataclass(frozen=True, slots=True)

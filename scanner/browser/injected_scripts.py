@@ -7,7 +7,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scanner.browser.evidence import LargestPaint, Layout, RenderedImage, TapTarget, Viewport
+from scanner.browser.evidence import LargestPaint, Layout, RenderedImage, Screen, ShownThing, TapTarget, Viewport
 
 
 @cache
@@ -66,4 +66,22 @@ def read_layout(seen: Mapping[str, Any]) -> Layout:
             for each in seen["images"]
         ),
         viewport=Viewport(viewport["width"], viewport["height"], viewport["ratio"]),
+    )
+
+
+def read_screen(seen: Mapping[str, Any]) -> Screen:
+    """Parse the result of screen.js."""
+    return Screen(
+        at_s=seen["at"] / 1000,
+        title=seen["title"],
+        texts=seen["texts"],
+        things=tuple(
+            ShownThing(each["tag"], each["region"], each["share"], each["isTurning"]) for each in seen["things"]
+        ),
+        signs=tuple(seen["signs"]),
+        empty_roots=tuple(seen["emptyRoots"]),
+        fields=seen["fields"],
+        is_below=seen["isBelow"],
+        has_scripts=seen["hasScripts"],
+        has_painted=seen["hasPainted"],
     )

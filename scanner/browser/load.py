@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
@@ -25,14 +25,27 @@ from scanner.browser.evidence import (
     Layout,
     LayoutShift,
     Load,
+    MainThread,
+    PagePicture,
+    Screen,
     UsedFile,
 )
-from scanner.browser.injected_scripts import expression, read_largest_paint, read_layout
+from scanner.browser.injected_scripts import expression, read_largest_paint, read_layout, read_screen
 from scanner.browser.main_thread import Trace, main_thread
 from scanner.browser.network_log import NetworkLog
-from scanner.browser.pictures import PICTURE_S, Filmstrip, first_screen, named_by, named_first, page_picture
+from scanner.browser.pictures import (
+    PICTURE_S,
+    Filmstrip,
+    first_screen,
+    has_colours,
+    is_plain,
+    named_by,
+    named_first,
+    page_picture,
+)
 from scanner.browser.processes import Usage
 from scanner.browser.reasons import explain, overrun
+from scanner.browser.unshown import nothing_shown, shown_content
 from scanner.browser.visit import BrowserFailed, PageCrashed, Part, Visit, user_agent_of
 from scanner.net.browser import context_options
 from scanner.net.budget import Limits, Meter
@@ -47,6 +60,8 @@ PIXEL_RATIO = 2
 QUIET_S = 0.5  # without a request: then the page counts as complete
 QUIET_LIMIT_S = 4.0
 POLL_S = 0.05
+PATIENCE_S = 5.0  # after the load, for a page that shows nothing yet
+LOOK_S = 0.25
 LOAD_SHARE = 0.6  # share of the time for the load itself; the rest is for the evidence
 SCRIPT_LIMIT_MS = 10_000
 MAX_POPUPS = 20
@@ -81,7 +96,7 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     found = await _in_context(browser, visit, bounds, is_full=True)
     again: list[Load] = []
     took_s = time.monotonic() - began
-    if found.problems:
+    if found.problems or (found.screen is not None and shown_content(found, found.screen).unshown):
         return found
     for load in range(1, visit.again + 1):
         if bounds.ends - time.monotonic() < 2 * took_s or not bounds.meter.has_room_again(load):
@@ -128,6 +143,7 @@ class _Look:
         self._log = NetworkLog()
         self._sheets: dict[str, Mapping[str, Any]] = {}
         self._errors: list[str] = []
+        self._exceptions: list[str] = []
         self._problems: dict[str, str] = {}
         self._popups = 0
         self._documents = 0  # documents that the main frame has shown
@@ -181,12 +197,15 @@ class _Look:
         if film:
             await film.start()
         await self._load(page)
+        self._loaded, self._starved_s = time.monotonic(), self._bounds.usage().waited_s
+        self._world = await self._isolated_world()
+        seen, metrics = await self._wait_for_content()
         if film:
             await self._within(film.stop())
-        self._world = await self._isolated_world()
         vitals = await self._ask("vitals.js")
         traced = await self._within(trace.stop()) if trace else []
-        first = await self._first(vitals, traced)
+        worked = main_thread(traced, self._frame, metrics.get("NavigationStart", 0.0), seen.at_s)
+        first = self._first(vitals, metrics, worked)
         if film:
             with contextlib.suppress(Error, BrowserFailed):  # then there is no Speed Index
                 first = replace(first, progress=await self._within(film.progress(self._world, first, vitals["began"])))
@@ -198,7 +217,8 @@ class _Look:
         files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
         layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
         named = named_first(first, layout) if Part.LAYOUT in parts else []
-        screen = await self._try("first_screen", first_screen(self._cdp, self._world, named))
+        picture = await self._try("first_screen", first_screen(self._cdp, self._world, named))
+        screen, picture = await self._try("screen", self._screen(seen, picture, named)) or (None, picture)
         host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
         axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
         found = self._found = BrowserLoad(
@@ -207,16 +227,18 @@ class _Look:
             layout=layout,
             files=tuple(files) if files is not None else None,
             axe=axe,
-            first_screen=screen,
+            first_screen=picture,
             frames=film.frames(first, vitals["began"]) if film else (),
+            screen=screen,
             console_errors=tuple(self._errors),
+            exceptions=tuple(self._exceptions),
             host_ms=host_ms,
             problems=dict(self._problems),
         )
         if not (broken := named_by(axe)) or self._remaining_s() < PICTURE_S:
             return found
-        picture = await self._try("page_picture", page_picture(self._cdp, self._world, broken))
-        return replace(found, page_picture=picture, problems=dict(self._problems))
+        whole = await self._try("page_picture", page_picture(self._cdp, self._world, broken))
+        return replace(found, page_picture=whole, problems=dict(self._problems))
 
     async def _prepare(self, is_full: bool) -> None:
         self._log.listen(self._cdp.on)
@@ -250,7 +272,8 @@ class _Look:
     async def _load(self, page: Page) -> None:
         """Wait for the load event, then until no requests are made for a while: limited, as some pages never idle."""
         limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
-        began = time.monotonic()
+        began = self._navigated = time.monotonic()
+        self._shown_until = began + limit_s
         try:
             await page.goto(self._visit.url, wait_until="commit", timeout=limit_s * 1000)
         except Error as error:
@@ -293,9 +316,53 @@ class _Look:
             raise BrowserFailed("The page could not be looked at in the browser.")
         return answer["result"].get("value")
 
-    async def _first(self, vitals: Mapping[str, Any], traced: list[Mapping[str, Any]]) -> Load:
+    async def _wait_for_content(self) -> tuple[Screen, Mapping[str, float]]:
+        """Wait until the page shows content; limited, as some never do.
+
+        Returns what it shows, and the browser's metrics from before it was looked at.
+        """
+        while True:
+            metrics = await self._metrics()
+            seen = read_screen(await self._ask("screen.js"))
+            has_failed = bool(self._exceptions)
+            if nothing_shown(seen, has_failed=has_failed) is None or self._is_over():
+                return seen, metrics
+            await asyncio.sleep(LOOK_S)
+
+    async def _screen(
+        self, seen: Screen, picture: PagePicture | None, named: Sequence[str]
+    ) -> tuple[Screen, PagePicture | None]:
+        """Complete what the page shows by what its picture shows: colours and styles can hide everything."""
+        if not await self._is_plain(picture):
+            return self._timed(seen), picture
+        while not self._is_over() and await self._is_plain(picture):
+            await asyncio.sleep(LOOK_S)
+            picture = await first_screen(self._cdp, self._world, named)
+        seen = read_screen(await self._ask("screen.js"))
+        is_blank = await self._is_plain(picture) and not (seen.is_below and await has_colours(self._cdp, self._world))
+        return replace(self._timed(seen), is_plain=is_blank), picture
+
+    async def _is_plain(self, picture: PagePicture | None) -> bool:
+        return picture is not None and await is_plain(self._cdp, self._world, picture.data)
+
+    def _timed(self, seen: Screen) -> Screen:
+        """Add how long the page was given to show something, and whether that was enough."""
+        return replace(seen, waited_s=time.monotonic() - self._navigated, had_time=self._had_time())
+
+    def _is_over(self) -> bool:
+        """Return True if the page had its time to show something, or no more is left. Requests may take all of it."""
+        return time.monotonic() >= self._shown_until or (self._had_time() and not self._log.in_flight)
+
+    def _had_time(self) -> bool:
+        """Return True if enough time has passed since the load, without the time in which the machine was busy."""
+        starved_s = self._bounds.usage().waited_s - self._starved_s
+        return time.monotonic() - self._loaded - starved_s >= PATIENCE_S
+
+    async def _metrics(self) -> Mapping[str, float]:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
-        values = {each["name"]: float(each["value"]) for each in metrics["metrics"]}
+        return {each["name"]: float(each["value"]) for each in metrics["metrics"]}
+
+    def _first(self, vitals: Mapping[str, Any], metrics: Mapping[str, float], worked: MainThread) -> Load:
         return Load(
             fcp_s=_seconds(vitals["firstContentfulPaint"]),
             lcp=read_largest_paint(vitals["largestContentfulPaint"]),
@@ -304,11 +371,11 @@ class _Look:
                 for each in vitals["layoutShifts"]
             ),
             load_s=_seconds(vitals["load"]),
-            main_thread_s=values.get("TaskDuration", 0.0),
-            script_s=values.get("ScriptDuration", 0.0),
+            main_thread_s=metrics.get("TaskDuration", 0.0),
+            script_s=metrics.get("ScriptDuration", 0.0),
             requests=self._log.requests(frozenset(vitals["renderBlocking"])),
             left_out=self._log.left_out,
-            main_thread=main_thread(traced, self._frame, values.get("NavigationStart", 0.0)),
+            main_thread=worked,
         )
 
     async def _coverage(self) -> list[UsedFile]:
@@ -369,16 +436,20 @@ class _Look:
 
     def _keep_exception(self, event: Mapping[str, Any]) -> None:
         details = event["exceptionDetails"]
-        self._keep(str(details.get("exception", {}).get("description") or details.get("text", "")))
+        self._exceptions += self._keep(str(details.get("exception", {}).get("description") or details.get("text", "")))
 
     def _keep_entry(self, event: Mapping[str, Any]) -> None:
         entry = event["entry"]
         if entry.get("level") == "error":
             self._keep(f"{entry.get('text', '')} {entry.get('url', '')}")
 
-    def _keep(self, text: str) -> None:
-        if len(self._errors) < CONSOLE_ERRORS:
-            self._errors.append(" ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH])
+    def _keep(self, text: str) -> list[str]:
+        """Keep an error of the console. Returns it in a list, which is empty if there are too many."""
+        if len(self._errors) >= CONSOLE_ERRORS:
+            return []
+        kept = " ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH]
+        self._errors.append(kept)
+        return [kept]
 
 
 async def _dismiss(dialog: Dialog) -> None:

@@ -10,6 +10,7 @@ import asyncio
 import base64
 import gzip
 import json
+import math
 from bisect import bisect_left
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -71,8 +72,11 @@ class Trace:
         return events
 
 
-def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> MainThread:
-    """Return tasks and scripts of the process that shows `frame`. Times count from `began_s` of the browser's clock."""
+def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float, end_s: float = math.inf) -> MainThread:
+    """Return tasks and scripts of the process that shows `frame`. Times count from `began_s` of the browser's clock.
+
+    What had not ended at `end_s` is left out: our own scripts look at the page then.
+    """
     thread = next(
         (
             _thread(each)
@@ -81,7 +85,11 @@ def main_thread(events: list[Mapping[str, Any]], frame: str, began_s: float) -> 
         ),
         None,
     )
-    own = [each for each in events if each.get("ph") == "X" and _thread(each) == thread]
+    own = [
+        each
+        for each in events
+        if each.get("ph") == "X" and _thread(each) == thread and _task(each, began_s).ends_s <= end_s
+    ]
     tasks = [_task(each, began_s) for each in own if each["name"] == "RunTask"]
     evaluations = [
         Evaluation(url, each["ts"] / 1e6 - began_s, each.get("dur", 0) / 1e6, each.get("tdur", 0) / 1e6)

@@ -1,7 +1,7 @@
 """Pictures of a page for its report: the first screen, the page down to the reported elements, and a filmstrip.
 
-No check reads them, so missing ones are left out. An element gets a box only if its position is the same before and
-after the picture was taken.
+Checks read only whether the screen has a single colour, so missing pictures are left out. An element gets a box only
+if its position is the same before and after the picture was taken.
 """
 
 from __future__ import annotations
@@ -197,6 +197,31 @@ async def _screen(
     width, height = int(view["clientWidth"]), int(view["clientHeight"])
     after = await _places(cdp, world, None)
     return PagePicture(data, width, height, _at_rest(selectors, before, after, height))
+
+
+async def is_plain(cdp: CDPSession, world: int, picture: bytes) -> bool:
+    """Return True if a picture has the same colour everywhere. Raises `BrowserFailed`, Playwright's `Error`."""
+    answer = await cdp.send(
+        "Runtime.callFunctionOn",
+        {
+            "functionDeclaration": script("plain.js"),
+            "executionContextId": world,
+            "arguments": [{"value": base64.b64encode(picture).decode()}],
+            "awaitPromise": True,
+            "returnByValue": True,
+        },
+    )
+    if "exceptionDetails" in answer:
+        raise BrowserFailed("The picture of the page could not be read.")
+    return bool(answer["result"]["value"])
+
+
+async def has_colours(cdp: CDPSession, world: int) -> bool:
+    """Return True if the page, down to `MAX_HEIGHT`, has more than one colour. Raises like `is_plain`."""
+    page = (await cdp.send("Page.getLayoutMetrics"))["cssContentSize"]
+    clip = {"x": 0, "y": 0, "width": page["width"], "height": min(page["height"], MAX_HEIGHT), "scale": 0.5}
+    data = await _picture(cdp, PAGE_QUALITIES, PAGE_BYTES, {"captureBeyondViewport": True, "clip": clip})
+    return data is None or not await is_plain(cdp, world, data)
 
 
 async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:

@@ -7,7 +7,8 @@ from collections import Counter
 
 from selectolax.lexbor import LexborHTMLParser
 
-from scanner.browser.evidence import AxeReport, BrowserLoad, Coverage, Layout, Load, Rendered, Viewport
+from scanner.browser.evidence import AxeReport, BrowserLoad, Coverage, Layout, Load, Rendered, ShownContent, Viewport
+from scanner.browser.unshown import shown_content
 from scanner.browser.visit import Browser, BrowserFailed, Visit, parts_for
 from scanner.catalogue import probe
 from scanner.findings import ScanType
@@ -66,6 +67,18 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
         ours = page.response.status
         raise BrowserFailed(f"The site answered the browser with status {status}, and ourselves with {ours}.")
     return found
+
+
+@probe()
+def shown(page: Page, load: BrowserLoad) -> ShownContent:
+    """Judge what the page showed in the end. Raises `BrowserFailed`. A page with an error status may show an error."""
+    if not page.is_html:
+        raise BrowserFailed(NO_PAGE)
+    if page.response.status >= 400:
+        return ShownContent()
+    if load.screen is None:
+        raise _missing(load, "screen")
+    return shown_content(load, load.screen)
 
 
 @probe()

@@ -97,7 +97,7 @@ class Judged:
         heard = {each.type: {check["id"] for _, check in each.findings()} for each in reports}
         found = told_by(self.document, [OtherReport(each.document, "") for each in reports])
         return {
-            id: f"The {each.label} report tells the same: {each.title} ({each.id})."
+            id: f"The {each.label} report has the same finding: {each.title} ({each.id})."
             for id, each in found.items()
             if each.id in heard[each.type]
         }

@@ -11,6 +11,7 @@ from scanner.net.http.response import Headers
 NAMES = (
     (re.compile(r"nginx|openresty|tengine|angie", re.IGNORECASE), Server.NGINX),
     (re.compile(r"apache(?!-coyote)|litespeed", re.IGNORECASE), Server.APACHE),
+    (re.compile(r"caddy\b", re.IGNORECASE), Server.CADDY),
     (re.compile(r"microsoft-(?:iis|httpapi)", re.IGNORECASE), Server.IIS),
     (re.compile(r"github\.com|netlify|amazons3|surge|uploadserver|neocities|windows-azure-blob", re.I), Server.STATIC),
 )

@@ -15,7 +15,11 @@ from scanner.report.metrics import CONCERNED, UNITS
 from scanner.report.muting import MutedPart
 from scanner.report.pictures import Crop
 from scanner.report.references import CriterionLink, ReferenceLink, criterion, reference
+from scanner.report.snippets import NO_HOW_TO, HowTo, how_to
 from scanner.report.standing import Standing, standing
+
+# Evidence that no card shows: `host_ms` is about the scanner and stands with what was checked.
+NOT_SHOWN = ("ancestry", "host_ms")
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,8 @@ class CheckCard:
     the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
     nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
     are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
-    `elsewhere` are the findings of the visit's other reports that tell the same.
+    `elsewhere` are the findings of the visit's other reports that tell the same. `is_first` is True for the findings to
+    fix first, which are open on a page without a filter; `is_open` is True for what is open on this page.
     `page_url` is the check's page in the documentation, empty if it has none.
     """
 
@@ -54,8 +59,11 @@ class CheckCard:
     holds: bool = False
     metrics: tuple[str, ...] = ()
     is_hidden: bool = False
+    is_first: bool = False
+    is_open: bool = False
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
     elsewhere: tuple[Elsewhere, ...] = ()
+    how_to: HowTo = NO_HOW_TO
 
     @property
     def is_beside(self) -> bool:
@@ -90,24 +98,29 @@ def card_of(
     is_hidden: bool = False,
     crops: Mapping[int, Crop] | None = None,
     elsewhere: tuple[Elsewhere, ...] = (),
+    server: str = "",
 ) -> CheckCard:
-    """Return the card of a check of a JSON export. The caller passes what the export does not contain."""
+    """Return the card of a check of a JSON export. The caller passes what the export does not contain.
+
+    `server` is the web server that answered, as `snippets.how_to` takes it.
+    """
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     items: Sequence[Mapping[str, object]] = exported["evidence"]
     if exported["id"] in contrasts.CHECKS:
         items = [contrasts.told(item) for item in items]
     # The card shows the criteria elsewhere, and identifies an element by its selector.
-    without = ("ancestry", "wcag", "level") if criteria else ("ancestry",)
+    without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
     evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
     points = exported["points"]
+    fix = None if exported["status"] == "pass" else exported.get("fix")
     return CheckCard(
         id=exported["id"],
         name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
         message=_message(exported),
-        fix=None if exported["status"] == "pass" else exported.get("fix"),
+        fix=fix,
         points=points,
         win=_win(points),
         evidence=evidence,
@@ -128,6 +141,7 @@ def card_of(
         is_hidden=is_hidden,
         crops=crops or {},
         elsewhere=elsewhere,
+        how_to=how_to(exported["id"], server, fix, has_page=bool(page_url)) if fix else NO_HOW_TO,
     )
 
 

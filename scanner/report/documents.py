@@ -64,7 +64,7 @@ def export_document(
                 "id": each.id,
                 "name": each.name,
                 "told_by": each.told_by,
-                "reason": f"“{each.title}” ({each.told_by}) tells the same.",
+                "reason": f"Covered by “{each.title}” ({each.told_by}).",
             }
             for each in result.repeated_checks
         ],

@@ -5,12 +5,11 @@ from __future__ import annotations
 from scanner.document import ExportDocument
 
 WORTH = {
-    "performance": "Nothing was measured: how fast the page shows and answers was estimated from its files. The score "
-    "is an upper limit; with a browser it can be far lower, most of all where scripts build the page.",
-    "accessibility": "Whatever needs a rendered page, such as contrast, was not checked. The score is an "
-    "upper limit; with a browser it can be lower.",
-    "seo": "Content that scripts add or change was not checked. The score is an upper limit; with a browser it can be "
-    "lower.",
+    "performance": "The load was estimated from the page's files, not measured. With a browser the score can be lower "
+    "or higher, most of all where scripts build the page.",
+    "accessibility": "Whatever needs a rendered page, such as contrast, was not checked. With a browser the score can "
+    "be lower or higher.",
+    "seo": "Content that scripts add or change was not checked. With a browser the score can be lower or higher.",
 }
 
 

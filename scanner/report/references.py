@@ -1,16 +1,21 @@
-"""Links for the references of checks. Only addresses made or admitted here become links on the page."""
+"""Links for the references of checks, by pattern or from references.toml. Only these become links on the page."""
 
 from __future__ import annotations
 
 import re
+import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
+from pathlib import Path
 from urllib.parse import urlsplit
 
 from scanner.catalogue import check_ids
 from scanner.findings import ScanType
 
 AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
+TESTING_GUIDE = "https://owasp.org/www-project-web-security-testing-guide/"
+TABLE = Path(__file__).with_name("references.toml")
+SECTION = re.compile(r", sections? \d[\d.]*(?: (?:and|to) [\d.]+)?")
 UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
 # For example: WCAG 4.1.2 Name, Role, Value (A)
 CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
@@ -54,14 +59,32 @@ def _known_checks() -> frozenset[str]:
     return frozenset().union(*map(check_ids, ScanType))
 
 
+@cache
+def table() -> dict[str, str]:
+    """Return the addresses of references.toml by the names of the references."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def named(text: str) -> str | None:
+    """Return the address of a reference by its name, or by its name without a section; None if it has none."""
+    return table().get(text) or table().get(SECTION.sub("", text))
+
+
 @lru_cache(maxsize=1024)
 def reference(text: str) -> ReferenceLink:
-    """Return the link of a reference: a URL, CWE, CVE, RFC (with section), WCAG criterion or axe rule."""
+    """Return the link of a reference: a name of the table, URL, CWE, CVE, RFC, WCAG criterion or axe rule.
+
+    A section may follow the name.
+    """
+    if url := named(text):
+        return ReferenceLink(text, url)
     if match := re.fullmatch(r"CWE-(\d+)", text):
         return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
     if match := re.fullmatch(r"CVE-\d{4}-\d{4,7}", text):
         return ReferenceLink(text, f"https://www.cve.org/CVERecord?id={match[0]}")
-    if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*))?", text):
+    if re.fullmatch(r"OWASP WSTG-[A-Z]{4}-\d\d", text):
+        return ReferenceLink(text, TESTING_GUIDE)
+    if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*)|, sections .*)?", text):
         section = f"#section-{match[2]}" if match[2] else ""
         return ReferenceLink(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
     if match := re.fullmatch(r"axe-core: ([a-z-]{2,60})(?: \(best practice\))?", text):

@@ -6,8 +6,8 @@ Text from the scanned site stays text: the templates escape it, and only the add
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from scanner.document import (
@@ -17,6 +17,7 @@ from scanner.document import (
     Facts,
     StoredExhibits,
     StoredWaterfall,
+    checks_of,
 )
 from scanner.need import Need, need
 from scanner.report.cards import CheckCard, card_of
@@ -33,6 +34,7 @@ from scanner.report.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_par
 from scanner.report.pictures import NO_PICTURES, Crop, Pictures
 from scanner.report.references import page_url, safe_link
 from scanner.report.waterfall import WaterfallChart, waterfall
+from scanner.result import NOT_JUDGED
 
 # Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
 FACT_LABELS = {
@@ -40,6 +42,7 @@ FACT_LABELS = {
     "status": "HTTP status",
     "address": "IP address",
     "document_bytes": "Document size",
+    "server": "Web server",
     "duration_s": "Duration of the scan",
     "console_errors": "Console errors",
     "site_evidence_at": "Site-wide evidence from",
@@ -108,6 +111,14 @@ class CategorySection:
         named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
         return [Group(title, checks) for title, checks in named if checks]
 
+    def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
+        """Return the section with its findings open or folded. `first` are the IDs of the findings to fix first."""
+        return replace(
+            self,
+            failed=tuple(_opened(check, check.id in first, chosen) for check in self.failed),
+            warned=tuple(_opened(check, check.id in first, chosen) for check in self.warned),
+        )
+
     @property
     def is_hidden(self) -> bool:
         """Return True if the filter excludes all checks of the category."""
@@ -149,6 +160,7 @@ class CoverageSummary:
     omitted: tuple[str, ...]  # names of checks left out because there was no browser
     repeated: tuple[Repeated, ...]
     worth: str  # what a score without browser is worth, in a sentence
+    reference_ms: float | None  # duration of the scanner's reference task
 
     @property
     def is_static(self) -> bool:
@@ -193,6 +205,12 @@ class ReportPage:
         return f"{self.prefix}title " if self.prefix else ""
 
     @property
+    def more_critical(self) -> tuple[CheckCard, ...]:
+        """The critical findings beside those in `first`: on paper, the first page has all of them."""
+        found = (check for each in self.categories for check in each.failed if check.is_critical)
+        return tuple(check for check in found if not check.is_first)
+
+    @property
     def first_has_later(self) -> bool:
         """Return True if a check of `first` wins points only once no cap lowers the score."""
         return any(check.later_win for check in self.first)
@@ -232,6 +250,7 @@ def report_page(
                 page_url(check_pages, check["id"]),
                 pictures,
                 links.get(check["id"], ()),
+                facts.get("server", ""),
             )
             for check in category["checks"]
         ]
@@ -244,6 +263,8 @@ def report_page(
         for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
     ]
     found.sort(key=lambda each: each.need)
+    first = _first(found)
+    found = [each.opened({check.id for check in first}, chosen) for each in found]
     categories = tuple(each for each in found if not each.is_clear)
     return ReportPage(
         document=document,
@@ -251,13 +272,14 @@ def report_page(
         created_at=datetime.fromisoformat(document["created_at"]),
         completed_at=datetime.fromisoformat(document["completed_at"]),
         notice=facts.get("notice", ""),
-        meaning=grade_meaning(scan_type, document["grade"] or ""),
+        # What grades mean is said of content that was judged.
+        meaning="" if NOT_JUDGED in facts.get("notice", "") else grade_meaning(scan_type, document["grade"] or ""),
         held=muting.held(document, muted),
         note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
         categories=categories,
         clear=tuple(each for each in found if each.is_clear),
         filters=filter_bar(chosen, by_id.values(), scan_type),
-        first=_first(categories),
+        first=first,
         metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
         facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
         coverage=_coverage(document, facts, prefix),
@@ -265,7 +287,10 @@ def report_page(
         exhibits=exhibits_of(document, exhibits, prefix),
         pictures=pictures,
         largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
-        muted=tuple(sorted((card for each in cards for card in each if card.is_muted), key=_need)),
+        muted=tuple(
+            _opened(card, False, chosen)
+            for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)
+        ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
     )
@@ -281,6 +306,7 @@ def _card(
     page: str,
     pictures: Pictures,
     links: tuple[Elsewhere, ...],
+    server: str,
 ) -> CheckCard:
     is_muted = covered is not None and covered.is_whole
     return card_of(
@@ -294,7 +320,13 @@ def _card(
         page_url=page,
         crops=pictures.crops(check),
         elsewhere=links,
+        server=server,
     )
+
+
+def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
+    """Return the card open or folded: under a filter, all that fit are open, else those to fix first."""
+    return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
 
 
 def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
@@ -341,7 +373,14 @@ def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSu
         omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
         repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
         worth=WORTH.get(document["type"], ""),
+        reference_ms=_reference_ms(document),
     )
+
+
+def _reference_ms(document: ExportDocument) -> float | None:
+    """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
+    found = (item.get("host_ms") for _, check in checks_of(document) for item in check["evidence"])
+    return next((each for each in found if isinstance(each, int | float)), None)
 
 
 def _fact(name: str, value: object) -> Fact:

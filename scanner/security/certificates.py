@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from typing import NamedTuple
 
 from scanner.findings import EvidenceItem, Fix, Server
 from scanner.messages import duration, excerpt
@@ -55,28 +56,41 @@ def facts(certificate: Certificate) -> EvidenceItem:
     }
 
 
-def distrust(handshake: Handshake) -> str | None:
-    """Return why browsers do not trust the chain, as a sentence. None if they trust it."""
+class Fault(NamedTuple):
+    """Fault of a certificate or chain: the title of the finding, and a sentence."""
+
+    title: str
+    message: str
+
+
+def distrust(handshake: Handshake) -> Fault | None:
+    """Return why browsers do not trust the chain. None if they trust it."""
     trust, issuer = handshake.trust, excerpt(handshake.chain[-1].issuer)
     match trust.distrust:
         case None:
             return _refusal(handshake)
         case Distrust.SELF_SIGNED:
-            return f"Self-signed certificate of “{excerpt(handshake.leaf.subject)}”."
+            return Fault(
+                "Certificate is self-signed", f"The certificate of “{excerpt(handshake.leaf.subject)}” is self-signed."
+            )
         case Distrust.INCOMPLETE_CHAIN if trust.proven:
-            return (
-                f"Incomplete chain: the server does not send the intermediate “{issuer}”, which only some browsers "
-                "fetch by themselves."
+            return Fault(
+                "Certificate chain is incomplete",
+                f"The server does not send the intermediate certificate “{issuer}”, which only some browsers fetch by "
+                "themselves.",
             )
         case Distrust.INCOMPLETE_CHAIN:
-            return (
-                f"Incomplete chain: the server sends its own certificate only, whose issuer “{issuer}” is not a "
-                "trusted root; an intermediate is missing, or the issuer is unknown."
+            return Fault(
+                "Certificate chain leads to no trusted root",
+                f"The server sends its own certificate only, whose issuer “{issuer}” is not a trusted root: an "
+                "intermediate is missing, or the issuer is unknown.",
             )
         case Distrust.UNKNOWN_ISSUER:
-            return f"Unknown issuer: the chain ends at untrusted “{issuer}”."
+            return Fault("Certificate issuer is unknown", f"The chain ends at “{issuer}”, which is not trusted.")
         case Distrust.OTHER:
-            return f"The chain is not valid: {trust.text} (error {trust.code})."
+            return Fault(
+                "Certificate chain is not valid", f"The chain is not valid: {trust.text} (error {trust.code})."
+            )
 
 
 def fix_of_distrust(trust: Trust) -> str | None:
@@ -86,22 +100,26 @@ def fix_of_distrust(trust: Trust) -> str | None:
     return SEND_INTERMEDIATES if trust.distrust is Distrust.INCOMPLETE_CHAIN and trust.proven else None
 
 
-def _refusal(handshake: Handshake) -> str | None:
-    """Return why browsers refuse a chain that leads to a trusted root, as a sentence. None if they accept it."""
+def _refusal(handshake: Handshake) -> Fault | None:
+    """Return why browsers refuse a chain that leads to a trusted root. None if they accept it."""
     for each in handshake.signed:
         is_tolerated = each.key_type == "RSA" and each.key_bits >= TOLERATED_RSA_BITS and not each.has_broken_signature
         if each.weak_point and not is_tolerated:
             weak = f"“{excerpt(each.subject)}” has {each.weak_point}"
-            return f"Browsers refuse the chain, though its root is trusted: {weak}."
+            return Fault(
+                "Certificate is too weak for browsers",
+                f"Browsers refuse the chain, though its root is trusted: {weak}.",
+            )
     leaf = handshake.leaf
     limits = ((since, days) for since, days in LONGEST_VALIDITY if leaf.not_before >= since)
     since, days = next(limits, (leaf.not_before, None))
     lifetime = leaf.not_after - leaf.not_before
     if days is None or not handshake.trust.is_public or lifetime <= timedelta(days=days):
         return None
-    return (
-        f"Browsers refuse the certificate: it is valid for {duration(lifetime)}, and they accept at most {days} from "
-        f"public authorities for certificates issued since {since:%F}."
+    return Fault(
+        "Certificate is valid for too long",
+        f"The certificate is valid for {duration(lifetime)}; browsers accept at most {days} from public authorities "
+        f"for certificates issued since {since:%F}.",
     )
 
 

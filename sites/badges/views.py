@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Iterable
 from datetime import date
 from urllib.parse import urlsplit
 
+from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
-from django.shortcuts import redirect
+from django.shortcuts import redirect, render
 from django.template.loader import render_to_string
 from django.urls import reverse
 from django.utils.http import parse_etags, urlencode
@@ -22,16 +24,20 @@ from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from infrastructure.api import throttling
+from infrastructure.web.cards import responses as cards
+from infrastructure.web.cards.drawing import Card, CardGrade
+from infrastructure.web.cards.previews import Preview, day_of
 from infrastructure.web.csp import csp_override
 from scanner.errors import Refusal
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note
-from sites.badges.services import BadgeResult, badge_of_page, create_badge, delete_badge, shown_by
+from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
 
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
 LABELS = dict(Scan.Type.choices)
+GRADES, NO_RESULT = "Latest grades", "No result yet"
 
 
 @require_safe
@@ -49,23 +55,41 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     shown = shown_by(badge_id)
     if shown is None:
         return _picture(draw_note("no such badge"), 404)
-    results: list[tuple[str, BadgeResult]] = [
-        (str(LABELS[each]), shown.results.get(each) or {}) for each in ([type] if type else shown.types)
-    ]
-    days = [date.fromisoformat(day) for _, each in results if each.get("grade") and (day := each.get("day"))]
-    drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), max(days, default=None))
+    results = _results(shown, type)
+    drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), _day(results))
     return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
 
 
 @require_safe
+def badge_card(request: HttpRequest, badge_id: str) -> HttpResponse:
+    """Return the badge's grades as a card, for previews of its link. Like the badge, it names nobody."""
+    rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
+    if rate.used > rate.limit:
+        return HttpResponse(status=429, headers={"Retry-After": str(throttling.WINDOW_S)})
+    shown = shown_by(badge_id)
+    if shown is None:
+        raise Http404
+    return cards.picture(request, _card(shown), "max-age=300")
+
+
+@require_safe
 def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
-    """Redirect members to the badge's monitor or site, and everybody else, who may not see them, to the start page."""
-    if shown_by(badge_id) is None:
+    """Redirect members to the badge's monitor or site; show everybody else, who may not see these, the grades alone."""
+    shown = shown_by(badge_id)
+    if shown is None:
         raise Http404
     badges = access.rows_of_member(Badge, request.user).select_related("organization", "monitor")
     found = badges.filter(id=badge_id).first()
     if found is None:
-        return redirect("landing")
+        graded = ", ".join(f"{label} {each['grade']}" for label, each in _results(shown) if each.get("grade"))
+        title = f"{graded}: {GRADES.lower()}" if graded else NO_RESULT
+        # Networks keep a picture by its address, which is another one after each change.
+        preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(shown))}")
+        return render(
+            request,
+            "badge.html",
+            {"preview": preview, "heading": GRADES if graded else NO_RESULT, "base_url": settings.BASE_URL},
+        )
     slug = found.organization.slug
     if found.monitor is not None:
         return redirect("monitor", slug, found.monitor.id)
@@ -95,6 +119,27 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, f"The badge was not turned on. {refusal}")
     return redirect(f"{page_of(request.membership, 'site', host)}?{urlencode({'page': page})}")
+
+
+def _results(shown: Shown, type: str = "") -> list[tuple[str, BadgeResult]]:
+    """Return label and result of the types of a badge, or of one type."""
+    return [(str(LABELS[each]), shown.results.get(each) or {}) for each in ([type] if type else shown.types)]
+
+
+def _day(results: Iterable[tuple[str, BadgeResult]]) -> date | None:
+    """Return the day of the latest result."""
+    days = [date.fromisoformat(day) for _, each in results if each.get("grade") and (day := each.get("day"))]
+    return max(days, default=None)
+
+
+def _card(shown: Shown) -> Card:
+    results = _results(shown)
+    grades = tuple(CardGrade(label, each.get("grade") or "", each.get("score")) for label, each in results)
+    if not any(each.grade for each in grades):
+        return Card(NO_RESULT)
+    day = _day(results)
+    heading = f"{grades[0].label} report" if len(grades) == 1 else ""
+    return Card(GRADES, heading=heading, note=day_of(day) if day else "", grades=grades)
 
 
 def _picture(drawing: Drawing, status: int) -> HttpResponse:

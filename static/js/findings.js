@@ -1,9 +1,11 @@
 // Filters and keys of the report page. The server answers the same addresses without scripts (scanner/report/filters.py):
 // there as here, findings that do not fit are `hidden`, and so is what only holds such.
 
+const [EXPAND, COLLAPSE] = ["Expand all", "Collapse all"];
 const STATUS_OF = { failed: "fail", warnings: "warn", passed: "pass" };
 const form = document.getElementById("findings");
 const checks = [...document.querySelectorAll(".report .check")];
+const folds = [...document.querySelectorAll(".report .check:not(.is-pass) > details")];
 const texts = new Map();
 
 // What is searched: what was found, the fix and the evidence, as the server does; not labels, buttons and sources.
@@ -11,7 +13,7 @@ function textOf(check) {
   if (!texts.has(check)) {
     const copy = check.cloneNode(true);
     for (const each of copy.querySelectorAll("button")) each.remove();
-    const parts = [...copy.querySelectorAll("h4, .message, .fix span, td, dd, .sources code")];
+    const parts = [...copy.querySelectorAll("h4, .message, .fix span, td, dd, .references code")];
     texts.set(check, parts.map((each) => each.textContent).join("\n").toLowerCase());
   }
   return texts.get(check);
@@ -37,6 +39,8 @@ function filter() {
     check.hidden = !fits(check, wanted);
     if (!check.hidden) shown += 1;
   }
+  // What fits is open; without a filter, what to fix first.
+  for (const fold of folds) fold.open = asked.size ? !fold.parentElement.hidden : "first" in fold.parentElement.dataset;
   for (const group of document.querySelectorAll(".report .group")) {
     const isEmpty = !group.querySelector(".check:not([hidden])");
     group.hidden = isEmpty;
@@ -45,6 +49,7 @@ function filter() {
   for (const category of document.querySelectorAll(".report .category")) {
     category.hidden = !category.querySelector(".check:not([hidden])");
   }
+  form.querySelector("[data-expand]").textContent = EXPAND;
   form.querySelector("[data-shown]").textContent = shown;
   form.querySelector("[data-nothing]").hidden = shown > 0;
   form.querySelector(".clear-filters").hidden = asked.size === 0;
@@ -76,6 +81,20 @@ if (form) {
   }
 }
 
+// All findings with all their places, and back.
+const expand = form?.querySelector("[data-expand]");
+if (expand && folds.length) {
+  expand.hidden = false;
+  expand.addEventListener("click", () => {
+    const open = expand.textContent === EXPAND;
+    for (const fold of folds) {
+      fold.open = open;
+      for (const inner of fold.querySelectorAll("details:not(.thumbnail)")) inner.open = open;
+    }
+    expand.textContent = open ? COLLAPSE : EXPAND;
+  });
+}
+
 // A link leads to its finding whether it is folded away or left out.
 function reveal() {
   const id = decodeURIComponent(location.hash.slice(1));
@@ -87,10 +106,15 @@ function reveal() {
     history.replaceState(null, "", hash);
   }
   for (let fold = target.closest("details"); fold; fold = fold.parentElement.closest("details")) fold.open = true;
-  target.querySelector("details.check-body")?.setAttribute("open", "");
+  for (const fold of target.querySelectorAll(":scope > details")) fold.open = true;
   target.scrollIntoView();
 }
 addEventListener("hashchange", reveal);
+// The address is the same when a link is followed once more.
+addEventListener("click", (event) => {
+  const link = event.target.closest("a[href]");
+  if (link?.hash && link.href === location.href) reveal();
+});
 if (location.hash) reveal();
 
 // Where one is: the last category that begins above the middle of the window.
@@ -144,8 +168,7 @@ function step(by) {
 
 function stand(check) {
   if (!check) return;
-  check.tabIndex = -1;
-  check.focus({ preventScroll: true });
+  check.querySelector("summary").focus({ preventScroll: true });
   check.scrollIntoView();
 }
 

@@ -292,8 +292,8 @@ def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> N
     card = {
         each.get("property"): each.get("content") for each in page_of(anybody.get(f"/audit/{audit.id}")).xpath("//meta")
     }
-    assert card["og:title"] == SITE
-    assert card["og:description"].startswith("Security C (71), ")
+    assert card["og:title"] == "Security C, Performance C, Accessibility C, SEO C: bakery.example.com"
+    assert card["og:description"].startswith("Fix first: ")
     assert "the scan it is part of" in text_of(member.get(report))
     assert "Anyone with the link can read this report" in text_of(member.get(report))
     assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302

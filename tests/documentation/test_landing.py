@@ -9,6 +9,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
+from urllib.robotparser import RobotFileParser
 
 import pytest
 import yaml
@@ -21,6 +22,7 @@ from lxml import etree, html
 from accounts.models import Membership, User
 from documentation import landing as views
 from infrastructure.environment import contact
+from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
 from reports.page.sample import sample_of
 from scanner import __version__
@@ -75,6 +77,32 @@ def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
     for kind in ("security", "performance", "accessibility", "seo"):
         assert f"&quot;type&quot;: &quot;{kind}&quot;" in text or f'"type": "{kind}"' in text
     assert {"/docs/", "/login/"} <= set(html.fromstring(text).xpath("//a/@href"))
+
+
+def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_product_made(db: None) -> None:
+    page = html.fromstring(Client().get("/").content.decode())
+    stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
+    assert list(stories) == ["Scan a page, or a whole site", "Watch a site", "Gate a build"]
+    for each in page.xpath("//picture//*[@src or @srcset]"):
+        path = (each.get("srcset") or each.get("src")).removeprefix("/static/")
+        picture = Path(finders.find(path) or "").read_bytes()
+        assert picture[8:12] == b"WEBP", path
+    for each in page.xpath("//picture/img"):
+        file = Path(finders.find(each.get("src").removeprefix("/static/")) or "").read_bytes()
+        # Width and height of a lossy WebP (RFC 9649, section 2.5), so that nothing shifts when it arrives.
+        assert file[12:16] == b"VP8 "
+        assert struct.unpack("<HH", file[26:30]) == (int(each.get("width")), int(each.get("height")))
+    links = {link for each in stories.values() for link in each.xpath(".//a/@href")}
+    assert {f"/report/sample/{each}" for each in ScanType} <= links
+    assert {"/docs/monitors", "/docs/mutes", "/docs/ci", "/docs/command"} <= links
+
+
+def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
+    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//article//pre)")
+    (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
+    assert said.startswith("$ website-scan https://shop.example.com/ ")
+    for text in (exposed.found, exposed.why, "Gate failed"):
+        assert text in " ".join(said.split())
 
 
 def test_the_landing_page_counts_what_the_catalogue_holds(db: None) -> None:
@@ -184,7 +212,26 @@ def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str
     assert 70 <= len(value("description")) <= 160
     assert value("og:url") == f"https://scan.acme.test{path}"
     assert value("og:title") == head.findtext("title").strip()
-    assert value("og:image").startswith("https://scan.acme.test/static/img/social")
+    assert value("twitter:card") == "summary_large_image"
+    card = Client().get(value("og:image").removeprefix("https://scan.acme.test"))
+    assert (card.status_code, card["Content-Type"]) == (200, "image/png")
+    assert card.content == draw(BRAND)
+    assert card["Cache-Control"] == "public, max-age=31536000, immutable"
+    assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
+
+
+def test_crawlers_of_networks_may_fetch_what_is_shared(db: None) -> None:
+    rules = RobotFileParser()
+    rules.parse(Client().get("/robots.txt").content.decode().splitlines())
+    for path in (
+        "/report/scan_0",
+        "/report/scan_0/card/0.png",
+        "/audit/aud_0/card/0.png",
+        "/badge/bdg_0.png",
+        "/card/0.png",
+    ):
+        for agent in ("Twitterbot", "Slackbot-LinkExpanding", "facebookexternalhit/1.1"):
+            assert rules.can_fetch(agent, f"https://scan.acme.test{path}")
 
 
 def test_search_engines_are_told_where_to_look(db: None, settings) -> None:

@@ -57,8 +57,10 @@ PARTS = (
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )
-# Pictures of a report with a browser; their number depends on its load.
-PICTURE = re.compile(r"/report/(?:sample/)?\w+/(?:film/\d+\.jpg|page\.webp)")
+# Pictures of a report with a browser, whose number depends on its load, and cards, whose addresses tell their content.
+PICTURE = re.compile(
+    r"/report/(?:sample/)?\w+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
+)
 
 
 @dataclass(frozen=True)
@@ -197,6 +199,7 @@ PAGES: Mapping[str, Shown] = {
     "report": Shown("/report/{security_id}"),
     "report-viewer": Shown("/report/{security_id}", "viewer"),
     "report-browser": Shown("/report/{performance_id}"),
+    "report-sharing": Shown("/report/{shared_id}?shared=now"),
     "report-shared": Shown("/report/{shared_id}", "anonymous"),
     "report-partial": Shown("/report/{partial_id}"),
     "report-filtered": Shown("/report/{performance_id}?show=failed&metric=lcp"),
@@ -209,6 +212,8 @@ PAGES: Mapping[str, Shown] = {
     "report-failed": Shown("/report/{failed_id}"),
     "report-expired": Shown("/report/{expired_id}", status=404),
     "report-missing": Shown("/report/scan_0000000000000000000000", status=404),
+    "audit-sharing": Shown("/audit/{shared_audit_id}?shared=now"),
+    "badge": Shown("/badge/{badge_id}", "anonymous"),
     "audit-page": Shown("/audit/{audit_id}?type=performance"),
     "audit-type-failed": Shown("/audit/{shared_audit_id}?type=seo"),
     "audit-shared": Shown("/audit/{shared_audit_id}", "anonymous"),

@@ -1,4 +1,4 @@
-"""`make pictures`: generates the sample reports, the pictures of one on the start page, and the icons.
+"""`make pictures`: generates the sample reports, the pictures and the output on the start page, and the icons.
 
 Its file name keeps pytest from collecting it, unless it is named: its output is committed.
 """
@@ -7,13 +7,21 @@ from __future__ import annotations
 
 import base64
 import json
+import os
+import re
 import struct
+import subprocess
+import sys
+from dataclasses import replace
 from ipaddress import ip_network
+from pathlib import Path
 
 from django.conf import settings
 from django.utils import timezone
-from playwright.sync_api import Page, ViewportSize
+from playwright.sync_api import Browser, Page, ViewportSize
 
+from accounts.models import Mail
+from documentation.landing import GATE
 from reports.models import Report
 from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, SCREENSHOT, sample_of
 from scanner.browser.warm import WarmBrowser
@@ -24,18 +32,27 @@ from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
 from scanner.result import Budget
 from scanner.run import scan
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from sites.monitors.alerts import USUAL
 from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, window
 from tests.furnished import finish_with
+from tests.sites.monitors.cast import make_monitor
+from tests.sites.monitors.watching import Watch
+from tests.targets.exposed_files import files
+from tests.targets.server import Answer
 from tests.targets.shop import shop_site
-from tests.world import member_of
+from tests.world import member_of, person_of
 
 IMAGES = settings.BASE_DIR / "static" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
-PICTURED = f"/report/sample/{ScanType.PERFORMANCE}"
-# The first screen of a small window, in a higher resolution for high-density screens.
+# Small windows, in a higher resolution for high-density screens.
 PICTURE: ViewportSize = {"width": 760, "height": 700}
+FINDINGS: ViewportSize = {"width": 760, "height": 600}
+MAIL: ViewportSize = {"width": 640, "height": 640}
 DENSITY = 1.5
+MARGIN = 16
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
@@ -74,23 +91,100 @@ def test_the_shop_is_scanned(db: None) -> None:
 
 
 def test_a_sample_report_is_pictured(db: None) -> None:
-    screenshot = ask(Shown(f"{PICTURED}/screenshot.webp", "anonymous"), None, {})
-    manifest = ask(Shown("/site.webmanifest", "anonymous"), None, {})
-    sample = ask(Shown(PICTURED, "anonymous"), None, {})
-    pictures = [ask(Shown(path, "anonymous"), None, {}) for path in PICTURES.findall(sample.body.decode())]
-    rendering = Rendering({"sample": sample}, {each.path: each for each in (screenshot, manifest, *pictures)})
+    _picture_sample(f"/report/sample/{ScanType.PERFORMANCE}", "report", PICTURE)
+
+
+def test_the_first_findings_of_a_sample_report_are_pictured(db: None) -> None:
+    _picture_sample(f"/report/sample/{ScanType.SECURITY}", "findings", FINDINGS, ".category")
+
+
+def _picture_sample(path: str, name: str, size: ViewportSize, from_selector: str = "") -> None:
+    """Picture the page of a sample from the top of an element on, by default from its own."""
+    sample = ask(Shown(path, "anonymous"), None, {})
+    text = sample.body.decode()
+    paths = ["/site.webmanifest", *PICTURES.findall(text), *re.findall(rf"{path}/screenshot\.webp", text)]
+    parts = {each: ask(Shown(each, "anonymous"), None, {}) for each in paths}
+    rendering = Rendering({"sample": sample}, parts)
 
     def picture(page: Page) -> None:
-        page.set_viewport_size(PICTURE)
-        clip = {"x": 0, "y": 0, **PICTURE, "scale": DENSITY}
-        for theme in ("light", "dark"):
-            page.emulate_media(color_scheme=theme)
-            session = page.context.new_cdp_session(page)
-            shot = session.send("Page.captureScreenshot", {"format": "webp", "quality": 80, "clip": clip})
-            (IMAGES / f"report-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
+        page.set_viewport_size(size)
+        top = page.locator(from_selector).first.bounding_box()["y"] - MARGIN if from_selector else 0
+        _save(page, name, size, top)
 
     with window() as browser:
         browser.look(rendering, "sample", picture)
+
+
+def _save(page: Page, name: str, size: ViewportSize, top: float = 0) -> None:
+    clip = {"x": 0, "y": top, **size, "scale": DENSITY}
+    for theme in ("light", "dark"):
+        page.emulate_media(color_scheme=theme)
+        session = page.context.new_cdp_session(page)
+        options = {"format": "webp", "quality": 80, "clip": clip, "captureBeyondViewport": True}
+        shot = session.send("Page.captureScreenshot", options)
+        (IMAGES / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
+
+
+def test_an_email_of_a_monitor_is_pictured(db: None) -> None:
+    """A monitor scans the shop twice; before the second time, the shop publishes its repository."""
+    home = member_of("Shop")
+    owner = person_of(home, "owner", "ann@example.com")
+    pages = [f"https://{HOST}/"]
+    monitor = make_monitor(
+        home, name="Kettle & Leaf", pages=pages, types=["security"], alert=dict(USUAL), recipients=[owner.pk]
+    )
+    with shop_site() as site:
+
+        def work(audit_id: str) -> None:
+            waiting = Scan.objects.get(status="queued", audit_page__audit=audit_id)
+            claim = claim_scan(waiting.id)
+            assert claim is not None
+            policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
+            with Network(policy) as network:
+                (result,) = scan(
+                    parse_target(site.url_as("localhost") + "/", policy), [ScanType.SECURITY], network, Budget()
+                )
+            assert finish_scan(claim, replace(result, url=f"https://{HOST}/"))
+
+        watch = Watch(monitor, work)
+        watch.look()
+        site.routes.update(_repository())
+        watch.look()
+    mail = Mail.objects.get(user=owner)
+
+    def picture(chromium: Browser) -> None:
+        page = chromium.new_page()
+        page.set_viewport_size(MAIL)
+        page.set_content(mail.html.replace(f"localhost:{site.port}", HOST))
+        _save(page, "mail", MAIL)
+
+    with window() as browser:
+        browser.do(picture)
+
+
+def _repository() -> dict[str, Answer]:
+    return {path: Answer(body, headers={"Content-Type": "text/plain"}) for path, body in files()["exposed-git"].items()}
+
+
+def test_the_output_of_the_command_in_a_build_is_kept(tmp_path: Path) -> None:
+    with shop_site() as site:
+        url = site.url_as("localhost") + "/"
+        environment = {**os.environ, "SCAN_CA_BUNDLE": str(site.ca_file), "NO_COLOR": "1"}
+
+        def run(*arguments: str) -> str:
+            command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "scan", url, "--type", "security"]
+            command += ["--allow-network", "127.0.0.0/8", *arguments]
+            ended = subprocess.run(
+                command, cwd=tmp_path, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+            )
+            return ended.stdout
+
+        run("--write-baseline", "known.json")
+        site.routes.update(_repository())
+        said = run("--baseline", "known.json", "--quiet").replace(url, f"https://{HOST}/")
+    assert "Gate failed" in said
+    shown = f"$ website-scan https://{HOST}/ --type security --baseline known.json --quiet\n\n{said.strip()}\n"
+    GATE.write_text(shown, encoding="utf-8")
 
 
 def test_icons_are_drawn() -> None:

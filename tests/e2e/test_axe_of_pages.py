@@ -15,6 +15,9 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 
 # 320 pixels correspond to 400 % zoom on a screen of 1,280 pixels (WCAG 1.4.10).
 WIDTHS = (320, 390, 768, 1440)
+# With text of twice its size, also where media queries know nothing of it (WCAG 1.4.4).
+WIDTHS_OF_LARGE_TEXT = (640, 1280)
+LARGE_TEXT = "size => { document.documentElement.style.fontSize = size; }"
 # No preload: axe-core would fetch style sheets again for the rule on orientation alone, which the pages' CSP forbids.
 COMMON = {"resultTypes": ["violations"], "preload": False}
 ALL_RULES = COMMON | {"rules": {"target-size": {"enabled": True}}}
@@ -137,6 +140,13 @@ def test_a_page_is_accessible_in_both_themes_and_never_scrolls_sideways(stage: S
             wide = page.evaluate("document.scrollingElement.scrollWidth")
             if wide > width:
                 found[f"scrolls at {width}"] = wide
+        page.evaluate(LARGE_TEXT, "200%")
+        for width in WIDTHS_OF_LARGE_TEXT:
+            page.set_viewport_size({"width": width, "height": 900})
+            wide = page.evaluate("document.scrollingElement.scrollWidth")
+            if wide > width:
+                found[f"scrolls at {width} with text of twice its size"] = wide
+        page.evaluate(LARGE_TEXT, "")
         page.evaluate(AXE_SCRIPT)
         for theme, width, options in VIEWS:
             page.set_viewport_size({"width": width, "height": 900})

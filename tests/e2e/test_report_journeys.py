@@ -16,6 +16,7 @@ from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
 from scanner.scoring import Cap
 from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
+from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
 
@@ -24,9 +25,12 @@ pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.dj
 # Queries as a form submits them; the page itself omits empty fields.
 QUERIES = ("", "?q=&severity=&show=failed", "?q=hero+h1&severity=&show=", "?severity=low", "?q=nowhere")
 VISIBLE = "[...document.querySelectorAll('.report .check')].filter(each => each.checkVisibility()).map(each => each.id)"
+AT = "document.activeElement.closest('.check')?.id"
+OPEN = "[...document.querySelectorAll('.check:not(.is-pass) > [open]')].map(each => each.parentElement.id)"
 OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
 CONTENTS = "document.querySelector('.contents [popover]').showPopover()"
 KEYS = "document.querySelector('.contents [popover]').hidePopover(); document.getElementById('keys').showModal()"
+MOST_WORDS = 400
 CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=2),)
 
 
@@ -116,7 +120,7 @@ def test_from_the_first_screen_to_the_contrast_in_two(browser: Window, rendering
     def look(page: Page) -> None:
         page.get_by_role("navigation", name="Contents").get_by_role("link", name="Colour and layout").click()
         page.keyboard.press("j")
-        assert page.evaluate("document.activeElement.id") == "check-color-contrast"
+        assert page.evaluate(AT) == "check-color-contrast"
         assert in_view(page, "#check-color-contrast")
         page.goto(page.url.partition("#")[0])
         page.keyboard.press("/")
@@ -180,7 +184,7 @@ def test_scripts_and_server_show_the_same(browser: Window, rendering: Rendering)
 def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window, rendering: Rendering) -> None:
     def look(page: Page) -> None:
         def at() -> str:
-            return str(page.evaluate("document.activeElement.id"))
+            return str(page.evaluate(AT))
 
         for expected in ("check-names-fail", "check-names-warn", "check-aria-fail"):
             page.keyboard.press("j")
@@ -192,7 +196,7 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
         page.keyboard.press("Alt+k")
         assert at() == "check-names-warn"
         page.keyboard.press("/")
-        assert at() == "q"
+        assert page.evaluate("document.activeElement.id") == "q"
         page.keyboard.type("jk/?")
         assert page.get_by_role("searchbox").input_value() == "jk/?"
         expect(page.get_by_role("dialog")).to_be_hidden()
@@ -202,7 +206,7 @@ def test_keys_go_from_finding_to_finding_and_stay_out_of_fields(browser: Window,
         expect(dialog).to_be_visible()
         dialog.get_by_label("Use these shortcuts").uncheck()
         page.keyboard.press("Escape")
-        page.locator("#check-aria-fail").evaluate("each => { each.tabIndex = -1; each.focus(); }")
+        page.locator("#check-aria-fail summary").first.focus()
         page.keyboard.press("j")
         assert at() == "check-aria-fail"
         page.reload()
@@ -228,6 +232,59 @@ def test_a_link_opens_what_is_folded_away(browser: Window, rendering: Rendering)
         assert in_view(page, "#category-5")
 
     browser.look(rendering, "", look, viewport={"width": 390, "height": 844})
+
+
+def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        first = page.locator(".first a").evaluate_all("all => all.map(each => each.hash.slice(1))")
+        assert len(first) == 5
+        assert sorted(page.evaluate(OPEN)) == sorted(first)
+        findings = page.locator(".check:not(.is-pass)")
+        folded = page.locator(".check:not(.is-pass) > details:not([open])")
+        assert folded.count() == findings.count() - 5
+        # The places of a finding are a line, too.
+        expect(page.locator("#check-color-contrast > details > .told table")).to_be_hidden()
+        page.get_by_role("button", name="Expand all").press("Enter")
+        assert folded.count() == 0
+        expect(page.locator("#check-color-contrast table")).to_be_visible()
+        page.get_by_role("button", name="Collapse all").click()
+        assert page.evaluate(OPEN) == []
+        # A link opens its finding, once more after it has been folded.
+        link = page.locator(".first a[href='#check-color-contrast']")
+        for _ in range(2):
+            link.click()
+            assert page.evaluate(OPEN) == ["check-color-contrast"]
+            page.locator("#check-color-contrast > details > summary").press("Enter")
+            assert page.evaluate(OPEN) == []
+        # A search opens what it finds; without it, what to fix first is open again.
+        page.get_by_role("searchbox").fill("aria")
+        page.get_by_label("Warnings").check()
+        assert page.evaluate(OPEN) == page.evaluate(VISIBLE) != []
+        page.get_by_role("link", name="Show all").click()
+        assert sorted(page.evaluate(OPEN)) == sorted(first)
+
+    browser.look(rendering, "", look)
+
+
+def test_a_long_report_opens_with_few_words(browser: Window, rendering: Rendering) -> None:
+    """13 findings of 250 checks: five are open, and no other adds more than a line."""
+
+    def look(page: Page) -> tuple[int, int]:
+        words, _, _ = page.evaluate(SEEN)
+        page.get_by_role("button", name="Expand all").click()
+        expanded, _, _ = page.evaluate(SEEN)
+        return words, expanded
+
+    for width in (1440, 390):
+        words, expanded = browser.look(rendering, "", look, viewport={"width": width, "height": 900})
+        assert words <= MOST_WORDS < expanded
+
+
+def test_a_filtered_page_is_served_open(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        assert page.evaluate(OPEN) == ["check-color-contrast"]
+
+    browser.look(rendering, "?q=hero+h1&severity=&show=", look, java_script_enabled=False)
 
 
 def test_without_scripts_the_server_filters(browser: Window, rendering: Rendering) -> None:
@@ -258,9 +315,17 @@ def test_without_scripts_the_server_filters(browser: Window, rendering: Renderin
         passed = page.locator("#check-colour-pass-3")
         page.locator("details.passed", has=passed).locator("> summary").click()
         passed.locator("summary").click()
-        expect(passed.locator(".sources")).to_be_visible()
+        expect(passed.locator(".references")).to_be_visible()
+        folded = page.locator("#check-keyboard-warn")
+        expect(folded.locator(".message")).to_be_hidden()
+        folded.locator("summary").first.click()
+        expect(folded.locator(".message")).to_be_visible()
+        # A link leads to a finding that is open.
+        page.goto(f"{page.url.partition('#')[0]}#check-structure-warn")
+        expect(page.locator("#check-structure-warn .message")).to_be_visible()
         # Functions that need scripts are not offered.
         expect(page.get_by_role("button", name="Keyboard shortcuts")).to_be_hidden()
+        expect(page.get_by_role("button", name="Expand all")).to_be_hidden()
         expect(page.get_by_role("button", name="Copy")).to_have_count(0)
 
     browser.look(rendering, "", look, java_script_enabled=False, viewport={"width": 1280, "height": 720})
@@ -278,6 +343,19 @@ def test_paper_has_everything_but_what_is_clicked(browser: Window, rendering: Re
         return len(page.pdf(prefer_css_page_size=True))
 
     assert browser.look(rendering, "", look) > 10_000
+
+
+def test_on_paper_each_finding_is_whole_and_links_of_the_page_are_text(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        page.emulate_media(media="print")
+        for finding in page.locator(".check:not(.is-pass)").all():
+            for part in (".message", ".fix"):
+                expect(finding.locator(part)).to_be_visible()
+        expect(page.locator("#check-color-contrast table")).to_be_visible()
+        expect(page.locator("#check-color-contrast .more > summary")).to_be_hidden()
+        assert page.locator(".first a").first.evaluate("each => getComputedStyle(each).textDecorationLine") == "none"
+
+    browser.look(rendering, "", look, java_script_enabled=False)
 
 
 def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Rendering) -> None:
@@ -308,7 +386,7 @@ def test_by_keys_alone_to_a_finding_its_fix_and_back(browser: Window, rendering:
         names = page.locator(".first a").all_inner_texts()
         number = next(at for at, name in enumerate(names, 1) if "contrast" in name.lower())
         page.keyboard.press(str(number))
-        expect(page.locator("#check-color-contrast")).to_be_focused()
+        expect(page.locator("#check-color-contrast > details > summary")).to_be_focused()
         assert in_view(page, "#check-color-contrast")
         assert page.evaluate(outlined)
         page.keyboard.press("c")

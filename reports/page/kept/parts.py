@@ -20,7 +20,7 @@ from reports.page.history import History
 from scanner.report.filters import Filter
 from scans.models import Scan
 
-PARTS = ("short", "contents", "full")  # the scanner's templates report/short.html and so on
+PARTS = ("preview", "short", "contents", "full")  # templates report/preview.html and so on
 # The cache of each process; holds some hundred parts of long reports.
 KEPT = KeptHtml(max_bytes=8_000_000, max_age_s=600)
 

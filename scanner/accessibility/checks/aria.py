@@ -29,33 +29,31 @@ from scanner.accessibility.controls.focus import controls_in_text, hidden_focusa
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.verdicts import evidence_item, judge, start_tag, warn_at_most
 from scanner.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
+from scanner.accessibility.wording import faulty, sentence, wording_of
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Pass
 from scanner.page.markup import attribute
 
 CATEGORY = Category("ARIA", weight=15, html=True, content=True)
 
-WITH_ROLE = "elements with a role"
-WITH_ARIA = "elements with ARIA attributes"
-
 
 @check(
     "aria-roles",
     name="ARIA roles are valid",
     found="Invalid ARIA roles",
-    why="Assistive technologies ignore unknown roles, so the element is not announced as what it looks like.",
+    why="Assistive technologies ignore an unknown role, so the element is not announced as what it looks like.",
     judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
     severity=CRITICAL,
     fix='Use a WAI-ARIA role: <div role="button" tabindex="0">, or better, the native element: <button>',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
 )
+@faulty("ARIA role|roles", "is|are invalid")
 def aria_roles(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_roles,
         unknown_roles(document),
         NAME_ROLE_VALUE,
-        WITH_ROLE,
-        passed="have a valid role",
-        failed="have an invalid role, which screen readers ignore",
+        passed="are valid",
     )
 
 
@@ -63,18 +61,18 @@ def aria_roles(document: AccessibleDocument) -> Finding:
     "aria-deprecated-role",
     name="ARIA roles are not deprecated",
     found="Deprecated ARIA roles",
-    why="Assistive technologies may no longer support the role.",
+    why="Assistive technologies may stop supporting a deprecated role.",
     severity=LOW,
     fix='Replace the role: role="list" for directory, role="listitem" for doc-endnote and doc-biblioentry.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
 )
+@faulty("ARIA role|roles", "is|are deprecated")
 def aria_deprecated_role(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_deprecated_role,
         deprecated_roles(document),
         NAME_ROLE_VALUE,
-        WITH_ROLE,
-        passed="have a role that is not deprecated",
-        failed="have a deprecated role, which may lose support",
+        passed="are supported",
     )
 
 
@@ -82,20 +80,20 @@ def aria_deprecated_role(document: AccessibleDocument) -> Finding:
     "aria-required-attr",
     name="Roles have their required ARIA attributes",
     found="Required ARIA attributes are missing",
-    why="Without them, assistive technologies cannot announce the state of the control.",
+    why="Without the attribute, assistive technologies announce a wrong state of the control, or none.",
     judged="Headings without a level are of medium severity, because browsers assume level 2.",
     severity=CRITICAL,
     fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
     absence=True,
 )
+@faulty("element|elements with a role", "lacks|lack an attribute that the role requires")
 def aria_required_attr(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_required_attr,
         missing_attributes(document),
         NAME_ROLE_VALUE,
-        WITH_ROLE,
         passed="have the attributes that their role requires",
-        failed="lack an attribute that their role requires, so screen readers assume or leave out their state",
     )
 
 
@@ -108,13 +106,13 @@ def aria_required_attr(document: AccessibleDocument) -> Finding:
     fix="Correct the attribute's name, for example aria-lable to aria-label, or remove it.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
 )
+@faulty("element|elements with ARIA attributes", "has|have one that does not exist")
 def aria_valid_attr(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_valid_attr,
         unknown_attributes(document),
         NAME_ROLE_VALUE,
-        WITH_ARIA,
         passed="have only those that exist",
-        failed="have one that does not exist and has no effect",
     )
 
 
@@ -122,18 +120,18 @@ def aria_valid_attr(document: AccessibleDocument) -> Finding:
     "aria-valid-attr-value",
     name="ARIA attributes have valid values",
     found="ARIA attributes with invalid values",
-    why="Assistive technologies ignore or misread the attribute.",
+    why="Assistive technologies ignore or misread an invalid value.",
     severity=CRITICAL,
     fix='Use a value that the attribute allows: aria-expanded="false", aria-controls="menu" with <ul id="menu">',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
 )
+@faulty("element|elements with ARIA attributes", "has|have one with an invalid value")
 def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_valid_attr_value,
         invalid_values(document),
         NAME_ROLE_VALUE,
-        WITH_ARIA,
         passed="have valid values",
-        failed="have an invalid value, so that browsers ignore the attribute",
     )
 
 
@@ -147,13 +145,13 @@ def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
     "example.",
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
 )
+@faulty("element|elements with ARIA attributes", "has|have one that the role does not allow")
 def aria_allowed_attr(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_allowed_attr,
         disallowed_attributes(document),
         NAME_ROLE_VALUE,
-        WITH_ARIA,
         passed="have only attributes that their role allows",
-        failed="have an attribute that their role does not allow, which misleads screen readers",
     )
 
 
@@ -166,13 +164,13 @@ def aria_allowed_attr(document: AccessibleDocument) -> Finding:
     fix='Give the element a role that permits a name, such as role="img" or role="group", or write the name as text.',
     references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
 )
+@faulty("element|elements with ARIA attributes", "has|have a label that the role prohibits")
 def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_prohibited_attr,
         prohibited_names(document),
         NAME_ROLE_VALUE,
-        WITH_ARIA,
-        passed="are named by it only if their role permits a name",
-        failed="are named by it although their role prohibits a name, so that few screen readers announce it",
+        passed="have a label only if their role permits one",
     )
 
 
@@ -180,18 +178,18 @@ def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
     "presentation-role-conflict",
     name="Decorative elements are hidden from screen readers",
     found="Decorative elements exposed to screen readers",
-    why="Browsers ignore the role, so screen readers announce what was meant to be decoration.",
+    why="Browsers do not hide such an element, so screen readers announce what was meant to be decoration.",
     severity=LOW,
     fix='Remove role="none", or what overrides it: tabindex or global ARIA attributes.',
     references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
 )
+@faulty("decorative element|elements", "is|are focusable or has|have a global ARIA attribute")
 def presentation_role_conflict(document: AccessibleDocument) -> Finding:
     return judge(
+        presentation_role_conflict,
         conflicting_presentation(document),
         BEST_PRACTICE,
-        "decorative elements",
         passed="are hidden from screen readers",
-        failed="are announced all the same, because they are focusable or have a global ARIA attribute",
     )
 
 
@@ -204,13 +202,13 @@ def presentation_role_conflict(document: AccessibleDocument) -> Finding:
     fix='Remove role="text" from elements that contain links or controls, which are read as plain text.',
     references=("axe-core: aria-text (best practice)",),
 )
+@faulty("element|elements with role=text", "contains|contain a link or control")
 def aria_text(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_text,
         controls_in_text(document),
         BEST_PRACTICE,
-        "elements with role=text",
         passed="contain no links or controls",
-        failed="contain links or controls, which screen readers read as plain text",
     )
 
 
@@ -224,20 +222,20 @@ def aria_text(document: AccessibleDocument) -> Finding:
     "aria-brailleroledescription.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
 )
+@faulty("element|elements with a braille label", "has|have no spoken equivalent")
 def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
     return judge(
+        aria_braille_equivalent,
         braille_only(document),
         NAME_ROLE_VALUE,
-        "elements with braille labels",
         passed="have a spoken equivalent",
-        failed="have no spoken equivalent",
     )
 
 
 @check(
     "aria-required-children",
     name="Roles contain the children they require",
-    found="Roles with missing or disallowed children",
+    found="Roles with the wrong children",
     why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
     judged="If nothing but <li> elements is wrong, the severity is medium, because most browsers look through them.",
     severity=CRITICAL,
@@ -246,13 +244,13 @@ def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
     absence=True,
 )
+@faulty("element|elements whose role requires children", "lacks|lack them or contains|contain something else")
 def aria_required_children(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        aria_required_children,
         missing_required_children(document),
         INFO_AND_RELATIONSHIPS,
-        "elements whose role requires children",
         passed="contain them and nothing else",
-        failed="lack them or contain something else, so screen readers may announce their parts wrongly",
     )
 
 
@@ -260,18 +258,18 @@ def aria_required_children(document: AccessibleDocument) -> Finding:
     "aria-required-parent",
     name="Roles are inside the parent they require",
     found="Roles outside the parent they require",
-    why="Outside its parent, screen readers can announce neither the item's position nor its group.",
+    why="Screen readers can announce neither the position of such an element nor its group.",
     severity=CRITICAL,
     fix='Put the element inside the parent its role requires: role="tab" in a tablist, role="option" in a listbox.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
 )
+@faulty("element|elements whose role requires a parent", "is|are outside that parent")
 def aria_required_parent(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        aria_required_parent,
         missing_required_parents(document),
         INFO_AND_RELATIONSHIPS,
-        "elements whose role requires a parent",
         passed="are inside that parent",
-        failed="are outside that parent, so screen readers do not announce what they belong to",
     )
 
 
@@ -284,13 +282,13 @@ def aria_required_parent(document: AccessibleDocument) -> Finding:
     fix="Use an element that fits the role, or one without semantics of its own: <div> or <span>.",
     references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
 )
+@faulty("ARIA role|roles", "is|are not allowed on its|their element")
 def aria_allowed_role(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        aria_allowed_role,
         disallowed_roles(document),
         BEST_PRACTICE,
-        WITH_ROLE,
-        passed="have a role that is allowed for them",
-        failed="have a role that is not allowed for them",
+        passed="are allowed on their element",
     )
 
 
@@ -303,13 +301,13 @@ def aria_allowed_role(document: AccessibleDocument) -> Finding:
     fix='Take hidden content out of the tab order too: <div aria-hidden="true" inert>, or hide it from everyone.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
 )
+@faulty("element|elements with aria-hidden", "leaves|leave something in the tab order")
 def aria_hidden_focus(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        aria_hidden_focus,
         hidden_focusable(document),
         NAME_ROLE_VALUE,
-        "elements with aria-hidden",
         passed="are out of the tab order",
-        failed="are or contain something in the tab order, which screen readers do not announce",
     )
 
 
@@ -317,37 +315,37 @@ def aria_hidden_focus(document: AccessibleDocument) -> Finding:
     "aria-conditional-attr",
     name="ARIA attributes agree with their elements",
     found="ARIA attributes contradict their elements",
-    why="The attribute and the element disagree, and what is announced depends on the browser.",
+    why="What screen readers announce then depends on the browser.",
     severity=HIGH,
     fix="Use the native state: checked instead of aria-checked; only rows of a treegrid have a level.",
     references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
 )
+@faulty("element|elements with ARIA attributes", "has|have one that contradicts the element")
 def aria_conditional_attr(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        aria_conditional_attr,
         conditional_attributes(document),
         NAME_ROLE_VALUE,
-        WITH_ARIA,
         passed="have no attribute that contradicts what they are",
-        failed="have an attribute that contradicts what they are, so screen readers differ in what they announce",
     )
 
 
 @check(
     "duplicate-id-aria",
     name="IDs used by labels and ARIA are unique",
-    found="Duplicate IDs used by labels or ARIA",
+    found="Duplicate IDs in labels and ARIA",
     why="Labels and descriptions may come from the wrong element.",
     severity=CRITICAL,
     fix="Give each element a unique ID, and correct the references to it.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
 )
+@faulty("element|elements that labels or ARIA attributes refer to", "shares|share its|their ID with another")
 def duplicate_id_aria(document: AccessibleDocument) -> Finding:
     return judge(
+        duplicate_id_aria,
         duplicate_ids(document),
         NAME_ROLE_VALUE,
-        "elements that labels or ARIA attributes refer to",
         passed="have a unique ID",
-        failed="share their ID with another, so that only the first is found",
     )
 
 
@@ -360,11 +358,12 @@ def duplicate_id_aria(document: AccessibleDocument) -> Finding:
     fix='Remove aria-hidden="true" from the body.',
     references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
 )
+@faulty("the body", "is hidden from assistive technology")
 def aria_hidden_body(document: AccessibleDocument) -> Finding:
     body = document.document.tree.body
     if body is None or attribute(body, "aria-hidden") != "true":
         return Pass("The body is exposed to assistive technology.")
     return Fail(
-        f"{start_tag(body)} hides the whole page from assistive technology.",
+        f"{sentence(wording_of(aria_hidden_body).clause(1))}: {start_tag(body)}.",
         evidence=[evidence_item(body, INFO_AND_RELATIONSHIPS)],
     )

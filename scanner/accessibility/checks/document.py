@@ -27,9 +27,10 @@ from scanner.accessibility.wcag import (
     TIMING_ADJUSTABLE,
     Criterion,
 )
+from scanner.accessibility.wording import faulty, sentence, wording_of
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass
-from scanner.messages import excerpt
+from scanner.messages import counted, excerpt
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, elements, enclosing, http_equivs, live, metas_named, select, texts
 from scanner.page.meta import refresh, scale, viewport_properties
@@ -56,6 +57,7 @@ ZOOMABLE = UNLIMITED | {"yes"}
     fix='Declare the language of the page: <html lang="en">',
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-has-lang"),
 )
+@faulty("the page", "does not declare its language")
 def html_has_lang(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -65,7 +67,7 @@ def html_has_lang(document: Document) -> Finding:
     missing = "no" if attribute(root, "lang") is None else "an empty"
     elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
     return Fail(
-        f"The html element has {missing} lang attribute{elsewhere}, so screen readers guess how to pronounce the page.",
+        f"{sentence(wording_of(html_has_lang).clause(1))}: the html element has {missing} lang attribute{elsewhere}.",
         evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
     )
 
@@ -79,6 +81,7 @@ def html_has_lang(document: Document) -> Finding:
     fix='Use a language tag from the IANA registry: <html lang="en">, "de", "pt-BR", …',
     references=(f"{LANGUAGE_OF_PAGE}", "RFC 5646, section 2.2.1", "axe-core: html-lang-valid"),
 )
+@faulty("the page", "declares an invalid language")
 def html_lang_valid(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -88,8 +91,7 @@ def html_lang_valid(document: Document) -> Finding:
     if invalid := invalid_languages(root):
         shown = " and ".join(excerpt(each, 60) for each in invalid)
         return Fail(
-            f"The html element has {shown}, which is not a language, so screen readers guess how to pronounce the "
-            "page.",
+            f"{sentence(wording_of(html_lang_valid).clause(1))}: the html element has {shown}.",
             evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
         )
     return Pass(f"The language of the page is registered: {excerpt(start_tag(root), 80)}.")
@@ -99,12 +101,13 @@ def html_lang_valid(document: Document) -> Finding:
     "valid-lang",
     name="Languages of parts are valid",
     found="Languages of parts are invalid",
-    why="Screen readers pronounce the part wrongly.",
+    why="Screen readers guess how to pronounce such a part.",
     severity=HIGH,
     fix='Use a language tag from the IANA registry: <q lang="fr">, or remove the attribute.',
     references=(f"{LANGUAGE_OF_PARTS}", "RFC 5646, section 2.2.1", "axe-core: valid-lang"),
     content=True,
 )
+@faulty("part|parts with a language of its|their own", "has|have one that does not exist")
 def valid_lang(document: AccessibleDocument) -> Finding:
     parts = (
         each
@@ -112,11 +115,10 @@ def valid_lang(document: AccessibleDocument) -> Finding:
         if each.tag != "html" and any(attribute(each, name) is not None for name in LANGUAGE_ATTRIBUTES)
     )
     return judge(
+        valid_lang,
         Faults.find(document, parts, lambda each: invalid_languages(each) and has_text_of_its_language(document, each)),
         LANGUAGE_OF_PARTS,
-        "parts with a language of their own",
         passed="have a registered one",
-        failed="have one that does not exist, so screen readers guess how to pronounce them",
     )
 
 
@@ -129,6 +131,7 @@ def valid_lang(document: AccessibleDocument) -> Finding:
     fix="Remove xml:lang, or give it the same language as lang.",
     references=(f"{LANGUAGE_OF_PAGE}", "axe-core: html-xml-lang-mismatch"),
 )
+@faulty("the page", "declares two languages")
 def html_xml_lang_mismatch(document: Document) -> Finding:
     root = document.tree.root
     if root is None:
@@ -141,26 +144,31 @@ def html_xml_lang_mismatch(document: Document) -> Finding:
     shown = f"lang is “{excerpt(language, 40)}”, xml:lang “{excerpt(xml_language, 40)}”"
     if primary_subtag(language) == primary_subtag(xml_language):
         return Pass(f"The html element has the same language twice: {shown}.")
-    return Fail(f"The html element has two languages: {shown}.", evidence=[evidence_item(root, LANGUAGE_OF_PAGE)])
+    return Fail(
+        f"{sentence(wording_of(html_xml_lang_mismatch).clause(1))}: {shown}.",
+        evidence=[evidence_item(root, LANGUAGE_OF_PAGE)],
+    )
 
 
 @check(
     "document-title",
     name="Page has a title",
-    found="Page title is missing or empty",
+    found="Page has no title",
     why="The title is the first thing that screen readers announce, and it names the tab.",
     severity=HIGH,
     fix="Write a <title> in the head that says what the page is.",
     references=(f"{PAGE_TITLED}", "axe-core: document-title"),
 )
+@faulty("the page", "has no title")
 def document_title(document: Document) -> Finding:
     titles = (node for node in live(document, "title") if enclosing(node, "svg") is None)
     first = next(titles, None)
     text = " ".join((first.text() or "").split()) if first is not None else ""
     if text:
         return Pass(f"The page's title is “{excerpt(text, 80)}”.")
-    what = "no title" if first is None else "an empty title"
-    return Fail(f"The page has {what}, so screen readers do not announce which page it is.")
+    if first is not None:
+        return Fail("The page's title is empty.", title="Page title is empty")
+    return Fail(f"{sentence(wording_of(document_title).clause(1))}.")
 
 
 @check(
@@ -172,6 +180,7 @@ def document_title(document: Document) -> Finding:
     fix="Redirect on the server (status 301), or let visitors reload the page themselves.",
     references=(f"{TIMING_ADJUSTABLE}", "axe-core: meta-refresh"),
 )
+@faulty("the page", "changes by itself within 20 hours")
 def meta_refresh(page: Page, document: Document) -> Finding:
     found = refresh(page, document)
     if found is None and http_equivs(document, "refresh", anywhere=True):
@@ -181,7 +190,7 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     does = f"goes to {excerpt(found.url)}" if found.url else "reloads"
     if 0 < found.seconds <= LONG_REFRESH_S:
         return Fail(
-            f"The page {does} after {found.seconds:,} s, whether or not people have finished reading it.",
+            f"The page {does} after {counted(found.seconds, 'second')}.",
             evidence=[{"seconds": found.seconds, "wcag": TIMING_ADJUSTABLE.number, "level": TIMING_ADJUSTABLE.level}],
         )
     when = "at once" if found.seconds == 0 else f"only after {found.seconds:,} s"
@@ -197,8 +206,9 @@ def meta_refresh(page: Page, document: Document) -> Finding:
     fix='Allow zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
     references=(f"{RESIZE_TEXT}", "axe-core: meta-viewport"),
 )
+@faulty("the viewport", "keeps people from zooming to 200%")
 def meta_viewport(document: Document) -> Finding:
-    return _judged_viewport(document, _forbids_zoom, RESIZE_TEXT, "200%")
+    return _judged_viewport(meta_viewport, document, _forbids_zoom, RESIZE_TEXT, "200%")
 
 
 @check(
@@ -210,8 +220,9 @@ def meta_viewport(document: Document) -> Finding:
     fix='Do not limit zooming: <meta name="viewport" content="width=device-width, initial-scale=1">',
     references=("axe-core: meta-viewport-large (best practice)",),
 )
+@faulty("the viewport", "keeps people from zooming to 500%")
 def meta_viewport_large(document: Document) -> Finding:
-    finding = _judged_viewport(document, _limits_zoom, BEST_PRACTICE, "500%")
+    finding = _judged_viewport(meta_viewport_large, document, _limits_zoom, BEST_PRACTICE, "500%")
     if isinstance(finding, Pass) and any(_forbids_zoom(properties) for _, properties in _viewports(document)):
         return Pass("The viewport already disables zooming to 200%; meta-viewport reports that.")
     return finding
@@ -227,8 +238,9 @@ def meta_viewport_large(document: Document) -> Finding:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: blink"),
     content=True,
 )
+@faulty("<blink> element|elements", "shows|show blinking content")
 def blink(document: AccessibleDocument) -> Finding:
-    return _judged_motion(document, "blink", lambda _: True)
+    return _judged_motion(blink, document, "blink", lambda _: True)
 
 
 @check(
@@ -241,8 +253,9 @@ def blink(document: AccessibleDocument) -> Finding:
     references=(f"{PAUSE_STOP_HIDE}", "axe-core: marquee"),
     content=True,
 )
+@faulty("<marquee> element|elements", "shows|show moving content")
 def marquee(document: AccessibleDocument) -> Finding:
-    return _judged_motion(document, "marquee", _has_content)
+    return _judged_motion(marquee, document, "marquee", _has_content)
 
 
 @check(
@@ -255,17 +268,16 @@ def marquee(document: AccessibleDocument) -> Finding:
     references=(f"{CAPTIONS}", "axe-core: video-caption"),
     content=True,
 )
+@faulty("video|videos with sound", "has|have no captions")
 def video_caption(document: AccessibleDocument) -> Finding:
     videos = [each for each in document.exposed("video") if attribute(each, "muted") is None]
     bare = [each for each in videos if not any(_is_captions(track) for track in select(each, "track"))]
+    # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
     return judge(
+        video_caption,
         Faults(document, videos, review=bare),
         CAPTIONS,
-        "videos with sound",
         passed="have a captions track",
-        failed="without a captions track",
-        # Captions may also be burnt into the picture or added by a script, and a video may have no sound.
-        caveat="Check by hand whether they have captions in another form.",
     )
 
 
@@ -279,6 +291,10 @@ def video_caption(document: AccessibleDocument) -> Finding:
     references=(f"{AUDIO_CONTROL}", "axe-core: no-autoplay-audio"),
     content=True,
 )
+@faulty(
+    "player|players that starts|start by itself|themselves",
+    "plays|play sound for more than three seconds without controls",
+)
 def no_autoplay_audio(document: AccessibleDocument) -> Finding:
     # A hidden player is audible all the same.
     players = [
@@ -286,27 +302,29 @@ def no_autoplay_audio(document: AccessibleDocument) -> Finding:
         for each in live(document.document, "audio[autoplay], video[autoplay]")
         if all(attribute(each, name) is None for name in SILENT) and _has_source(each)
     ]
+    # The length of the sound is known only to a player.
     return judge(
+        no_autoplay_audio,
         Faults(document, players, review=[each for each in players if attribute(each, "controls") is None]),
         AUDIO_CONTROL,
-        "players that start by themselves",
         passed="have controls to stop them",
-        failed="have sound and no controls",
-        # The length of the sound is known only to a player.
-        caveat="That is allowed for at most three seconds.",
     )
 
 
 def _judged_viewport(
-    document: Document, is_faulty: Callable[[dict[str, str]], bool], criterion: Criterion, size: str
+    check: Callable[..., Finding],
+    document: Document,
+    is_faulty: Callable[[dict[str, str]], bool],
+    criterion: Criterion,
+    size: str,
 ) -> Finding:
     metas = _viewports(document)
     if not metas:
         return NotApplicable("The page has no meta viewport.")
-    if faulty := [node for node, properties in metas if is_faulty(properties)]:
+    if limiting := [node for node, properties in metas if is_faulty(properties)]:
         return Fail(
-            f"The viewport keeps people from zooming to {size}: {excerpt(start_tag(faulty[0]))}.",
-            evidence=[evidence_item(node, criterion) for node in faulty],
+            f"{sentence(wording_of(check).clause(1))}: {excerpt(start_tag(limiting[0]))}.",
+            evidence=[evidence_item(node, criterion) for node in limiting],
         )
     return Pass(f"No maximum-scale keeps people from zooming to {size}: {excerpt(start_tag(metas[0][0]))}.")
 
@@ -333,8 +351,11 @@ def _limits_zoom(properties: dict[str, str]) -> bool:
     return number is not None and LEAST_SCALE <= number < GENEROUS_SCALE
 
 
-def _judged_motion(document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]) -> Finding:
+def _judged_motion(
+    check: Callable[..., Finding], document: AccessibleDocument, tag: str, takes_room: Callable[[LexborNode], bool]
+) -> Finding:
     return judge(
+        check,
         # Moving text disturbs everyone who sees it, even where it is hidden from assistive technology.
         Faults.find(
             document,
@@ -342,9 +363,7 @@ def _judged_motion(document: AccessibleDocument, tag: str, takes_room: Callable[
             lambda each: takes_room(each) and not document.visibility.is_hidden(each),
         ),
         PAUSE_STOP_HIDE,
-        f"<{tag}> elements",
         passed="are empty or hidden",
-        failed="move, and nobody can stop them" if tag == "marquee" else "blink, and nobody can stop them",
     )
 
 

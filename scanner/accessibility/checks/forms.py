@@ -6,6 +6,7 @@ the page after scripts have run, or where it asks a person to review.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from enum import Enum, auto
 from itertools import islice
 
@@ -27,6 +28,7 @@ from scanner.accessibility.roles import explicit_role, has_negative_tabindex, is
 from scanner.accessibility.verdicts import Faults, judge
 from scanner.accessibility.wai_aria import WIDGETS
 from scanner.accessibility.wcag import BEST_PRACTICE, INPUT_PURPOSE, LABELS, NAME_ROLE_VALUE
+from scanner.accessibility.wording import Wording, faulty
 from scanner.browser.evidence import AxeReport
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
@@ -83,8 +85,10 @@ class _Purpose(Enum):
     references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
     absence=True,
 )
+@faulty("form field|fields", "has|have no label")
 def label(document: AccessibleDocument) -> Finding:
     return judge(
+        label,
         Faults.find(
             document,
             _labelled_fields(document, "input, textarea"),
@@ -92,9 +96,7 @@ def label(document: AccessibleDocument) -> Finding:
             may_be_named,
         ),
         NAME_ROLE_VALUE,
-        "form fields",
         passed="have a label or another name",
-        failed="without a label, so screen readers do not announce what to fill in",
     )
 
 
@@ -108,8 +110,10 @@ def label(document: AccessibleDocument) -> Finding:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
     absence=True,
 )
+@faulty("select element|elements", "has|have no label")
 def select_name(document: AccessibleDocument) -> Finding:
     return judge(
+        select_name,
         Faults.find(
             document,
             document.exposed("select"),
@@ -117,38 +121,40 @@ def select_name(document: AccessibleDocument) -> Finding:
             may_be_named,
         ),
         NAME_ROLE_VALUE,
-        "select elements",
         passed="have a label or another name",
-        failed="without a label, so screen readers do not announce what to choose",
     )
 
 
 @check(
     "aria-input-field-name",
     name="ARIA input fields have a name",
-    found="ARIA input fields without a name, or with one unlike their label",
+    found="ARIA input fields without a name",
     why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
     severity=HIGH,
     fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
     absence=True,
 )
+@faulty("ARIA input field|fields", "has|have no name")
 def aria_input_field_name(document: AccessibleDocument) -> Finding:
     fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
     nameless = Faults.find(document, fields, lambda each: not has_author_name(document, each), may_be_named)
-    return _judged_by_role(nameless, "ARIA input fields")
+    return _judged_by_role(
+        aria_input_field_name, nameless, "ARIA input field|fields", "ARIA input fields named unlike their label"
+    )
 
 
 @check(
     "aria-toggle-field-name",
     name="ARIA toggle fields have a name",
-    found="ARIA toggle fields without a name, or with one unlike their label",
+    found="ARIA toggle fields without a name",
     why='Screen readers announce "on" or "off" without saying of what, and voice control cannot find the control.',
     severity=HIGH,
     fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
     absence=True,
 )
+@faulty("ARIA toggle field|fields", "has|have no name")
 def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
     nameless = Faults.find(
         document,
@@ -156,7 +162,9 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
         lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
         may_be_named,
     )
-    return _judged_by_role(nameless, "ARIA toggle fields")
+    return _judged_by_role(
+        aria_toggle_field_name, nameless, "ARIA toggle field|fields", "ARIA toggle fields named unlike their label"
+    )
 
 
 @check(
@@ -168,18 +176,21 @@ def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
     fix='Use tokens from the HTML standard: <input autocomplete="email">, "given-name", "shipping street-address", …',
     references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
 )
+@faulty("autocomplete attribute|attributes", "has|have an invalid value")
 def autocomplete_valid(document: AccessibleDocument) -> Finding:
     fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
     purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
     invalid = [each for each, found in purposes if found is _Purpose.INVALID]
     uncertain = [each for each, found in purposes if found is _Purpose.UNCERTAIN]
     return judge(
+        autocomplete_valid,
         Faults(document, fields, invalid, uncertain),
         INPUT_PURPOSE,
-        "autocomplete attributes",
         passed="have a value that browsers support",
-        failed="have a value that browsers do not support" if invalid else "have a value that HTML does not define",
-        caveat="",
+        wording=None
+        if invalid
+        else Wording("autocomplete attribute|attributes", "has|have a value that HTML does not define"),
+        unless="",
     )
 
 
@@ -192,36 +203,36 @@ def autocomplete_valid(document: AccessibleDocument) -> Finding:
     fix="Keep one <label> for each field, and put the rest into an element referenced by aria-describedby.",
     references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
 )
+@faulty("form field|fields", "has|have several labels")
 def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
     fields = _labelled_fields(document, FIELDS)
     return judge(
+        form_field_multiple_labels,
         Faults(document, fields, review=[each for each in fields if _has_rival_labels(document, each)]),
         LABELS,
-        "form fields",
         passed="have at most one label",
-        failed="have several labels, of which some screen readers announce only one",
     )
 
 
 @check(
     "label-title-only",
     name="Form fields have a visible label",
-    found="Form fields labelled by title or description only",
+    found="Form fields without a visible label",
     why="A title shows only to people who use a mouse, and some screen readers skip it.",
     judged="Fields with a placeholder, which everybody sees, pass.",
     severity=MEDIUM,
     fix='Write a visible label: <label for="mail">E-mail</label>; title and aria-describedby only add to it.',
     references=("axe-core: label-title-only (best practice)",),
 )
+@faulty("form field|fields", "is|are labelled by title or description only")
 def label_title_only(document: AccessibleDocument) -> Finding:
     fields = _labelled_fields(document, FIELDS)
     return judge(
+        label_title_only,
         Faults(document, fields, uncertain=[each for each in fields if _has_only_a_title(document, each)]),
         BEST_PRACTICE,
-        "form fields",
         passed="have more than a title or aria-describedby",
-        failed="have only a title or aria-describedby for a label, which most people never see",
-        caveat="",
+        unless="",
     )
 
 
@@ -231,31 +242,28 @@ def label_title_only(document: AccessibleDocument) -> Finding:
     found="Names that do not contain the visible text",
     why="People who use voice control say what they see, and nothing happens.",
     severity=HIGH,
-    fix="Begin the accessible name with the control's visible text, so that people who use voice control can say it.",
+    fix="Begin the accessible name with the control's visible text.",
     references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
 )
+@faulty("control|controls", "has|have a name that does not contain the visible text")
 def label_content_name_mismatch(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
 
-def _judged_by_role(nameless: Faults, what: str) -> Finding:
-    finding = judge(
-        nameless,
-        NAME_ROLE_VALUE,
-        what,
-        passed="have a name",
-        failed="without a name, so screen readers do not announce what they are for",
-    )
+def _judged_by_role(check: Callable[..., Finding], nameless: Faults, what: str, unlike_label: str) -> Finding:
+    """Judge that the fields `what` have a name, and one that contains their label; else the title is `unlike_label`."""
+    finding = judge(check, nameless, NAME_ROLE_VALUE, passed="have a name")
     if not isinstance(finding, Pass):
         return finding
     document, fields = nameless.document, nameless.judged
     return judge(
+        check,
         Faults(document, fields, uncertain=[each for each in fields if _differs_from_label(document, each)]),
         NAME_ROLE_VALUE,
-        what,
         passed="have a name",
-        failed="have a <label> that their name does not contain, and that browsers ignore here",
-        caveat="",
+        wording=Wording(what, "has|have a name that does not contain the text of its|their label"),
+        title=unlike_label,
+        unless="",
     )
 
 

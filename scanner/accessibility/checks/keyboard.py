@@ -29,6 +29,7 @@ from scanner.accessibility.verdicts import (
 )
 from scanner.accessibility.wai_aria import WIDGETS
 from scanner.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
+from scanner.accessibility.wording import faulty, review_title, unclear, wording_of
 from scanner.browser.evidence import AxeReport
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
@@ -69,13 +70,13 @@ TOP = frozenset({"#top"})
     fix='Use tabindex="0" or none at all, and put the elements in the HTML into the order of use.',
     references=("axe-core: tabindex (best practice)",),
 )
+@faulty("element|elements with a tabindex", "has|have one above 0")
 def tabindex(document: AccessibleDocument) -> Finding:
     return judge(
+        tabindex,
         Faults.find(document, document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0),
         BEST_PRACTICE,
-        "elements with a tabindex",
         passed="have 0 or less",
-        failed="have more than 0, so that the Tab key reaches them before everything else",
     )
 
 
@@ -83,12 +84,13 @@ def tabindex(document: AccessibleDocument) -> Finding:
     "accesskeys",
     name="Access keys are unique",
     found="Duplicate access keys",
-    why="A key with two meanings does one of them, and which one depends on the browser.",
+    why="The key works for one of the elements only, and which one depends on the browser.",
     judged="Links to the same address may share a key.",
     severity=MEDIUM,
     fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
     references=("axe-core: accesskeys (best practice)",),
 )
+@faulty("element|elements with an access key", "shares|share it with another")
 def accesskeys(document: AccessibleDocument) -> Finding:
     owners: dict[str, list[LexborNode]] = {}
     for node in live(document.document, "[accesskey]"):
@@ -106,11 +108,10 @@ def accesskeys(document: AccessibleDocument) -> Finding:
         elif len(sharing) > 1:
             uncertain += sharing
     return judge(
+        accesskeys,
         Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
         BEST_PRACTICE,
-        "elements with an access key",
         passed="have a key of their own",
-        failed="share their key with another, so that it leads to only one of them",
     )
 
 
@@ -124,6 +125,7 @@ def accesskeys(document: AccessibleDocument) -> Finding:
     references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
     absence=True,
 )
+@faulty("the page", "has no way to bypass repeated content")
 def bypass(document: AccessibleDocument) -> Finding:
     links = list(live(document.document, "a[href]"))
     if not links:
@@ -137,10 +139,10 @@ def bypass(document: AccessibleDocument) -> Finding:
     if not shows_text(document):
         return NO_TEXT
     return Warn(
-        "The page has no main landmark, no heading and no link within it, so people with a keyboard or a screen "
-        "reader go through all repeated content on each page, unless there is a way that a program does not see.",
+        f"{unclear(wording_of(bypass).clause(1))}: it has no main landmark, no heading and no link within it.",
         severity=LOW,
         weighs=False,
+        title=review_title(bypass),
         evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
     )
 
@@ -149,11 +151,12 @@ def bypass(document: AccessibleDocument) -> Finding:
     "skip-link",
     name="Skip links have a target",
     found="Skip links without a target",
-    why="The link that should let keyboard users skip the navigation leads nowhere.",
+    why="Keyboard users cannot skip the navigation after all.",
     severity=MEDIUM,
     fix='Give the target the ID that the link refers to: <a href="#content">Skip to content</a> … <main id="content">.',
     references=("axe-core: skip-link (best practice)",),
 )
+@faulty("skip link|links", "has|have no visible target")
 def skip_link(document: AccessibleDocument) -> Finding:
     skip_links = SkipLinks(document)
     found = (
@@ -164,11 +167,10 @@ def skip_link(document: AccessibleDocument) -> Finding:
         and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
     )
     return warn_at_most(
+        skip_link,
         Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),
         BEST_PRACTICE,
-        "skip links",
         passed="have a target on the page",
-        failed="have no target, or a hidden one",
     )
 
 
@@ -181,14 +183,14 @@ def skip_link(document: AccessibleDocument) -> Finding:
     fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
 )
+@faulty("control|controls or image|images", "contains|contain another control")
 def nested_interactive(document: AccessibleDocument) -> Finding:
     found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
     return warn_at_most(
+        nested_interactive,
         Faults(document, found, _around_widgets(document, found)),
         NAME_ROLE_VALUE,
-        "controls and images",
         passed="contain no other control",
-        failed="contain another control, which screen readers do not announce",
     )
 
 
@@ -202,6 +204,7 @@ def nested_interactive(document: AccessibleDocument) -> Finding:
     "inside it.",
     references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
 )
+@faulty("scrollable region|regions", "cannot be scrolled by keyboard")
 def scrollable_region_focusable(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -215,6 +218,7 @@ def scrollable_region_focusable(axe: AxeReport) -> Finding:
     fix='Remove tabindex="-1" from the frame: it makes everything in it unreachable by keyboard.',
     references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
 )
+@faulty("frame|frames with controls", "has|have a negative tabindex")
 def frame_focusable_content(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 

@@ -33,6 +33,7 @@ from scanner.accessibility.wcag import (
     NON_TEXT_CONTENT,
     Criterion,
 )
+from scanner.accessibility.wording import faulty
 from scanner.browser.evidence import AxeReport
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding
@@ -55,9 +56,10 @@ Named = Callable[[AccessibleDocument, LexborNode], bool]
     "…></a>",
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: link-name"),
 )
+@faulty("link|links", "has|have no name")
 def link_name(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("a[href]") if attribute(each, "href") is not None)
-    return _judged(document, found, _is_named_by_content, LINK_PURPOSE, "links", "where they lead")
+    return _judged(link_name, document, found, _is_named_by_content, LINK_PURPOSE)
 
 
 @check(
@@ -69,14 +71,13 @@ def link_name(document: AccessibleDocument) -> Finding:
     fix='Say in each link what it leads to: <a href="/a">More about A</a>, or <a href="/a" aria-label="More about A">.',
     references=(f"{LINK_PURPOSE_ALONE}", "axe-core: identical-links-same-purpose"),
 )
+@faulty("link name|names", "belongs|belong to links with different purposes")
 def identical_links_same_purpose(document: AccessibleDocument) -> Finding:
     return judge(
+        identical_links_same_purpose,
         ambiguous_links(document),
         LINK_PURPOSE_ALONE,
-        "link names",
         passed="lead to one place each",
-        failed="are those of links to different places",
-        caveat="Check by hand whether these links have the same purpose.",
     )
 
 
@@ -84,29 +85,31 @@ def identical_links_same_purpose(document: AccessibleDocument) -> Finding:
     "button-name",
     name="Buttons have a name",
     found="Buttons without a name",
-    why='Screen readers announce only "button", so nobody knows what it does.',
+    why='Screen readers announce only "button", and not what it does.',
     severity=CRITICAL,
     fix='Add text that says what the button does, or an aria-label: <button aria-label="Close"><svg …></button>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: button-name"),
 )
+@faulty("button|buttons", "has|have no name")
 def button_name(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("button") if _is_judged_as_button(each))
-    return _judged(document, found, _is_named_button, NAME_ROLE_VALUE, "buttons", "what they do")
+    return _judged(button_name, document, found, _is_named_button, NAME_ROLE_VALUE)
 
 
 @check(
     "input-button-name",
     name="Input buttons have a name",
     found="Input buttons without a name",
-    why='Screen readers announce only "button", so nobody knows what it does.',
+    why='Screen readers announce only "button", and not what it does.',
     severity=CRITICAL,
     fix='Say what the button does: <input type="button" value="Add to cart">',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: input-button-name"),
 )
+@faulty("input button|buttons", "has|have no name")
 def input_button_name(document: AccessibleDocument) -> Finding:
     inputs = (each for each in document.exposed("input[type]") if attribute(each, "type") in INPUT_BUTTONS)
     found = (each for each in inputs if _is_judged_as_button(each))
-    return _judged(document, found, _is_named_input_button, NAME_ROLE_VALUE, "input buttons", "what they do")
+    return _judged(input_button_name, document, found, _is_named_input_button, NAME_ROLE_VALUE)
 
 
 @check(
@@ -118,9 +121,10 @@ def input_button_name(document: AccessibleDocument) -> Finding:
     fix="Say what it opens: <details><summary>Delivery</summary>…",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
+@faulty("summary element|elements", "has|have no name")
 def summary_name(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("summary") if _is_first_summary(each))
-    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "summary elements", "what they open")
+    return _judged(summary_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
 
 
 @check(
@@ -133,9 +137,10 @@ def summary_name(document: AccessibleDocument) -> Finding:
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title"),
     absence=False,
 )
+@faulty("frame|frames", "has|have no title")
 def frame_title(document: AccessibleDocument) -> Finding:
     found = (each for each in document.exposed("frame, iframe") if not has_negative_tabindex(each))
-    return _judged(document, found, _is_named_frame, NAME_ROLE_VALUE, "frames", "what they contain")
+    return _judged(frame_title, document, found, _is_named_frame, NAME_ROLE_VALUE, "have a title")
 
 
 @check(
@@ -147,9 +152,10 @@ def frame_title(document: AccessibleDocument) -> Finding:
     fix="Give the heading text, or remove it.",
     references=("axe-core: empty-heading (best practice)",),
 )
+@faulty("heading|headings", "has|have no text")
 def empty_heading(document: AccessibleDocument) -> Finding:
     found = _headings(document)
-    return _judged(document, found, _is_named_by_content, BEST_PRACTICE, "headings", "what comes below them")
+    return _judged(empty_heading, document, found, _is_named_by_content, BEST_PRACTICE, "have text")
 
 
 @check(
@@ -161,25 +167,25 @@ def empty_heading(document: AccessibleDocument) -> Finding:
     fix="Say what the column or row contains, or use <td> for an empty corner.",
     references=("axe-core: empty-table-header (best practice)",),
 )
+@faulty("table header|headers", "has|have no text")
 def empty_table_header(document: AccessibleDocument) -> Finding:
     found = _table_headers(document)
-    return _judged(document, found, has_content_name, BEST_PRACTICE, "table headers", "what their cells mean")
+    return _judged(empty_table_header, document, found, has_content_name, BEST_PRACTICE, "have text")
 
 
 @check(
     "aria-command-name",
     name="ARIA links, buttons and menu items have a name",
-    found="ARIA links, buttons or menu items without a name",
-    why="Screen readers announce the role alone, so nobody knows what the control does.",
+    found="ARIA controls without a name",
+    why="Screen readers announce the role alone, and not what the control does.",
     severity=HIGH,
     fix='Say what it does: <div role="button" aria-label="Close" …>, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
+@faulty("ARIA link|links, button|buttons or menu item|items", "has|have no name")
 def aria_command_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "link", "button", "menuitem")
-    return _judged(
-        document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA links, buttons and menu items", "what they do"
-    )
+    return _judged(aria_command_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
 
 
 @check(
@@ -191,9 +197,10 @@ def aria_command_name(document: AccessibleDocument) -> Finding:
     fix='Name the dialog after its heading: <div role="dialog" aria-labelledby="dialog-heading">',
     references=("axe-core: aria-dialog-name (best practice)",),
 )
+@faulty("ARIA dialog|dialogs", "has|have no name")
 def aria_dialog_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "dialog", "alertdialog")
-    return _judged(document, found, has_author_name, BEST_PRACTICE, "ARIA dialogs", "which one has opened")
+    return _judged(aria_dialog_name, document, found, has_author_name, BEST_PRACTICE)
 
 
 @check(
@@ -205,9 +212,10 @@ def aria_dialog_name(document: AccessibleDocument) -> Finding:
     fix='Say what is measured: <div role="meter" aria-label="Disk space" …>',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-meter-name"),
 )
+@faulty("ARIA meter|meters", "has|have no name")
 def aria_meter_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "meter")
-    return _judged(document, found, has_author_name, NON_TEXT_CONTENT, "ARIA meters", "what they measure")
+    return _judged(aria_meter_name, document, found, has_author_name, NON_TEXT_CONTENT)
 
 
 @check(
@@ -219,9 +227,10 @@ def aria_meter_name(document: AccessibleDocument) -> Finding:
     fix='Say what is in progress: <div role="progressbar" aria-label="Upload" …>',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: aria-progressbar-name"),
 )
+@faulty("ARIA progress bar|bars", "has|have no name")
 def aria_progressbar_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "progressbar")
-    return _judged(document, found, has_author_name, NON_TEXT_CONTENT, "ARIA progress bars", "what is in progress")
+    return _judged(aria_progressbar_name, document, found, has_author_name, NON_TEXT_CONTENT)
 
 
 @check(
@@ -233,9 +242,10 @@ def aria_progressbar_name(document: AccessibleDocument) -> Finding:
     fix='Say what the tab shows: <div role="tab" aria-label="Reviews" …>, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tab-name"),
 )
+@faulty("ARIA tab|tabs", "has|have no name")
 def aria_tab_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "tab")
-    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA tabs", "what they show")
+    return _judged(aria_tab_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
 
 
 @check(
@@ -247,9 +257,10 @@ def aria_tab_name(document: AccessibleDocument) -> Finding:
     fix='Put the text of the tooltip inside the element with role="tooltip".',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-tooltip-name"),
 )
+@faulty("ARIA tooltip|tooltips", "has|have no name")
 def aria_tooltip_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "tooltip")
-    return _judged(document, found, _is_named_by_content, NAME_ROLE_VALUE, "ARIA tooltips", "what they explain")
+    return _judged(aria_tooltip_name, document, found, _is_named_by_content, NAME_ROLE_VALUE)
 
 
 @check(
@@ -261,39 +272,36 @@ def aria_tooltip_name(document: AccessibleDocument) -> Finding:
     fix='Say what the item is: <li role="treeitem">Documents</li>, or use aria-label.',
     references=("axe-core: aria-treeitem-name (best practice)",),
 )
+@faulty("ARIA tree item|items", "has|have no name")
 def aria_treeitem_name(document: AccessibleDocument) -> Finding:
     found = widgets(document, "treeitem")
-    return _judged(document, found, _is_named_by_content, BEST_PRACTICE, "ARIA tree items", "what they are")
+    return _judged(aria_treeitem_name, document, found, _is_named_by_content, BEST_PRACTICE)
 
 
 @check(
     "frame-title-unique",
     name="Frame titles are unique",
     found="Frames with the same title",
-    why="Screen reader users cannot tell frames with the same title apart.",
+    why="Screen reader users cannot tell such frames apart.",
     severity=HIGH,
     fix='Give each frame a title that differs from the others: <iframe title="Map of our shops" …>.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: frame-title-unique"),
 )
+@faulty("frame|frames", "has|have the title of another")
 def frame_title_unique(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
 
 def _judged(
+    check: Callable[..., Finding],
     document: AccessibleDocument,
     elements: Iterable[LexborNode],
     is_named: Named,
     criterion: Criterion,
-    what: str,
-    purpose: str,
+    passed: str = "have a name",
 ) -> Finding:
-    return judge(
-        Faults.find(document, elements, lambda each: not is_named(document, each), may_be_named),
-        criterion,
-        what,
-        passed="have a name",
-        failed=f"without a name, so screen readers do not announce {purpose}",
-    )
+    faults = Faults.find(document, elements, lambda each: not is_named(document, each), may_be_named)
+    return judge(check, faults, criterion, passed=passed)
 
 
 def _is_named_by_content(document: AccessibleDocument, node: LexborNode) -> bool:

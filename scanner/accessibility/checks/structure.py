@@ -12,6 +12,7 @@ from scanner.accessibility.structure import landmarks, lists, tables
 from scanner.accessibility.structure.headings import skipping, top_headings
 from scanner.accessibility.verdicts import NO_TEXT, Faults, judge, page_lacks, shows_text, warn_at_most
 from scanner.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS
+from scanner.accessibility.wording import Wording, faulty
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
 
@@ -27,13 +28,13 @@ CATEGORY = Category("Structure and tables", weight=10, html=True, content=True)
     fix="Put everything in a <ul> or <ol> into its <li> elements.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: list"),
 )
+@faulty("list|lists", "contains|contain something other than list items")
 def list_(document: AccessibleDocument) -> Finding:
     return judge(
+        list_,
         lists.strays(document, "ul, ol", lists.strays_in_list),
         INFO_AND_RELATIONSHIPS,
-        "lists",
         passed="contain list items only",
-        failed="contain something other than list items, so screen readers announce them wrongly",
     )
 
 
@@ -41,59 +42,59 @@ def list_(document: AccessibleDocument) -> Finding:
     "listitem",
     name="List items are in a list",
     found="List items outside a list",
-    why="Outside a list, screen readers can announce neither the item's position nor the number of items.",
+    why="Screen readers can announce neither the item's position nor the number of items.",
     severity=HIGH,
     fix="Put the <li> elements directly into a <ul> or <ol> that has no other role.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: listitem"),
 )
+@faulty("list item|items", "is|are outside a list")
 def listitem(document: AccessibleDocument) -> Finding:
     return judge(
+        listitem,
         Faults.find(
             document, lists.items(document), lambda each: not lists.is_in_list(document, each), lists.is_in_component
         ),
         INFO_AND_RELATIONSHIPS,
-        "list items",
         passed="are in a list",
-        failed="outside a list, so screen readers do not announce what they belong to",
     )
 
 
 @check(
     "dlitem",
     name="Terms and descriptions are in a description list",
-    found="Terms or descriptions outside a description list",
+    found="Terms and descriptions outside a description list",
     why="Screen readers cannot say which term a description belongs to.",
     severity=HIGH,
     fix="Put the <dt> and <dd> elements into a <dl>.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: dlitem"),
 )
+@faulty("term|terms or description|descriptions", "is|are outside a description list")
 def dlitem(document: AccessibleDocument) -> Finding:
     items = lists.without_role(document, "dd, dt")
     return judge(
+        dlitem,
         Faults.find(document, items, lambda each: not lists.is_in_descriptions(each), lists.is_in_component),
         INFO_AND_RELATIONSHIPS,
-        "terms and descriptions",
         passed="are in a description list",
-        failed="outside a description list, so screen readers do not announce what they belong to",
     )
 
 
 @check(
     "definition-list",
     name="Description lists are groups of terms and descriptions",
-    found="Description lists with other content, or in the wrong order",
+    found="Malformed description lists",
     why="Screen readers cannot say which term a description belongs to.",
     severity=HIGH,
     fix="Write groups of <dt> and then <dd> in a <dl>, each group in a <div> or not; nothing else.",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: definition-list"),
 )
+@faulty("description list|lists", "does|do not consist of groups of <dt> and <dd>")
 def definition_list(document: AccessibleDocument) -> Finding:
     return judge(
+        definition_list,
         lists.strays(document, "dl", lists.strays_in_descriptions),
         INFO_AND_RELATIONSHIPS,
-        "description lists",
         passed="are groups of <dt> and <dd>",
-        failed="are not groups of <dt> and <dd>, so screen readers do not announce what belongs together",
     )
 
 
@@ -106,6 +107,7 @@ def definition_list(document: AccessibleDocument) -> Finding:
     fix='Refer to the IDs of header cells in the same table: <th id="price">Price</th> … <td headers="price">.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-headers-attr"),
 )
+@faulty("cell|cells with a headers attribute", "refers|refer to something other than header cells of the table")
 def td_headers_attr(document: AccessibleDocument) -> Finding:
     of_page = tables.tables(document)
     if not of_page:
@@ -114,11 +116,11 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
     if not found.judged:
         return Pass("No cell has a headers attribute.")
     return judge(
+        td_headers_attr,
         found,
         INFO_AND_RELATIONSHIPS,
-        "cells with a headers attribute",
         passed="refer to header cells of their table",
-        failed="refer to something other than header cells of their table" if found.certain else "have an empty one",
+        wording=None if found.certain else Wording("cell|cells with a headers attribute", "lacks|lack a reference"),
     )
 
 
@@ -131,13 +133,13 @@ def td_headers_attr(document: AccessibleDocument) -> Finding:
     fix='Use scope on header cells only: <th scope="col"> or <th scope="row">.',
     references=("axe-core: scope-attr-valid (best practice)",),
 )
+@faulty("cell|cells with a scope", "uses|use it incorrectly")
 def scope_attr_valid(document: AccessibleDocument) -> Finding:
     return judge(
+        scope_attr_valid,
         tables.invalid_scopes(document),
         BEST_PRACTICE,
-        "cells with a scope",
         passed="are header cells with a valid one",
-        failed="have an invalid one or are not header cells",
     )
 
 
@@ -150,13 +152,13 @@ def scope_attr_valid(document: AccessibleDocument) -> Finding:
     fix="Remove the summary attribute, or say in it what the caption does not.",
     references=("axe-core: table-duplicate-name (best practice)",),
 )
+@faulty("table|tables", "has|have a summary that repeats the caption")
 def table_duplicate_name(document: AccessibleDocument) -> Finding:
     return judge(
+        table_duplicate_name,
         Faults.find(document, document.exposed("table"), lambda each: tables.repeats_caption(document, each)),
         BEST_PRACTICE,
-        "tables",
         passed="have a summary that differs from the caption, or only one of the two",
-        failed="have a summary that repeats the caption, so screen readers announce it twice",
     )
 
 
@@ -169,6 +171,7 @@ def table_duplicate_name(document: AccessibleDocument) -> Finding:
     fix='Say what a header applies to, <th scope="col"> or <th scope="row">, and use <td> for other cells.',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: th-has-data-cells"),
 )
+@faulty("table header|headers", "has|have no data cells")
 def th_has_data_cells(document: AccessibleDocument) -> Finding:
     found = tables.headers(document)
     if found is None:
@@ -177,7 +180,7 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
         return Pass("The data tables have no header cells with text.")
     # People see from its looks if a cell is a header at all.
     found = replace(found, certain=(), review=found.certain)
-    return judge(found, INFO_AND_RELATIONSHIPS, "table headers", passed="have data cells", failed="without data cells")
+    return judge(th_has_data_cells, found, INFO_AND_RELATIONSHIPS, passed="have data cells")
 
 
 @check(
@@ -189,14 +192,14 @@ def th_has_data_cells(document: AccessibleDocument) -> Finding:
     fix="Move the text of the row into a caption: <table><caption>Prices</caption><tr>…",
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: table-fake-caption"),
 )
+@faulty("data table|tables", "has|have a first row of one cell")
 def table_fake_caption(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        table_fake_caption,
         tables.fake_captions(document),
         INFO_AND_RELATIONSHIPS,
-        "data tables",
         passed="have no caption made of cells",
-        failed="have a first row of one cell, which screen readers do not announce as the caption",
-        caveat="A row that is a header of all columns is right.",
+        unless="unless that cell is a header of all columns",
     )
 
 
@@ -210,14 +213,14 @@ def table_fake_caption(document: AccessibleDocument) -> Finding:
     fix='Use <th> for the cells that say what a column or row contains: <th scope="col">Price</th>',
     references=(f"{INFO_AND_RELATIONSHIPS}", "axe-core: td-has-header"),
 )
+@faulty("large data table|tables", "has|have data cells without a header")
 def td_has_header(document: AccessibleDocument) -> Finding:
     return judge(
+        td_has_header,
         tables.without_headers(document),
         INFO_AND_RELATIONSHIPS,
-        "large data tables",
         passed="have a header for each data cell",
-        failed="have data cells without a header, so screen readers do not announce what they mean",
-        caveat="A table that only lays out the page needs none.",
+        unless="unless it|they only lays|lay out the page",
     )
 
 
@@ -230,13 +233,13 @@ def td_has_header(document: AccessibleDocument) -> Finding:
     fix="Skip no level on the way down: <h3> follows <h2>, not <h1>.",
     references=("axe-core: heading-order (best practice)",),
 )
+@faulty("heading|headings", "skips|skip a level")
 def heading_order(document: AccessibleDocument) -> Finding:
     return warn_at_most(
+        heading_order,
         skipping(document),
         BEST_PRACTICE,
-        "headings",
         passed="follow one another without skipping a level",
-        failed="skip a level, so that the outline has gaps",
     )
 
 
@@ -250,10 +253,11 @@ def heading_order(document: AccessibleDocument) -> Finding:
     references=("axe-core: page-has-heading-one (best practice)",),
     absence=True,
 )
+@faulty("the page", "has no level-one heading")
 def page_has_heading_one(document: AccessibleDocument) -> Finding:
     if found := top_headings(document):
         return Pass(f"The page has a level-one heading ({len(found)}).")
-    return page_lacks(document, "h1", "The page has no <h1>, which shows people where its content begins.")
+    return page_lacks(page_has_heading_one, document, "h1")
 
 
 @check(
@@ -265,8 +269,9 @@ def page_has_heading_one(document: AccessibleDocument) -> Finding:
     fix="Move the <header> or role=banner out of the landmark around it.",
     references=("axe-core: landmark-banner-is-top-level (best practice)",),
 )
+@faulty("banner landmark|landmarks", "is|are inside another landmark")
 def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_nesting(document, "banner")
+    return landmarks.judge_nesting(landmark_banner_is_top_level, document, "banner")
 
 
 @check(
@@ -278,8 +283,9 @@ def landmark_banner_is_top_level(document: AccessibleDocument) -> Finding:
     fix="Move the <footer> or role=contentinfo out of the landmark around it.",
     references=("axe-core: landmark-contentinfo-is-top-level (best practice)",),
 )
+@faulty("contentinfo landmark|landmarks", "is|are inside another landmark")
 def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_nesting(document, "contentinfo")
+    return landmarks.judge_nesting(landmark_contentinfo_is_top_level, document, "contentinfo")
 
 
 @check(
@@ -291,8 +297,9 @@ def landmark_contentinfo_is_top_level(document: AccessibleDocument) -> Finding:
     fix="Move the <main> out of the landmark around it.",
     references=("axe-core: landmark-main-is-top-level (best practice)",),
 )
+@faulty("main landmark|landmarks", "is|are inside another landmark")
 def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_nesting(document, "main")
+    return landmarks.judge_nesting(landmark_main_is_top_level, document, "main")
 
 
 @check(
@@ -304,8 +311,9 @@ def landmark_main_is_top_level(document: AccessibleDocument) -> Finding:
     fix="Keep one <header> that is not part of an <article> or <section>; use <div> for the others.",
     references=("axe-core: landmark-no-duplicate-banner (best practice)",),
 )
+@faulty("the page", "has more than one banner landmark")
 def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_number(document, "banner")
+    return landmarks.judge_number(landmark_no_duplicate_banner, document, "banner")
 
 
 @check(
@@ -317,8 +325,9 @@ def landmark_no_duplicate_banner(document: AccessibleDocument) -> Finding:
     fix="Keep one <footer> that is not part of an <article> or <section>; use <div> for the others.",
     references=("axe-core: landmark-no-duplicate-contentinfo (best practice)",),
 )
+@faulty("the page", "has more than one contentinfo landmark")
 def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_number(document, "contentinfo")
+    return landmarks.judge_number(landmark_no_duplicate_contentinfo, document, "contentinfo")
 
 
 @check(
@@ -330,8 +339,9 @@ def landmark_no_duplicate_contentinfo(document: AccessibleDocument) -> Finding:
     fix="Keep one <main>; use <div> or <section> for the others.",
     references=("axe-core: landmark-no-duplicate-main (best practice)",),
 )
+@faulty("the page", "has more than one main landmark")
 def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
-    return landmarks.judge_number(document, "main")
+    return landmarks.judge_number(landmark_no_duplicate_main, document, "main")
 
 
 @check(
@@ -344,31 +354,30 @@ def landmark_no_duplicate_main(document: AccessibleDocument) -> Finding:
     references=("axe-core: landmark-one-main (best practice)",),
     absence=True,
 )
+@faulty("the page", "has no main landmark")
 def landmark_one_main(document: AccessibleDocument) -> Finding:
     if landmarks.candidates(document, "main"):
         return Pass("The page has a main landmark.")
-    return page_lacks(
-        document, "main, [role=main]", "The page has no <main>, so screen readers cannot jump to its main content."
-    )
+    return page_lacks(landmark_one_main, document, "main, [role=main]")
 
 
 @check(
     "landmark-unique",
     name="Landmarks are unique",
     found="Landmarks with the same role and name",
-    why="Two entries in the list of landmarks have the same name, so people cannot tell them apart.",
+    why="Screen reader users who navigate by landmarks cannot tell them apart.",
     severity=MEDIUM,
     fix='Give landmarks of the same kind different names: <nav aria-label="Shop"> and <nav aria-label="Footer">.',
     references=("axe-core: landmark-unique (best practice)",),
 )
+@faulty("landmark|landmarks", "has|have the role and name of another")
 def landmark_unique(document: AccessibleDocument) -> Finding:
     found = landmarks.duplicate(document)
     finding = warn_at_most(
+        landmark_unique,
         found,
         BEST_PRACTICE,
-        "landmarks",
         passed="differ in role or name",
-        failed="have the role and the name of an earlier one, so that people cannot tell them apart",
     )
     if isinstance(finding, Warn) and all(role(document, each) == "main" for each in found.certain):
         return replace(finding, fix="Keep one <main>, whatever the names; use <div> or <section> for the others.")
@@ -385,6 +394,7 @@ def landmark_unique(document: AccessibleDocument) -> Finding:
     references=("axe-core: region (best practice)",),
     absence=True,
 )
+@faulty("part|parts of the page", "is|are outside landmarks")
 def region(document: AccessibleDocument) -> Finding:
     found = landmarks.outside(document)
     if not found.judged or not shows_text(document):
@@ -392,9 +402,8 @@ def region(document: AccessibleDocument) -> Finding:
     if not found.certain:
         return Pass("All content of the page is in landmarks.")
     return warn_at_most(
+        region,
         found,
         BEST_PRACTICE,
-        "elements",
-        passed="with content are in landmarks",
-        failed="outside landmarks, where people who jump between landmarks do not find them",
+        passed="are in landmarks",
     )

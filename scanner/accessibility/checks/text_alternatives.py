@@ -13,6 +13,7 @@ from scanner.accessibility.names import accessible_name, has_content, is_labelle
 from scanner.accessibility.roles import explicit_role, is_presentational
 from scanner.accessibility.verdicts import Faults, judge
 from scanner.accessibility.wcag import BEST_PRACTICE, KEYBOARD, LINK_PURPOSE, NAME_ROLE_VALUE, NON_TEXT_CONTENT
+from scanner.accessibility.wording import faulty
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, Finding
 from scanner.page.markup import MAX_DEPTH, attribute, elements, enclosing, live
@@ -37,8 +38,9 @@ REPEATING = frozenset({"button", "p", "li", "td", "th"})
     fix='Say what the image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: image-alt"),
 )
+@faulty("image|images", "has|have no alternative text")
 def image_alt(document: AccessibleDocument) -> Finding:
-    return judge_image_alternatives(document)
+    return judge_image_alternatives(image_alt, document)
 
 
 @check(
@@ -50,17 +52,17 @@ def image_alt(document: AccessibleDocument) -> Finding:
     fix='Say what the button does: <input type="image" src="go.png" alt="Search">',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),
 )
+@faulty("image button|buttons", "has|have no alternative text")
 def input_image_alt(document: AccessibleDocument) -> Finding:
     return judge(
+        input_image_alt,
         Faults.find(
             document,
             document.exposed("input[type=image i]"),
             lambda each: not (is_named(document, each, "alt") or is_labelled(document, each)),
         ),
         NON_TEXT_CONTENT,
-        "image buttons",
         passed="have alternative text",
-        failed="without alternative text",
     )
 
 
@@ -73,15 +75,15 @@ def input_image_alt(document: AccessibleDocument) -> Finding:
     fix='Say where each area leads: <area href="/north" alt="Shops in the north" …>',
     references=(f"{LINK_PURPOSE}", f"{NAME_ROLE_VALUE}", "axe-core: area-alt"),
 )
+@faulty("linked area|areas of image maps", "has|have no alternative text")
 def area_alt(document: AccessibleDocument) -> Finding:
     # The map need not be used by an image, as in axe-core.
     areas = (each for each in live(document.document, "area[href]") if enclosing(each, "map") is not None)
     return judge(
+        area_alt,
         Faults.find(document, areas, lambda each: not is_named(document, each, "alt")),
         LINK_PURPOSE,
-        "linked areas of image maps",
         passed="have alternative text",
-        failed="without alternative text",
     )
 
 
@@ -94,6 +96,7 @@ def area_alt(document: AccessibleDocument) -> Finding:
     fix='Name the image: <span role="img" aria-label="Five stars">, or use role="none" if it is decorative.',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: role-img-alt"),
 )
+@faulty("element|elements with role img", "has|have no alternative text")
 def role_img_alt(document: AccessibleDocument) -> Finding:
     images = (
         each
@@ -101,11 +104,10 @@ def role_img_alt(document: AccessibleDocument) -> Finding:
         if explicit_role(each) == "img" and each.tag not in NATIVE_IMAGES and not _is_svg(each)
     )
     return judge(
+        role_img_alt,
         Faults.find(document, images, lambda each: not is_named(document, each)),
         NON_TEXT_CONTENT,
-        "elements with role img",
         passed="have alternative text",
-        failed="without alternative text",
     )
 
 
@@ -118,14 +120,14 @@ def role_img_alt(document: AccessibleDocument) -> Finding:
     fix='Name the image: <svg role="img"><title>Sales by month</title>…, or hide it: aria-hidden="true".',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: svg-img-alt"),
 )
+@faulty("SVG image|images", "has|have no alternative text")
 def svg_img_alt(document: AccessibleDocument) -> Finding:
     drawings = (each for each in document.exposed("[role]") if explicit_role(each) in SVG_ROLES and _is_svg(each))
     return judge(
+        svg_img_alt,
         Faults.find(document, drawings, lambda each: not is_named(document, each) and not _has_title_element(each)),
         NON_TEXT_CONTENT,
-        "SVG images",
         passed="have alternative text",
-        failed="without alternative text",
     )
 
 
@@ -138,6 +140,7 @@ def svg_img_alt(document: AccessibleDocument) -> Finding:
     fix='Name the embedded object: <object data="plan.pdf" type="application/pdf" aria-label="Plan of the house">',
     references=(f"{NON_TEXT_CONTENT}", "axe-core: object-alt"),
 )
+@faulty("embedded object|objects", "has|have no alternative text")
 def object_alt(document: AccessibleDocument) -> Finding:
     objects = (
         each
@@ -145,6 +148,7 @@ def object_alt(document: AccessibleDocument) -> Finding:
         if (attribute(each, "data") or "").strip() and is_judged_as_image(each) and not _needs_plugin(each)
     )
     return judge(
+        object_alt,
         Faults.find(
             document,
             objects,
@@ -152,10 +156,7 @@ def object_alt(document: AccessibleDocument) -> Finding:
             needs_review=lambda each: has_content(document, each),
         ),
         NON_TEXT_CONTENT,
-        "embedded objects",
         passed="have alternative text",
-        failed="without alternative text",
-        caveat="Their content is read only if they cannot be loaded.",
     )
 
 
@@ -163,21 +164,21 @@ def object_alt(document: AccessibleDocument) -> Finding:
     "server-side-image-map",
     name="No server-side image maps",
     found="Server-side image maps",
-    why="It works only with a mouse: the server needs coordinates, which a keyboard cannot send.",
+    why="Such an image works only with a mouse: the server needs coordinates, which a keyboard cannot send.",
     severity=LOW,
     fix='Replace ismap with a client-side image map: <img usemap="#plan"> and <map name="plan"> with an <area> per '
     "link.",
     references=(f"{KEYBOARD}", "axe-core: server-side-image-map"),
 )
+@faulty("image|images with ismap", "is|are the only way to the pages behind it|them")
 def server_side_image_map(document: AccessibleDocument) -> Finding:
     maps = list(document.exposed("img[ismap]"))
     # A person has to see if links to the same places stand beside them; axe-core asks for a review, too.
     return judge(
+        server_side_image_map,
         Faults(document, maps, review=maps),
         KEYBOARD,
-        "images with ismap",
         passed="send no clicks to the server",
-        failed="send the coordinates of a click to the server, which keyboards cannot do",
     )
 
 
@@ -190,6 +191,7 @@ def server_side_image_map(document: AccessibleDocument) -> Finding:
     fix='Use alt="" on an image whose meaning is in the text beside it.',
     references=("axe-core: image-redundant-alt (best practice)",),
 )
+@faulty("image|images with alternative text", "repeats|repeat the text beside it|them")
 def image_redundant_alt(document: AccessibleDocument) -> Finding:
     images = (each for each in document.exposed("img") if not is_presentational(each))
     named = [(each, name) for each in images if (name := accessible_name(document, each))]
@@ -199,12 +201,11 @@ def image_redundant_alt(document: AccessibleDocument) -> Finding:
         if (around := _text_around(each)) is not None and visible_text(document, around).lower() == name.lower()
     ]
     return judge(
+        image_redundant_alt,
         Faults(document, [each for each, _ in named], uncertain=repeating),
         BEST_PRACTICE,
-        "images with alternative text",
         passed="do not repeat the text beside them",
-        failed="repeat the text beside them, so screen readers announce it twice",
-        caveat="",
+        unless="",
     )
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from scanner.accessibility.axe import INAPPLICABLE
+from scanner.accessibility.wording import faulty
 from scanner.browser.evidence import AxeReport
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, Finding
@@ -20,6 +21,7 @@ CATEGORY = Category("Colour and layout", weight=10, html=True, content=True)
     "18.7 px if bold.",
     references=("WCAG 1.4.3 Contrast (Minimum) (AA)", "axe-core: color-contrast"),
 )
+@faulty("piece|pieces of text", "has|have too little contrast")
 def color_contrast(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -33,6 +35,7 @@ def color_contrast(axe: AxeReport) -> Finding:
     fix="Underline links within text, or give them another weight; not everyone can tell colours apart.",
     references=("WCAG 1.4.1 Use of Color (A)", "axe-core: link-in-text-block"),
 )
+@faulty("link|links in text", "differs|differ from the text by colour only")
 def link_in_text_block(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -47,6 +50,7 @@ def link_in_text_block(axe: AxeReport) -> Finding:
     "touches no other.",
     references=("WCAG 2.5.8 Target Size (Minimum) (AA)", "axe-core: target-size"),
 )
+@faulty("touch target|targets", "is|are smaller than 24 pixels and too close to another")
 def target_size(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -60,6 +64,7 @@ def target_size(axe: AxeReport) -> Finding:
     fix="Remove the CSS that rotates the page: @media (orientation: …) with transform: rotate(90deg).",
     references=("WCAG 1.3.4 Orientation (AA)", "axe-core: css-orientation-lock"),
 )
+@faulty("the page", "is locked to one orientation")
 def css_orientation_lock(axe: AxeReport) -> Finding:
     return INAPPLICABLE
 
@@ -73,5 +78,6 @@ def css_orientation_lock(axe: AxeReport) -> Finding:
     fix="Remove !important from line-height, letter-spacing and word-spacing in style attributes.",
     references=("WCAG 1.4.12 Text Spacing (AA)", "axe-core: avoid-inline-spacing"),
 )
+@faulty("element|elements", "fixes|fix the spacing of text with !important")
 def avoid_inline_spacing(axe: AxeReport) -> Finding:
     return INAPPLICABLE

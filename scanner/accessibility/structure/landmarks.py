@@ -75,31 +75,19 @@ def of_kind(document: AccessibleDocument, landmark: str) -> list[LexborNode]:
     ]
 
 
-def judge_nesting(document: AccessibleDocument, landmark: str) -> Finding:
+def judge_nesting(check: Callable[..., Finding], document: AccessibleDocument, landmark: str) -> Finding:
     """Warn about landmarks of a kind that are inside another landmark."""
-    return warn_at_most(
-        nested(document, landmark),
-        BEST_PRACTICE,
-        f"{landmark} landmarks",
-        passed="are in no other landmark",
-        failed="are in another landmark, so screen readers announce them as part of it",
-    )
+    return warn_at_most(check, nested(document, landmark), BEST_PRACTICE, passed="are in no other landmark")
 
 
-def judge_number(document: AccessibleDocument, landmark: str) -> Finding:
+def judge_number(check: Callable[..., Finding], document: AccessibleDocument, landmark: str) -> Finding:
     """Warn about several landmarks of a kind. Not applicable without any."""
     if not candidates(document, landmark):
         return NotApplicable(f"The page has no {landmark} landmarks.")
     found = of_kind(document, landmark)
     if len(found) <= 1:
         return Pass(f"The page has no more than one {landmark} landmark.")
-    return warn_at_most(
-        Faults(document, found, found),
-        BEST_PRACTICE,
-        f"{landmark} landmarks",
-        passed="are unique",
-        failed="where there should be one, so that people cannot tell which is the page's",
-    )
+    return warn_at_most(check, Faults(document, found, found), BEST_PRACTICE, passed="are unique")
 
 
 def duplicate(document: AccessibleDocument) -> Faults:

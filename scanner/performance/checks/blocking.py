@@ -17,7 +17,7 @@ from scanner.performance.render_blocking import (
     written_at_once,
 )
 
-CATEGORY = Category("Render blocking", weight=10, html=True)
+CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
 SCRIPTS_GOOD, SCRIPTS_POOR = 0, 2
 # Small files come at once over as many connections as browsers open with HTTP/1.1.
@@ -34,7 +34,7 @@ READ_CHARACTERS = 1024 * KIB
     "blocking-scripts",
     name="No render-blocking scripts",
     found="Render-blocking scripts",
-    why="The browser stops parsing the page until the script has been loaded and run.",
+    why="Browsers show nothing until these scripts have been loaded and run.",
     judged=by_steps(SCRIPTS_GOOD, SCRIPTS_POOR) + f" Milder if they weigh up to {size(FIRST_BYTES)} in all.",
     severity=HIGH,
     fix='Add defer (or async, or type="module") to scripts in the head, or move them to the end of the body.',
@@ -45,7 +45,7 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     if not found:
         return Pass("No script in the head blocks rendering.")
     message = f"{counted(len(found), 'script')} in the head without async or defer{_size(found, resources)}"
-    text = f"{message}: {_shown(found)}; nothing is shown before they have loaded and run."
+    text = f"{message}: {_shown(found)}."
     evidence = _evidence(found, resources)
     is_small = _come_at_once(found, resources)
     if len(found) > SCRIPTS_POOR:
@@ -57,7 +57,7 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     "blocking-css",
     name="Little render-blocking CSS",
     found="Too much render-blocking CSS",
-    why="The browser paints nothing until these style sheets have arrived.",
+    why="Browsers show nothing until these style sheets have arrived.",
     judged=f"Passes with up to {SHEETS_AT_ONCE} style sheets of {size(FIRST_BYTES)} in all. Else warns up to "
     f"{SHEETS_POOR}, fails above that.",
     severity=MEDIUM,
@@ -72,7 +72,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     evidence = _evidence(found, resources)
     if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
         return Pass(f"{message}.", evidence)
-    text = f"{message}, before anything is shown: {_shown(found)}. Up to {FIRST_BYTES / 1000:g} kB in all is good."
+    text = f"{message}: {_shown(found)}; up to {FIRST_BYTES / 1000:g} kB in all is good."
     return Warn(text, evidence=evidence) if len(found) <= SHEETS_POOR else Fail(text, evidence=evidence)
 
 
@@ -80,18 +80,17 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     "css-import",
     name="No @import in style sheets",
     found="Style sheets use @import",
-    why="The browser discovers an imported style sheet only after the one that imports it has arrived.",
+    why="Browsers discover an imported style sheet only when the one that imports it has arrived.",
     severity=MEDIUM,
     fix="Replace @import by a <link> for each style sheet, or bundle the style sheets.",
-    references=("CSS Cascade 4, section 2", "sitespeed.io coach: cssImport"),
+    references=("CSS Cascade 4, section 2", "MDN: @import"),
 )
 def css_import(styles: Styles) -> Finding:
     if not styles.imports:
         return Pass("No style sheet uses @import.")
     shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
     return Warn(
-        f"{counted(len(styles.imports), 'style sheet')} imported by others ({shown}): each is requested only after "
-        "the one that imports it has loaded.",
+        f"{counted(len(styles.imports), 'style sheet')} imported by others: {shown}.",
         evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
     )
 
@@ -100,12 +99,12 @@ def css_import(styles: Styles) -> Finding:
     "third-party-spof",
     name="No third-party single point of failure",
     found="Third-party single point of failure",
-    why="When the other site does not answer, this page stays blank until the request times out.",
+    why="While such a site does not answer, the page stays blank.",
     judged=by_steps(HOSTS_GOOD, HOSTS_POOR),
     severity=MEDIUM,
     fix="Serve what the page waits for from your own site, or load it with async, so that another site's outage "
     "leaves no blank page.",
-    references=("YellowLabTools: blockingFiles", "sitespeed.io coach: spof"),
+    references=("web.dev: third-party JavaScript",),
 )
 def third_party_spof(page: Page, document: Document) -> Finding:
     urls = {url: urlsplit(url).hostname or "" for url in blocking_scripts(document) + blocking_sheets(document)}
@@ -118,8 +117,7 @@ def third_party_spof(page: Page, document: Document) -> Finding:
         HOSTS_GOOD,
         HOSTS_POOR,
         f"Render-blocking files come from {counted(len(hosts), 'domain')} of other sites: {some(hosts)}",
-        "while one of them does not answer, visitors see a blank page",
-        [{"url": excerpt(url)} for url in foreign],
+        evidence=[{"url": excerpt(url)} for url in foreign],
     )
 
 
@@ -127,11 +125,11 @@ def third_party_spof(page: Page, document: Document) -> Finding:
     "document-write",
     name="No document.write()",
     found="document.write() is used",
-    why="It blocks the parser, and on slow connections browsers may refuse to run it.",
+    why="Such calls block the parser, and on slow connections browsers may ignore them.",
     judged=by_steps(WRITES_GOOD, WRITES_POOR) + " Calls count that run whenever the page is parsed.",
     severity=LOW,
     fix="Add elements with append() or insertAdjacentHTML(), and scripts with async.",
-    references=("Lighthouse: no-document-write", "HTML, document.write()"),
+    references=("Lighthouse: no-document-write", "HTML, document.write()", "MDN: document.write()"),
 )
 def document_write(document: Document, resources: Resources) -> Finding:
     bodies = {each.url: each.body for each in resources.items if each.status == 200 and each.is_fetched}
@@ -158,8 +156,7 @@ def document_write(document: Document, resources: Resources) -> Finding:
         WRITES_POOR,
         f"{counted(total, 'call')} of document.write() while the document is parsed: "
         f"{some([f'{place} ({count})' for place, count in found])}",
-        "each blocks the parser, and on slow connections browsers may ignore it",
-        [{"script": place, "calls": count} for place, count in found],
+        evidence=[{"script": place, "calls": count} for place, count in found],
     )
 
 

@@ -28,12 +28,12 @@ BUILT = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.FO
     "cache-missing",
     name="Static files have a cache lifetime",
     found="Static files without a cache lifetime",
-    why="Returning visitors download the same files again.",
+    why="Browsers then guess how long to keep a file, so returning visitors may download it again.",
     judged=by_steps(MISSING_GOOD, MISSING_POOR),
     severity=HIGH,
     fix="Send a Cache-Control header with every static file: max-age=31536000, immutable where its name changes with "
     "its content, otherwise max-age=2592000, or no-cache with an ETag.",
-    references=("RFC 9111, section 4.2", "webhint: http-cache"),
+    references=("RFC 9111, section 4.2", "MDN: Cache-Control"),
 )
 def cache_missing(files: StaticFiles) -> Finding:
     if not files.own:
@@ -47,8 +47,7 @@ def cache_missing(files: StaticFiles) -> Finding:
         MISSING_POOR,
         f"{len(missing)} of {counted(len(files.own), 'static file')} ({_size(missing)}) have no cache lifetime: "
         f"{_shown(missing)}",
-        "browsers guess how long to keep them",
-        _evidence(missing),
+        evidence=_evidence(missing),
     )
 
 
@@ -56,7 +55,7 @@ def cache_missing(files: StaticFiles) -> Finding:
     "cache-short",
     name="Efficient cache lifetimes",
     found="Short cache lifetimes",
-    why="Returning visitors request the same files again although they have not changed.",
+    why="Returning visitors request the same files again, although they may not have changed.",
     judged=by_steps(size(WASTE_GOOD), size(WASTE_POOR))
     + " Counted are the bytes that a later visit has to load again.",
     severity=MEDIUM,
@@ -90,9 +89,9 @@ def cache_short(files: StaticFiles) -> Finding:
         WASTE_GOOD,
         WASTE_POOR,
         f"{len(short)} of {counted(len(own), 'static file')} may be kept for less than 30 days: {shown}; a later visit "
-        f"is expected to load {size(waste)} again",
-        f"up to {size(WASTE_GOOD)} is good{' (files of other sites not counted)' if foreign else ''}",
-        evidence,
+        f"is expected to load {size(waste)} again, where up to {size(WASTE_GOOD)} is good"
+        f"{' (files of other sites not counted)' if foreign else ''}",
+        evidence=evidence,
     )
 
 
@@ -100,11 +99,11 @@ def cache_short(files: StaticFiles) -> Finding:
     "cache-immutable",
     name="Fingerprinted files are immutable",
     found="Fingerprinted files are not immutable",
-    why="On a reload, browsers request again files that can never change.",
+    why="On a reload, browsers ask again for files that never change.",
     severity=LOW,
     fix="Send Cache-Control: public, max-age=31536000, immutable with files whose names contain a hash of their "
     "content.",
-    references=("RFC 8246",),
+    references=("RFC 8246", "MDN: Cache-Control"),
 )
 def cache_immutable(files: StaticFiles) -> Finding:
     hashed = [
@@ -119,7 +118,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
         return Pass(f"{counted(len(hashed), 'file')} with a fingerprint in the name: immutable for a year or more.")
     return Warn(
         f"{len(asked)} of {counted(len(hashed), 'file')} with a fingerprint in the name ({_size(asked)}) are sent "
-        f"without max-age=31536000 and immutable: {_shown(asked)}. Browsers revalidate them needlessly.",
+        f"without max-age=31536000 and immutable: {_shown(asked)}.",
         evidence=_evidence(asked),
     )
 
@@ -128,11 +127,11 @@ def cache_immutable(files: StaticFiles) -> Finding:
     "private-static",
     name="Shared caches may store static files",
     found="Static files are marked private",
-    why="CDNs and other shared caches may not store the file, so every visitor loads it from the origin.",
+    why="CDNs and other shared caches may not store such a file, so every visitor loads it from the origin.",
     severity=LOW,
     fix="Send Cache-Control: public instead of private with files that are the same for everyone, and without a "
     "cookie.",
-    references=("RFC 9111, section 5.2.2.7",),
+    references=("RFC 9111, section 5.2.2.7", "MDN: Cache-Control"),
 )
 def private_static(page: Page, files: StaticFiles) -> Finding:
     if not files.own:
@@ -145,8 +144,7 @@ def private_static(page: Page, files: StaticFiles) -> Finding:
     if not private:
         return Pass(f"None of {counted(len(files.own), 'static file')} of the site is marked private.")
     return Warn(
-        f"{len(private)} of {counted(len(files.own), 'static file')} are marked private, so that no CDN or proxy may "
-        f"store them: {_shown(private)}.",
+        f"{len(private)} of {counted(len(files.own), 'static file')} are marked private: {_shown(private)}.",
         evidence=_evidence(private),
     )
 

@@ -7,7 +7,20 @@ from dataclasses import dataclass
 
 from scanner.browser.evidence import BrowserLoad, Coverage, LoadedRequest
 from scanner.catalogue import Category, check
-from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
+from scanner.findings import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    Fix,
+    NotApplicable,
+    Pass,
+    Server,
+    Warn,
+    by_limits,
+)
 from scanner.messages import KIB, by_steps, counted, excerpt, size, some
 from scanner.page.evidence import Page
 from scanner.page.image_headers import ImageFormat
@@ -69,11 +82,18 @@ class _Unused:
     "text-compressed",
     name="Text is compressed",
     found="Text is sent uncompressed",
-    why="Text shrinks to a third or less when compressed, so visitors wait longer than necessary.",
+    why="Uncompressed text takes longer to arrive, most of all on slow connections.",
     judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
     severity=HIGH,
-    fix="Compress text on the server, for example in nginx: gzip on; gzip_types text/css application/javascript "
-    "application/json image/svg+xml;",
+    fix=Fix(
+        "Compress text on the server ({example}).",
+        {
+            Server.NGINX: "gzip on; gzip_types text/css application/javascript application/json image/svg+xml;",
+            Server.APACHE: "AddOutputFilterByType DEFLATE text/html text/css application/javascript application/json "
+            "image/svg+xml",
+            Server.IIS: '<urlCompression doStaticCompression="true" doDynamicCompression="true"/>',
+        },
+    ),
     references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
 )
 def text_compressed(page: Page, resources: Resources) -> Finding:
@@ -97,21 +117,29 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     message = f"{counted(len(savings), 'text file')} sent uncompressed ({shown}); gzip would save {size(total)}"
     if any(text.url == page.target.url for _, text in savings):
         return Fail(
-            f"{message}. The document itself ({size(len(page.response.body))}) is one of them.", evidence=evidence
+            f"{message}. The document itself ({size(len(page.response.body))}) is one of them.",
+            evidence=evidence,
+            title="Page is sent uncompressed",
         )
-    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is tolerable", evidence)
+    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is good", evidence)
 
 
 @check(
     "modern-encoding",
     name="Brotli or Zstandard compression",
-    found="No Brotli or Zstandard compression",
-    why="Brotli and Zstandard make text 15 to 20% smaller than gzip.",
+    found="Text is compressed with gzip only",
+    why="Brotli and Zstandard compress text better than gzip.",
     judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only.",
     severity=LOW,
-    fix="Offer Brotli or Zstandard beside gzip: compress files once, at deployment, and pages on the fly (brotli on; "
-    "in nginx with its module).",
-    references=("RFC 7932", "RFC 8878"),
+    fix=Fix(
+        "Offer Brotli or Zstandard beside gzip ({example}).",
+        {
+            Server.NGINX: "brotli on; # with the module ngx_brotli",
+            Server.APACHE: "AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
+            Server.IIS: "install IIS Compression, which adds Brotli",
+        },
+    ),
+    references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
 )
 def modern_encoding(page: Page, resources: Resources) -> Finding:
     """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
@@ -132,18 +160,19 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     names = some(sorted(set().union(*(text.codings for text in own))))
     return Warn(
         f"{counted(len(own), 'text file')} ({size(old_bytes)}) sent with {names} only, though br and zstd were "
-        "offered, which compress text better."
+        "offered.",
+        title=f"Text is compressed with {excerpt(names, 20)} only",
     )
 
 
 @check(
     "needless-encoding",
     name="Images and fonts are not compressed twice",
-    found="Images or fonts are compressed twice",
-    why="Images and fonts are compressed already; compressing them again costs CPU time and can make them larger.",
+    found="Files are compressed twice",
+    why="Compressing images and fonts again costs CPU time on the server and the phone, and can make them larger.",
     severity=LOW,
     fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
-    references=("RFC 9110, section 8.4", "webhint: http-compression"),
+    references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
 )
 def needless_encoding(resources: Resources) -> Finding:
     compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
@@ -158,8 +187,7 @@ def needless_encoding(resources: Resources) -> Finding:
     before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
     return Warn(
         f"{counted(len(needless), 'file')} of a compressed format sent compressed once more, {before:,} bytes as "
-        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}. That only costs CPU time on the server "
-        "and the phone.",
+        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}.",
         evidence=evidence,
     )
 

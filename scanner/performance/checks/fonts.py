@@ -13,7 +13,7 @@ from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplic
 from scanner.messages import by_steps, counted, excerpt, size, some
 from scanner.performance.evidence import Fonts, Resource, Styles
 
-CATEGORY = Category("Fonts", weight=3, html=True)
+CATEGORY = Category("Fonts", weight=3, html=True, content=True)
 
 NO_FONTS = NotApplicable("No font file is certain to be loaded.")
 HIDDEN_AT_FIRST = frozenset({"block", "auto", ""})
@@ -35,10 +35,10 @@ SIGNATURES = (
     "font-display",
     name="Text stays visible while fonts load",
     found="Text may be invisible while fonts load",
-    why="Visitors see blank space instead of text for up to three seconds.",
+    why="Visitors may see blank space instead of text for up to three seconds.",
     severity=MEDIUM,
     fix="Write font-display: swap (or optional) into each @font-face; for Google Fonts add &display=swap.",
-    references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9"),
+    references=("Lighthouse: font-display", "CSS Fonts 4, section 4.9", "MDN: font-display"),
 )
 def font_display(fonts: Fonts, styles: Styles) -> Finding:
     faces = [
@@ -51,11 +51,10 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
     waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
     if not waiting:
         return Pass(f"{counted(len(faces), 'font face')}: text is shown while they load.")
-    families = list(dict.fromkeys(each.family for each in waiting))
+    families = some([excerpt(each, 60) for each in dict.fromkeys(each.family for each in waiting)])
     return Warn(
-        f"Text in {some([excerpt(each, 60) for each in families])} may stay invisible for up to 3 s while its font "
-        f"loads: {len(waiting)} of {counted(len(faces), 'font face')} without font-display: swap, "
-        "optional or fallback.",
+        f"{len(waiting)} of {counted(len(faces), 'font face')} ({families}) without font-display: "
+        "swap, optional or fallback.",
         evidence=[
             {"family": excerpt(each.family), "font_display": excerpt(each.display) or None, "file": excerpt(each.url)}
             for each in waiting
@@ -67,11 +66,11 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
     "font-format",
     name="Fonts are in WOFF2",
     found="Fonts are not in WOFF2",
-    why="WOFF2 is about a third smaller than older formats, and every current browser supports it.",
+    why="WOFF2 files are smaller than those of older formats, and every current browser supports them.",
     judged="A font file's first bytes tell its format.",
     severity=LOW,
     fix="Convert the font to WOFF2 (for example with woff2_compress), and list that file first in src.",
-    references=("W3C: WOFF File Format 2.0", "webhint: font formats"),
+    references=("W3C: WOFF File Format 2.0", "web.dev: font best practices"),
 )
 def font_format(fonts: Fonts) -> Finding:
     known = [(each, name) for each in fonts.same_for_all if (name := _format(each))]
@@ -88,8 +87,8 @@ def font_format(fonts: Fonts) -> Finding:
         f"in WOFF2: {some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
     )
     if all(name == "WOFF" for _, name in old):
-        return Warn(f"{message} WOFF is compressed too, but less well.", evidence=evidence)
-    return Fail(f"{message} WOFF2 takes about half as much.", evidence=evidence)
+        return Warn(message, evidence=evidence)
+    return Fail(message, evidence=evidence)
 
 
 @check(
@@ -100,7 +99,7 @@ def font_format(fonts: Fonts) -> Finding:
     judged=by_steps(COUNT_GOOD, COUNT_POOR),
     severity=LOW,
     fix="Use at most two fonts: one variable font instead of several weights, and a system font for the rest.",
-    references=("YellowLabTools: fontsCount",),
+    references=("web.dev: font best practices",),
 )
 def font_count(fonts: Fonts) -> Finding:
     if not fonts.files:

@@ -18,7 +18,7 @@ from scanner.page.references import ResourceKind
 from scanner.performance.evidence import Resource, Resources, Styles
 from scanner.performance.images import SCREENS_AHEAD, offscreen, oversized
 
-CATEGORY = Category("Images", weight=8, html=True)
+CATEGORY = Category("Images", weight=8, html=True, content=True)
 
 NO_IMAGES = NotApplicable("The page loads no image.")
 NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
@@ -41,12 +41,12 @@ LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
 @check(
     "image-dimensions",
     name="Images have width and height",
-    found="Images without width and height",
+    found="Images without dimensions",
     why="Without its dimensions, an image shifts the content below it when it loads.",
     judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
     severity=MEDIUM,
     fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
-    references=("Lighthouse: unsized-images", "web.dev: optimize CLS"),
+    references=("web.dev: optimize CLS", "HTML, dimension attributes"),
 )
 def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
     """Count images that no CSS rule can give a height. Without layout, any other image may have one.
@@ -69,8 +69,7 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
         UNSIZED_GOOD,
         UNSIZED_POOR,
         f"{len(unsized)} of {counted(len(images), 'image')} have no width and height: {some(shown)}",
-        "the content below them shifts when they load",
-        [{"src": each} for each in shown],
+        evidence=[{"src": each} for each in shown],
     )
 
 
@@ -78,7 +77,7 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
     "image-format",
     name="Images in modern formats",
     found="Images not in modern formats",
-    why="WebP and AVIF need a third to a half of the bytes for the same image.",
+    why="AVIF and WebP files are smaller than JPEG and PNG files of the same image.",
     judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
     severity=HIGH,
     fix="Serve images as AVIF or WebP, for example with <picture> and the old format as a fallback.",
@@ -163,7 +162,7 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
     judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
     severity=LOW,
     fix='Add loading="lazy" to images further down the page, but never to those on the first screen.',
-    references=("Lighthouse: offscreen-images", "YellowLabTools: lazyLoadableImagesBelowTheFold"),
+    references=("Lighthouse: offscreen-images",),
 )
 def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     if not any(each.is_visible for each in layout.images):
@@ -178,8 +177,7 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
         OFFSCREEN_POOR,
         f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
         f"loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
-        "they compete for bandwidth with what visitors see first",
-        [
+        evidence=[
             {
                 "url": excerpt(image.url),
                 "selector": excerpt(image.selector, 300),
@@ -195,7 +193,7 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
     "gif-video",
     name="No large GIFs",
     found="Large GIFs",
-    why="As a video, an animation takes a tenth of the bytes and looks better.",
+    why="GIF compresses poorly: a video, or WebP, shows the same in far fewer bytes.",
     judged=f"GIFs of more than {size(GIF_BYTES)} count.",
     severity=MEDIUM,
     fix="Replace the animation with a <video autoplay loop muted playsinline> in MP4 or WebM.",
@@ -212,7 +210,7 @@ def gif_video(resources: Resources) -> Finding:
     total = sum(each.own_wire_bytes for each in large)
     return Warn(
         f"{counted(len(large), 'GIF')} of more than {size(GIF_BYTES)}, {size(total)} in all: "
-        f"{some([excerpt(each.url, 80) for each in large])}. {'A video' if is_moving else 'WebP'} takes a fraction.",
+        f"{some([excerpt(each.url, 80) for each in large])}.",
         evidence=[
             {
                 "url": excerpt(each.url),

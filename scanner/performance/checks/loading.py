@@ -31,7 +31,7 @@ from scanner.performance.evidence import Resources, Timing
 from scanner.performance.images import is_in_markup, is_preloaded_urgently
 from scanner.performance.vitals import LONG_S, Measured, Vitals, curve
 
-CATEGORY = Category("Loading", weight=45, static_weight=15, html=True)
+CATEGORY = Category("Loading", weight=45, static_weight=15, html=True, content=True)
 
 GOOD_S, POOR_S = 5.0, 10.0
 # Values for good, and for the median of the web: Lighthouse's control points for phones.
@@ -50,13 +50,14 @@ NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image fi
 NO_FRAMES = NotApplicable("The browser delivered no frames of the load that could be compared.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
 PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
+SLOWER = "on a processor four times slower than the scanner's"
 
 
 @check(
     "lcp",
     name="Largest contentful paint",
     found="Slow largest contentful paint",
-    why="It marks the moment when visitors see the main content; they leave slow pages before it.",
+    why="Until its largest element is painted, visitors do not see the main content of the page.",
     judged=by_curve(f"{LCP_S[0]} s", f"{LCP_S[1]} s"),
     severity=CRITICAL,
     fix="Let the browser discover the largest element early (in the HTML itself, an image with "
@@ -68,7 +69,7 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.lcp is None:
         return _unpainted(vitals)
     largest = load.first.lcp
-    element = f" It is {excerpt(largest.snippet, 160)} at {excerpt(largest.selector, 160)}." if largest else ""
+    element = f", {excerpt(largest.snippet, 100)}," if largest and largest.snippet else ""
     evidence: EvidenceItem = {
         **_figures(vitals.lcp, load),
         "seen_s": round(vitals.seen_lcp.value, 2) if vitals.seen_lcp else None,
@@ -76,16 +77,8 @@ def lcp(vitals: Vitals, load: BrowserLoad) -> Finding:
         "snippet": excerpt(largest.snippet, 300) if largest else None,
         "url": excerpt(largest.url, 300) if largest and largest.url else None,
     }
-    message = f"The largest element of the first screen is painted after {vitals.lcp.value:.1f} s"
-    return _on_curve(
-        vitals.lcp.value,
-        LCP_S,
-        f"{message} ({PHONE})",
-        " s",
-        f"{element}{_note(vitals.lcp, load, vitals)}",
-        load,
-        evidence,
-    )
+    message = f"The largest element of the first screen{element} is painted after {vitals.lcp.value:.1f} s ({PHONE})"
+    return _on_curve(vitals.lcp.value, LCP_S, message, " s", _note(vitals.lcp, load, vitals), load, evidence)
 
 
 @check(
@@ -103,17 +96,9 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     if vitals.tbt is None:
         return _unpainted(vitals)
     message = f"Long tasks block the main thread for {vitals.tbt.value * 1000:,.0f} ms in all"
-    slower = "on a processor four times slower than this one"
     evidence = _figures(vitals.tbt, load, LEAST_TBT_S)
-    return _on_curve(
-        vitals.tbt.value,
-        TBT_S,
-        f"{message}, {slower}",
-        " s",
-        _note(vitals.tbt, load, vitals, "ms", LEAST_TBT_S),
-        load,
-        evidence,
-    )
+    note = _note(vitals.tbt, load, vitals, "ms", LEAST_TBT_S)
+    return _on_curve(vitals.tbt.value, TBT_S, f"{message}, {SLOWER}", " ms", note, load, evidence)
 
 
 @check(
@@ -125,7 +110,7 @@ def tbt(vitals: Vitals, load: BrowserLoad) -> Finding:
     severity=HIGH,
     fix="Give images, frames and ads their size (width and height, or aspect-ratio), and insert nothing above "
     "content that is already shown.",
-    references=("web.dev: Cumulative Layout Shift", "Lighthouse: cumulative-layout-shift"),
+    references=("web.dev: Cumulative Layout Shift", "web.dev: optimize CLS"),
     measured=True,
 )
 def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
@@ -139,7 +124,7 @@ def cls(vitals: Vitals, load: BrowserLoad) -> Finding:
     evidence += [{"selector": excerpt(each.source, 300), "shift": round(each.value, 4)} for each in worst]
     message = f"The layout shifts by {vitals.cls.value:.3f} while the page loads"
     return _on_curve(
-        vitals.cls.value, CLS, message, "", f"{moved}{_note(vitals.cls, load, vitals, '', LEAST_CLS)}", load, *evidence
+        vitals.cls.value, CLS, message, "", f"{_note(vitals.cls, load, vitals, '', LEAST_CLS)}{moved}", load, *evidence
     )
 
 
@@ -171,7 +156,7 @@ def fcp(vitals: Vitals, load: BrowserLoad) -> Finding:
     "speed-index",
     name="Speed Index",
     found="High Speed Index",
-    why="It is the mean time at which the parts of the first screen appear: how soon the page looks complete.",
+    why="Until the first screen is complete, visitors see an unfinished page.",
     judged=by_curve(f"{SPEED_INDEX_S[0]} s", f"{SPEED_INDEX_S[1]} s"),
     severity=MEDIUM,
     fix="Show content before scripts have run, and let large images of the first screen be smaller or load earlier.",
@@ -183,7 +168,7 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
         return _unpainted(vitals)
     if vitals.speed_index is None:
         return NO_FRAMES
-    message = f"On average, the first screen's content appears after {vitals.speed_index.value:.1f} s ({PHONE})"
+    message = f"On average, the parts of the first screen appear after {vitals.speed_index.value:.1f} s ({PHONE})"
     evidence = _figures(vitals.speed_index, load)
     note = _note(vitals.speed_index, load, vitals)
     return _on_curve(vitals.speed_index.value, SPEED_INDEX_S, message, " s", note, load, evidence)
@@ -195,7 +180,7 @@ def speed_index(vitals: Vitals, load: BrowserLoad) -> Finding:
     found="LCP image is lazily loaded",
     why="A lazily loaded image waits for the layout, so the main content appears later than necessary.",
     severity=HIGH,
-    fix='Remove loading="lazy" from the image: the browser waits for the layout before it requests the image.',
+    fix='Remove loading="lazy" from the image.',
     references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: lcp-lazy-loaded"),
     measured=True,
 )
@@ -215,13 +200,13 @@ def lcp_lazy(load: BrowserLoad) -> Finding:
 @check(
     "lcp-priority",
     name="LCP image is discoverable and prioritized",
-    found="LCP image is discovered or fetched late",
-    why="The browser fetches an image that it discovers late, or with low priority, after everything else.",
+    found="LCP image is discovered late",
+    why="An image that is discovered late, or has a low priority, waits for files that visitors need less.",
     judged=f"Low if the image is painted within {LCP_S[0]} s all the same.",
     severity=MEDIUM,
     fix='Put the image into the HTML itself as <img src="…" fetchpriority="high">, or preload it: '
     '<link rel="preload" as="image" fetchpriority="high" href="…">.',
-    references=("web.dev: Optimize Largest Contentful Paint", "Lighthouse: prioritize-lcp-image"),
+    references=("web.dev: Optimize Largest Contentful Paint", "MDN: fetchpriority"),
     measured=True,
 )
 def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vitals) -> Finding:
@@ -241,9 +226,11 @@ def lcp_priority(page: Page, document: Document, load: BrowserLoad, vitals: Vita
     severity = LOW if vitals.lcp is not None and vitals.lcp.value <= limit_s else None
     if is_found and is_high:
         return Pass("The largest image is in the HTML itself, with a high priority.", (evidence,))
-    late = "is not in the HTML itself, so browsers discover it late"
-    low = 'has no fetchpriority="high", so it competes with the other files'
-    return Warn(f"The largest image ({excerpt(largest.url, 120)}) {low if is_found else late}.", severity, (evidence,))
+    image = f"The largest image ({excerpt(largest.url, 120)})"
+    if is_found:
+        message = f'{image} has no fetchpriority="high".'
+        return Warn(message, severity, (evidence,), title="LCP image has no high priority")
+    return Warn(f"{image} is not in the HTML itself.", severity, (evidence,))
 
 
 @check(
@@ -273,7 +260,7 @@ def long_tasks(load: BrowserLoad) -> Finding:
     if len(tasks) <= LONG_TASKS:
         is_short = sum(each.processor_s - LONG_S for each in tasks) < TBT_S[0]
         return Warn(f"{message}.", LOW if is_short else None, evidence)
-    return Fail(f"{message}; taps are answered only after each of them.", evidence=evidence)
+    return Fail(f"{message}.", evidence=evidence)
 
 
 @check(
@@ -310,12 +297,12 @@ def main_thread(vitals: Vitals) -> Finding:
     "est-load-time",
     name="Estimated load time on a slow connection",
     found="Long estimated load time on a slow connection",
-    why="Visitors on slow connections leave before the page is usable.",
+    why="Visitors on slow connections wait that long until the page is complete.",
     judged=by_steps(f"{GOOD_S:g} s", f"{POOR_S:g} s"),
     severity=MEDIUM,
     fix="Send fewer bytes before the page is complete: compress and resize images, remove unused scripts, load "
     'images further down with loading="lazy".',
-    references=("Lighthouse: throttling (1.6 Mbit/s, 150 ms)",),
+    references=("MDN: network throttling",),
 )
 def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     result = estimate(page, resources.items, statistics.median(timing.ttfb_s))
@@ -331,8 +318,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
         f"On a connection of 1.6 Mbit/s and 150 ms, the page would take {least}{result.seconds:.1f} s: "
         f"{size(result.wire_bytes)} in {result.requests} requests"
     )
-    why = f"up to {GOOD_S:g} s is good, more than {POOR_S:g} s slow"
-    return by_limits(result.seconds, GOOD_S, POOR_S, message, why, [evidence])
+    return by_limits(result.seconds, GOOD_S, POOR_S, message, f"up to {GOOD_S:g} s is good", [evidence])
 
 
 def _unpainted(vitals: Vitals) -> Finding:
@@ -356,17 +342,17 @@ def _on_curve(
     credit = curve(value, good, poor)
     if value <= good:
         return Pass(f"{message}.{note}", evidence, credit=credit)
+    limit = f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good"
     if value <= poor:
         severity = LOW if _was_slow(load) else None
-        return Warn(f"{message}; up to {good:g}{unit} is good.{note}", severity, evidence, credit=credit)
-    return Fail(f"{message}; more than {poor:g}{unit} is poor.{note}", evidence=evidence, credit=credit)
+        return Warn(f"{message}; {limit}.{note}", severity, evidence, credit=credit)
+    return Fail(f"{message}; {limit}.{note}", evidence=evidence, credit=credit)
 
 
 def _within(seconds: float, points: tuple[float, float], what: str) -> Finding:
     good, poor = points
-    message = f"{what} {seconds:.1f} s while the page loads, on a processor four times slower than this one"
-    why = f"up to {good:g} s is good, more than {poor:g} s slow"
-    return by_limits(seconds, good, poor, message, why, [{"seconds": round(seconds, 2)}])
+    message = f"{what} {seconds:.1f} s while the page loads, {SLOWER}"
+    return by_limits(seconds, good, poor, message, f"up to {good:.1f} s is good", [{"seconds": round(seconds, 2)}])
 
 
 def _figures(measured: Measured, load: BrowserLoad, least: float = 0.0) -> EvidenceItem:
@@ -381,17 +367,19 @@ def _figures(measured: Measured, load: BrowserLoad, least: float = 0.0) -> Evide
 
 
 def _note(measured: Measured, load: BrowserLoad, vitals: Vitals, unit: str = "s", least: float = 0.0) -> str:
-    """Return the reasons why the figure is less certain. Differences of less than `least` are none."""
-    note = "" if vitals.is_complete else " The page had not finished loading when the time ran out."
+    """Return a sentence with the reasons why the figure is less certain; empty if there are none.
+
+    Differences of less than `least` are none.
+    """
+    reasons = [] if vitals.is_complete else ["the page had not finished loading when the time ran out"]
     if not measured.is_stable(least):
         low, high = (1000 * each if unit == "ms" else each for each in (measured.least, measured.largest))
         digits = 1 if unit == "s" else 0 if unit else 3
         spread = f"{low:,.{digits}f} to {high:,.{digits}f} {unit}".strip()
-        note += f" It is not stable: {spread} in {measured.loads} loads."
+        reasons.append(f"it was {spread} in {measured.loads} loads")
     if _was_slow(load):
-        slow = f"The scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)"
-        note += f" {slow}, so take it with care."
-    return note
+        reasons.append(f"the scanning machine was slow ({load.host_ms:.0f} ms for what takes 20 ms elsewhere)")
+    return f" The figure is uncertain: {', and '.join(reasons)}." if reasons else ""
 
 
 def _was_slow(load: BrowserLoad) -> bool:

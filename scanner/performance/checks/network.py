@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from scanner.catalogue import Category, check
-from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, by_limits
+from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, by_limits
 from scanner.messages import KB, by_steps, counted, excerpt, size, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live, resolve
@@ -31,7 +31,14 @@ PRECONNECT = re.compile(r""";\s{0,9}rel\s{0,9}=\s{0,9}"?[^";]{0,99}\bpreconnect\
     why="HTTP/1.1 loads one file at a time per connection; HTTP/2 and HTTP/3 load all of them at once.",
     judged=f"Only origins with at least {MANY_REQUESTS} static files count, and only https, which HTTP/2 requires.",
     severity=MEDIUM,
-    fix="Enable HTTP/2: in nginx with http2 on; in Apache with Protocols h2 http/1.1.",
+    fix=Fix(
+        "Enable HTTP/2 ({example}).",
+        {
+            Server.NGINX: "http2 on;",
+            Server.APACHE: "Protocols h2 http/1.1",
+            Server.IIS: "Windows Server 2016 or later has it",
+        },
+    ),
     references=("RFC 9113, section 3.2", "Lighthouse: uses-http2"),
 )
 def http_version(protocols: Protocols) -> Finding:
@@ -68,9 +75,15 @@ def http_version(protocols: Protocols) -> Finding:
     why="A new connection for each file costs one to three round trips every time.",
     judged=by_steps(CLOSED_GOOD, CLOSED_POOR) + " Origins with HTTP/2 are left out.",
     severity=MEDIUM,
-    fix="Let the server keep connections open: do not send Connection: close; set keepalive_timeout 65s in nginx, "
-    "KeepAlive On in Apache.",
-    references=("RFC 9112, section 9.3", "YellowLabTools: closedConnections"),
+    fix=Fix(
+        "Let the server keep connections open, and do not send Connection: close ({example}).",
+        {
+            Server.NGINX: "keepalive_timeout 65s;",
+            Server.APACHE: "KeepAlive On",
+            Server.IIS: '<httpProtocol allowKeepAlive="true"/>',
+        },
+    ),
+    references=("RFC 9112, section 9.3", "MDN: Keep-Alive"),
 )
 def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Finding:
     """Judge origins without HTTP/2 only: with others, browsers speak another version than the scanner."""
@@ -92,8 +105,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
         CLOSED_POOR,
         f"{counted(total, 'response')} closed the connection although more requests followed: "
         f"{some([f'{excerpt(origin, 80)} ({count})' for origin, count in closed.items()])}",
-        "each new connection costs two or three round trips",
-        [{"origin": excerpt(origin), "closed": count} for origin, count in closed.items()],
+        evidence=[{"origin": excerpt(origin), "closed": count} for origin, count in closed.items()],
     )
 
 
@@ -105,7 +117,7 @@ def keep_alive(page: Page, resources: Resources, protocols: Protocols) -> Findin
     judged=f"Responses with headers of more than {size(HEADER_BYTES)} count.",
     severity=LOW,
     fix="Remove headers that nothing uses, and shorten Content-Security-Policy and Set-Cookie.",
-    references=("sitespeed.io coach: headers", "RFC 9110, section 5.4"),
+    references=("RFC 9110, section 5.4",),
 )
 def header_size(page: Page, resources: Resources) -> Finding:
     sizes = [(hop.header_bytes, hop.url) for hop in page.hops]
@@ -116,7 +128,7 @@ def header_size(page: Page, resources: Resources) -> Finding:
         return Pass(f"The largest of {counted(len(sizes), 'response header')} takes {size(largest)}.")
     return Fail(
         f"The headers of {counted(len(large), 'response')} are larger than {size(HEADER_BYTES)}, up to "
-        f"{size(largest)} ({excerpt(url, 80)}); they delay what follows them.",
+        f"{size(largest)} ({excerpt(url, 80)}).",
         evidence=[{"url": excerpt(each), "header_bytes": number} for number, each in large],
     )
 
@@ -130,7 +142,7 @@ def header_size(page: Page, resources: Resources) -> Finding:
     severity=LOW,
     fix='Keep <link rel="preconnect"> for the few origins that the first screen needs; use rel="dns-prefetch" for '
     "others.",
-    references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect"),
+    references=("Lighthouse: uses-rel-preconnect", "HTML, link type preconnect", "MDN: preconnect"),
 )
 def preconnects(page: Page, document: Document) -> Finding:
     addresses = [
@@ -148,7 +160,7 @@ def preconnects(page: Page, document: Document) -> Finding:
         PRECONNECTS,
         PRECONNECTS,
         f"{message}: {some([excerpt(origin, 60) for origin in origins])}" if origins else "No preconnects",
-        f"more than {PRECONNECTS} compete with what the page needs first",
+        f"up to {PRECONNECTS} is good",
         evidence,
     )
 

@@ -45,8 +45,7 @@ def ttfb(timing: Timing) -> Finding:
     tries = f"median of {len(milliseconds)}" if len(milliseconds) > 1 else "one try"
     evidence: list[EvidenceItem] = [{"try": number, "ttfb_ms": value} for number, value in enumerate(milliseconds, 1)]
     message = f"The server starts to respond after {median:,} ms ({tries})"
-    why = f"up to {TTFB_GOOD_MS} ms is good, more than {TTFB_POOR_MS:,} ms slow"
-    return by_limits(median, TTFB_GOOD_MS, TTFB_POOR_MS, message, why, evidence)
+    return by_limits(median, TTFB_GOOD_MS, TTFB_POOR_MS, message, f"up to {TTFB_GOOD_MS} ms is good", evidence)
 
 
 @check(
@@ -70,18 +69,18 @@ def doc_redirects(page: Page) -> Finding:
     message = f"{counted(count, 'redirect')} before the document, to {chain}"
     if count == 1 and is_same_site(page.requested.host, page.target.host):
         return Warn(f"{message}.", evidence=evidence)
-    return Fail(f"{message}; each costs a round trip before anything is shown.", evidence=evidence)
+    return Fail(f"{message}.", evidence=evidence)
 
 
 @check(
     "broken-resources",
     name="No broken resources",
     found="Resources failed to load",
-    why="The page lacks styles, scripts or images that it needs.",
+    why="Visitors may miss styles, scripts or images of the page.",
     judged="Medium if only images of style sheets are missing.",
     severity=HIGH,
     fix="Correct the URLs, or remove references to files that no longer exist.",
-    references=("webhint: no-broken-links", "HTML, fetching resources"),
+    references=("HTML, fetching resources",),
 )
 def broken_resources(resources: Resources) -> Finding:
     if not resources.items:
@@ -115,6 +114,7 @@ def broken_resources(resources: Resources) -> Finding:
             LOW,
             [_resource_evidence(each) for each in refused],
             fix="Check in a browser whether they load; if they do, the server only blocks bots, and nothing is wrong.",
+            title="Resources were refused to the scanner",
         )
     if unknown and len({each.url for each in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
@@ -129,7 +129,7 @@ def broken_resources(resources: Resources) -> Finding:
     judged=by_steps(f"{ELEMENTS_GOOD:,} elements", f"{ELEMENTS_POOR:,}"),
     severity=MEDIUM,
     fix="Remove wrappers that only add styling, load long lists in parts, and create hidden panels when they open.",
-    references=("Lighthouse: dom-size", "YellowLabTools: DOMelementsCount"),
+    references=("Lighthouse: dom-size",),
 )
 def dom_size(size: DomSize) -> Finding:
     return by_limits(
@@ -137,7 +137,7 @@ def dom_size(size: DomSize) -> Finding:
         ELEMENTS_GOOD,
         ELEMENTS_POOR,
         f"The document has {size.elements:,} {'element' if size.elements == 1 else 'elements'}",
-        f"up to {ELEMENTS_GOOD:,} is good, more than {ELEMENTS_POOR:,} makes every update of the page slow",
+        f"up to {ELEMENTS_GOOD:,} is good",
     )
 
 
@@ -149,7 +149,7 @@ def dom_size(size: DomSize) -> Finding:
     judged=by_steps(f"{DEPTH_GOOD} levels", DEPTH_POOR),
     severity=LOW,
     fix="Remove elements that only wrap others: with grid and flexbox, most of them are unnecessary.",
-    references=("Lighthouse: dom-size", "YellowLabTools: DOMelementMaxDepth"),
+    references=("Lighthouse: dom-size",),
 )
 def dom_depth(size: DomSize) -> Finding:
     return by_limits(
@@ -157,7 +157,7 @@ def dom_depth(size: DomSize) -> Finding:
         DEPTH_GOOD,
         DEPTH_POOR,
         f"Elements are nested {counted(size.depth, 'level')} deep below the body ({size.deepest})",
-        f"up to {DEPTH_GOOD} is good, more than {DEPTH_POOR} too deep",
+        f"up to {DEPTH_GOOD} is good",
     )
 
 
@@ -182,7 +182,7 @@ def bfcache_blocked(page: Page, document: Document) -> Finding:
     if any(attribute(node, "src") is None and UNLOAD.search(node.text() or "") for node in live(document, "script")):
         reasons.append("an unload handler in a script of the page")
     if reasons:
-        return Warn(f"Browsers reload the page when visitors come back to it, because of {some(reasons)}.")
+        return Warn(f"The page prevents the back/forward cache with {some(reasons)}.")
     return Pass("Nothing in the document prevents the back/forward cache.")
 
 

@@ -17,7 +17,7 @@ from scanner.page.references import ResourceKind
 from scanner.page.registrable_domain import is_same_site, site_of
 from scanner.performance.evidence import Fonts, Resource, Resources
 
-CATEGORY = Category("Page weight", weight=10, html=True)
+CATEGORY = Category("Page weight", weight=10, html=True, content=True)
 
 # Smaller files, such as tracking pixels, may be equal without being duplicates.
 LEAST_DUPLICATE_BYTES = 500
@@ -52,7 +52,7 @@ def total_weight(page: Page, resources: Resources) -> Finding:
     judged=by_steps(*map(size, JS_BYTES)),
     severity=HIGH,
     fix="Remove scripts that the page does not use, split bundles by page, and send them compressed.",
-    references=("HTTP Archive: JavaScript bytes", "YellowLabTools: jsBytes"),
+    references=("HTTP Archive: page weight", "Lighthouse: bootup-time"),
 )
 def js_weight(resources: Resources) -> Finding:
     return _kind_weighed(resources, ResourceKind.SCRIPT, "script", *JS_BYTES)
@@ -66,7 +66,7 @@ def js_weight(resources: Resources) -> Finding:
     judged=by_steps(*map(size, CSS_BYTES)),
     severity=MEDIUM,
     fix="Remove rules that the page does not use, and send style sheets compressed.",
-    references=("HTTP Archive: CSS bytes", "sitespeed.io coach: cssSize"),
+    references=("HTTP Archive: page weight", "Lighthouse: unused-css-rules"),
 )
 def css_weight(resources: Resources) -> Finding:
     return _kind_weighed(resources, ResourceKind.STYLESHEET, "style sheet", *CSS_BYTES)
@@ -76,12 +76,12 @@ def css_weight(resources: Resources) -> Finding:
     "image-weight",
     name="Image weight",
     found="Heavy images",
-    why="Images are usually the largest part of a page, and the easiest to make smaller.",
+    why="Heavy images take long to arrive on slow connections, and use up mobile data.",
     judged=by_steps(*map(size, IMAGE_BYTES)),
     severity=MEDIUM,
     fix="Serve images in the size they are shown in (srcset), as AVIF or WebP, and those further down with "
     'loading="lazy".',
-    references=("HTTP Archive: image bytes", "sitespeed.io coach: imageSize"),
+    references=("HTTP Archive: page weight", "Lighthouse: uses-responsive-images"),
 )
 def image_weight(resources: Resources) -> Finding:
     return _kind_weighed(resources, ResourceKind.IMAGE, "image", *IMAGE_BYTES)
@@ -91,12 +91,12 @@ def image_weight(resources: Resources) -> Finding:
     "font-weight",
     name="Web font weight",
     found="Heavy web fonts",
-    why="Text stays invisible, or changes its look, when its font arrives.",
+    why="Until its font arrives, text is invisible or shown in another font.",
     judged=by_steps(*map(size, FONT_BYTES)) + " Counted are preloaded fonts and one file of each family in use, but "
     "none of services that adapt to browsers.",
     severity=MEDIUM,
     fix="Subset fonts to the characters that the site needs (pyftsubset), use fewer weights, and serve WOFF2.",
-    references=("HTTP Archive: font bytes", "YellowLabTools: fontsSize"),
+    references=("HTTP Archive: page weight", "web.dev: font best practices"),
 )
 def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     files = fonts.same_for_all
@@ -115,7 +115,7 @@ def font_weight(resources: Resources, fonts: Fonts) -> Finding:
     judged=by_steps(*REQUESTS),
     severity=MEDIUM,
     fix="Bundle small files, remove those that the page can do without, and load the rest when it is needed.",
-    references=("HTTP Archive: total requests", "YellowLabTools: totalRequests"),
+    references=("HTTP Archive: state of the web",),
 )
 def requests(page: Page, resources: Resources) -> Finding:
     loaded = _loaded(resources)
@@ -134,7 +134,7 @@ def requests(page: Page, resources: Resources) -> Finding:
     judged=by_steps(*DOMAINS),
     severity=LOW,
     fix="Serve files from your own host, and remove services that the page does not need.",
-    references=("YellowLabTools: domains",),
+    references=("Lighthouse: uses-rel-preconnect",),
 )
 def domains(page: Page, resources: Resources) -> Finding:
     hosts = list(dict.fromkeys([page.target.host, *(each.host for each in _loaded(resources))]))
@@ -149,7 +149,7 @@ def domains(page: Page, resources: Resources) -> Finding:
     judged=by_steps(f"{SHARE_PERCENT[0]}%", f"{SHARE_PERCENT[1]}%") + f" Low below {FEW_REQUESTS} requests.",
     severity=MEDIUM,
     fix="Remove third-party scripts and widgets that the page can do without, or load them after the page.",
-    references=("HTTP Archive: third parties", "Lighthouse: third-party-summary"),
+    references=("web.dev: third-party JavaScript",),
 )
 def third_party_share(page: Page, resources: Resources) -> Finding:
     loaded = _loaded(resources)
@@ -169,10 +169,10 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     "duplicate-files",
     name="No duplicate files",
     found="Duplicate files",
-    why="The same bytes are downloaded twice, because they have two URLs.",
+    why="Browsers download the same bytes again, because they have another URL.",
     severity=LOW,
     fix="Refer to each file by the same URL everywhere, with the same query string.",
-    references=("YellowLabTools: identicalFiles",),
+    references=("RFC 9111, section 2",),
 )
 def duplicate_files(resources: Resources) -> Finding:
     if not resources.items:
@@ -194,17 +194,17 @@ def duplicate_files(resources: Resources) -> Finding:
     if not twice:
         return Pass("No file is loaded twice.")
     message = f"{counted(len(twice), 'file')} loaded again from another URL: {shown}"
-    return by_limits(len(twice), 0, 5, message, "each is downloaded twice", evidence)
+    return by_limits(len(twice), 0, 5, message, evidence=evidence)
 
 
 @check(
     "empty-responses",
     name="No empty responses",
     found="Empty responses",
-    why="A request that returns nothing costs as much time as one that does.",
+    why="A request that returns nothing still costs a round trip.",
     severity=LOW,
     fix="Remove references to files that have no content, or serve the right files at their URLs.",
-    references=("YellowLabTools: emptyRequests",),
+    references=("HTML, fetching resources",),
 )
 def empty_responses(resources: Resources) -> Finding:
     if not resources.items:
@@ -219,8 +219,7 @@ def empty_responses(resources: Resources) -> Finding:
         0,
         1,
         f"{counted(len(empty), 'file')} without any content: {shown}",
-        "each costs a request",
-        evidence,
+        evidence=evidence,
     )
 
 
@@ -249,8 +248,8 @@ def _weighed(
     message = f"{what} {least}{size(total)}"
     if heaviest and heaviest[0].wire_bytes > good / 10:
         message += f", the heaviest {excerpt(heaviest[0].url, 80)} ({size(heaviest[0].wire_bytes)})"
-    return by_limits(total, good, poor, message, f"up to {size(good)} is light, more than {size(poor)} heavy", evidence)
+    return by_limits(total, good, poor, message, f"up to {size(good)} is good", evidence)
 
 
 def _graded(message: str, value: float, good: int, poor: int, unit: str = "") -> Finding:
-    return by_limits(value, good, poor, message, f"up to {good}{unit} is good, more than {poor}{unit} too much")
+    return by_limits(value, good, poor, message, f"up to {good}{unit} is good")

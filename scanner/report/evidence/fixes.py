@@ -21,7 +21,7 @@ HEADERS = (
 VOID = frozenset({"area", "base", "img", "input", "link", "meta", "source", "track"})
 TAG = re.compile(r"<(/?)([A-Za-z][\w-]*)\b[^<>]*>")
 # A server's setting, up to the next server's or to the bracket around them.
-SETTING = re.compile(rf"\b({SERVERS}): (?!import |turn |Windows |Disable-)(.+?)(?= · |\)[.,]|\)$|\.$|$)")
+SETTING = re.compile(rf"\b({SERVERS}): (?!import |install |turn |Windows |Disable-)(.+?)(?= · |\)[.,]|\)$|\.$|$)")
 # The ends of a header's value: words and punctuation that occur in no value of our fixes.
 VALUE_ENDS = r" \(| · | on every | and | with | instead |, (?!immutable|[\w-]+=)|\.(?: |$)|(?<!\()\)[.,;]"
 HEADER = re.compile(rf"\b({HEADERS}: (?:(?!{VALUE_ENDS}).)+)")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -13,8 +14,10 @@ from scanner.report.evidence.contrasts import Contrast
 # The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
 # which anybody may request, has thousands of them.
 MAX_CELL = 1000
-# The number of rows shown before "show more".
-FIRST = 5
+# The most pairs that fit beside a fix.
+FEW = 5
+# The fewest characters of a value that is looked for in a message.
+LEAST = 4
 # Widths of columns in relative units, and the width that a table beside its finding may have.
 ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
 ROOM_BESIDE = 8
@@ -48,6 +51,8 @@ class Cell:
 
 
 EMPTY = Cell("")
+# Names of a table's rows, by the kind of its first column that has one.
+NOUNS = {"code": "elements", "address": "addresses"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,28 +68,29 @@ class Table:
     """Table of evidence: one row for each item, one column for each name with a value in any item.
 
     `same` has the columns whose text is the same in all rows; the page shows it once. `numbers` are the indexes of the
-    rows' items in the check's evidence.
+    rows' items in the check's evidence. `size` is the sum of a table's only column of sizes, with its unit.
     """
 
     heads: tuple[Head, ...]
     rows: tuple[tuple[Cell, ...], ...]
     same: tuple[tuple[Head, Cell], ...] = ()
     numbers: tuple[int, ...] = ()
+    size: str = ""
 
     @property
-    def first(self) -> tuple[tuple[Cell, ...], ...]:
-        """The rows shown at once: FIRST of them, or all if only one more would be hidden."""
-        return self.rows if len(self.rows) <= FIRST + 1 else self.rows[:FIRST]
-
-    @property
-    def rest(self) -> tuple[tuple[Cell, ...], ...]:
-        return self.rows[len(self.first) :]
+    def count(self) -> str:
+        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known."""
+        rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
+        noun = next((NOUNS[head.kind] for head in self.heads if head.kind in NOUNS), "entries")
+        if noun == "addresses" and self.size:
+            noun = "files"
+        return f"{rows} {noun}" + (f", {self.size}" if self.size and not self.is_cut else "")
 
     @property
     def is_narrow(self) -> bool:
         """Return True if the table fits beside the text of its finding."""
         if (pairs := self.pairs) is not None:
-            return len(pairs) <= FIRST and all(len(cell.whole) <= LONG for _, cell in pairs)
+            return len(pairs) <= FEW and all(len(cell.whole) <= LONG for _, cell in pairs)
         return sum(ROOM[head.kind] for head in self.heads) <= ROOM_BESIDE
 
     @property
@@ -98,6 +104,12 @@ class Table:
         if len(self.rows) != 1:
             return None
         return [(head, cell) for head, cell in zip(self.heads, self.rows[0], strict=True) if cell.whole]
+
+    def beside(self, message: str) -> list[tuple[Head, Cell]] | None:
+        """Return the pairs without what the message says already; code stays, because it can be copied."""
+        if (pairs := self.pairs) is None:
+            return None
+        return [(head, cell) for head, cell in pairs if cell.is_code or not _says(message, cell.whole)]
 
 
 def tables(
@@ -124,12 +136,15 @@ def tables(
 
 
 def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], units: Mapping[str, str]) -> Table:
-    columns = []
+    columns, sizes = [], []
     for name in names:
         known = column(name)
         if unit := units.get(name):
             known = replace(known, unit=unit)
-        columns.append(_written(known, [item.get(name) for item in items.values()]))
+        values = [item.get(name) for item in items.values()]
+        columns.append(_written(known, values))
+        if known.unit == BYTES:
+            sizes.append(sum(value for value in values if isinstance(value, NUMBER)))
     same = [(head, cells) for head, cells in columns if _is_same(head, cells)]
     if len(same) == len(columns):
         same = []
@@ -139,7 +154,18 @@ def _table(names: Sequence[str], items: Mapping[int, Mapping[str, object]], unit
         rows=tuple(zip(*(cells for _, cells in told), strict=True)),
         same=tuple((head, cells[0]) for head, cells in same),
         numbers=tuple(items),
+        size=_size(sizes[0]) if len(sizes) == 1 else "",
     )
+
+
+def _size(total: float) -> str:
+    unit, per_unit = _scale(BYTES, [total])
+    return f"{_number(total, per_unit)} {unit}"
+
+
+def _says(message: str, value: str) -> bool:
+    """Return True if the message contains the value as whole words; a shorter one may be there by chance."""
+    return len(value) >= LEAST and re.search(rf"(?<![\w./-]){re.escape(value)}(?![\w/?#=&-]|\.\w)", message) is not None
 
 
 def _is_same(head: Head, cells: Sequence[Cell]) -> bool:

@@ -38,8 +38,9 @@ class Exhibits:
 
     @property
     def contents(self) -> list[Entry]:
-        """Entries of the exhibits that come after the categories, in the page's order."""
+        """Entries of the exhibits in the page's order."""
         named = (
+            (self.search_result or self.shared_link, Entry("How others show it", "previews")),
             (self.headers, Entry("Response headers", "headers")),
             (self.policies, Entry("CSP by directive", "policies")),
             (self.certificates, Entry("Certificate chain", "certificates")),

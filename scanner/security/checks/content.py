@@ -88,12 +88,12 @@ def _shown(urls: Iterable[str]) -> str:
 @check(
     "sri-third-party",
     name="Subresource Integrity",
-    found="Third-party files are open to tampering",
-    why="Anyone who changes the file on the other site controls this page, and can read what visitors type.",
+    found="Third-party files without integrity",
+    why="Anyone who can change such a file can change this page, and may read what visitors type.",
     severity=LOW,
     fix='Add its hash: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
     "or serve the file yourself.",
-    references=("W3C Subresource Integrity", "CWE-353"),
+    references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
     others = [
@@ -106,16 +106,15 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
         return Fail(
-            f"{counted(len(plain), 'third-party file')} over plain HTTP, which browsers block or anyone on the "
-            f"network can change: {_shown(each.url for each in plain)}.",
+            f"{counted(len(plain), 'third-party file')} over plain HTTP: {_shown(each.url for each in plain)}.",
             severity=HIGH,
             evidence=_addresses(plain),
+            title="Third-party files over plain HTTP",
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
         return Warn(
-            f"{counted(len(loose), 'third-party file')} without integrity, so anyone who changes them changes this "
-            f"page: {_shown(each.url for each in loose)}.",
+            f"{counted(len(loose), 'third-party file')} without integrity: {_shown(each.url for each in loose)}.",
             evidence=_addresses(loose),
         )
     files = counted(len(others), "third-party file")
@@ -126,7 +125,7 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     "compromised-cdn",
     name="No files from compromised hosts",
     found="Files from a compromised host",
-    why="These hosts have served malicious scripts to visitors of other sites.",
+    why="Such hosts have served malicious scripts to visitors of other sites.",
     severity=CRITICAL,
     fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
     references=("CVE-2024-38526", "CWE-506", "CWE-829"),
@@ -137,7 +136,7 @@ def compromised_cdn(document: Document) -> Finding:
     ]
     if found:
         return Fail(
-            f"The page loads {_shown(each.url for each in found)}, from a host that has served malicious code.",
+            f"The page loads {_shown(each.url for each in found)} from a compromised host.",
             evidence=_addresses(found),
         )
     return Pass("No script, style sheet or frame from a host known to be compromised.")
@@ -173,9 +172,17 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
                 }
                 for each, url in vulnerable
             ],
+            title=_title([each for each, _ in vulnerable]),
         )
     names = some([f"{each.library.name} {each.version}" for each, _ in used.values()])
     return Pass(f"{names}: no known vulnerabilities as of {as_of()}.")
+
+
+def _title(vulnerable: list[UsedLibrary]) -> str:
+    """Return the title of the finding for a single library; empty for several."""
+    first = vulnerable[0]
+    name = f"{first.library.name} {excerpt(first.version, 20)}"
+    return f"{name} has known vulnerabilities" if len(vulnerable) == 1 else ""
 
 
 def _described(used: UsedLibrary, url: str) -> str:
@@ -193,7 +200,7 @@ def _described(used: UsedLibrary, url: str) -> str:
     why="A page opened with rel=opener can send this tab to a fake login page.",
     severity=LOW,
     fix='Remove rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
-    references=("HTML, link type opener", "CWE-1022"),
+    references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
 )
 def link_noopener(page: Page, document: Document) -> Finding:
     found = []
@@ -213,8 +220,7 @@ def link_noopener(page: Page, document: Document) -> Finding:
         return NotApplicable("No link opens a new tab.")
     if found:
         return Warn(
-            f"{counted(len(found), 'link')} to other sites with rel=opener, which lets them replace this page: "
-            f"{_shown(found)}.",
+            f"{counted(len(found), 'link')} to other sites with rel=opener: {_shown(found)}.",
             evidence=[{"url": excerpt(url)} for url in found],
         )
     return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

@@ -38,10 +38,10 @@ def _evidence(cookies: Sequence[Cookie]) -> list[EvidenceItem]:
     "cookie-secure",
     name="Cookies have the Secure attribute",
     found="Cookies without the Secure attribute",
-    why="Browsers also send the cookie over plain HTTP, where anyone on the network can read it.",
+    why="Browsers send a cookie without Secure over plain HTTP too, where anyone on the network can read it.",
     severity=HIGH,
     fix="Add Secure to every cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
-    references=("RFC 6265bis, section 4.1.2.5", "CWE-614"),
+    references=("RFC 6265bis, section 4.1.2.5", "CWE-614", "MDN: Set-Cookie"),
 )
 def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     if not cookies.kept:
@@ -53,7 +53,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
         return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
     if all(each.is_of_load_balancer for each in insecure):
         return Warn(
-            f"Secure is missing on {_names(insecure)}. Load balancers set such cookies, which only name a server.",
+            f"Secure is missing on {_names(insecure)}, with which load balancers only name a server.",
             LOW,
             _evidence(insecure),
             "Switch on Secure in the settings of the load balancer, if it has such a setting.",
@@ -62,12 +62,12 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     sessions = [each for each in insecure if each.is_session_like]
     if sessions:
         return Fail(
-            f"Session cookies without Secure: {_names(sessions)}. Browsers send them over plain HTTP too.",
+            f"Session cookies without Secure: {_names(sessions)}.",
             evidence=_evidence(insecure),
+            title="Session cookies without the Secure attribute",
         )
     return Fail(
-        f"Secure is missing on {_names(insecure)}, so browsers send {'it' if len(insecure) == 1 else 'them'} over "
-        "plain HTTP too.",
+        f"Secure is missing on {_names(insecure)}.",
         severity=MEDIUM,
         evidence=_evidence(insecure),
     )
@@ -80,7 +80,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     why="An injected script can read the session cookie and send it to an attacker.",
     severity=HIGH,
     fix="Add HttpOnly to the session cookie: Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax",
-    references=("RFC 6265bis, section 4.1.2.6", "CWE-1004"),
+    references=("RFC 6265bis, section 4.1.2.6", "CWE-1004", "MDN: Set-Cookie"),
 )
 def cookie_httponly(cookies: Cookies) -> Finding:
     sessions = [each for each in cookies.kept if each.is_session_like]
@@ -88,22 +88,19 @@ def cookie_httponly(cookies: Cookies) -> Finding:
         return NotApplicable("No cookie looks like a session.")
     readable = [each for each in sessions if not each.http_only]
     if readable:
-        return Fail(
-            f"HttpOnly is missing on {_names(readable)}, so an injected script can steal the session.",
-            evidence=_evidence(readable),
-        )
+        return Fail(f"HttpOnly is missing on {_names(readable)}.", evidence=_evidence(readable))
     return Pass(f"{_names(sessions)}: with HttpOnly.", _evidence(sessions))
 
 
 @check(
     "cookie-samesite",
     name="Cookies have a SameSite attribute",
-    found="Cookies without a valid SameSite attribute",
-    why="Requests from other sites may carry the cookie, which is what cross-site request forgery relies on.",
+    found="Cookies without a SameSite attribute",
+    why="Cross-site request forgery relies on cookies that browsers send with requests from other sites.",
     severity=MEDIUM,
     fix="Send Set-Cookie: name=value; Secure; HttpOnly; SameSite=Lax (or Strict). "
     "Cookies for embedding in other sites need SameSite=None; Secure.",
-    references=("RFC 6265bis, section 4.1.2.7", "CWE-1275"),
+    references=("RFC 6265bis, section 4.1.2.7", "CWE-1275", "MDN: Set-Cookie"),
 )
 def cookie_samesite(cookies: Cookies) -> Finding:
     if not cookies.kept:
@@ -111,11 +108,16 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     unknown = [each for each in cookies.kept if each.same_site == ""]
     refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
     if refused:
-        return Fail(f"Browsers reject {_names(refused)}: SameSite=None without Secure.", evidence=_evidence(refused))
+        return Fail(
+            f"Browsers reject {_names(refused)}: SameSite=None without Secure.",
+            evidence=_evidence(refused),
+            title="Cookies with SameSite=None without Secure",
+        )
     if unknown:
         return Fail(
             f"SameSite has an unknown value on {_names(unknown)}, so browsers apply their default.",
             evidence=_evidence(unknown),
+            title="Cookies with an invalid SameSite attribute",
         )
     absent = [each for each in cookies.kept if each.same_site is None]
     if absent:
@@ -130,12 +132,12 @@ def cookie_samesite(cookies: Cookies) -> Finding:
 @check(
     "cookie-prefix",
     name="Cookie name prefixes are valid",
-    found="Cookies that break the rules of their name prefix",
-    why="Browsers reject a cookie that breaks the rules of its prefix, so it is never set.",
+    found="Cookies break the rules of their name prefix",
+    why="Browsers reject a cookie that breaks the rules of its prefix, so it is not set.",
     severity=LOW,
     fix="Send Set-Cookie: __Host-name=value; Secure; Path=/; HttpOnly; SameSite=Lax (no Domain), or "
     "Set-Cookie: __Secure-name=value; Secure; HttpOnly; SameSite=Lax. Otherwise rename the cookie.",
-    references=("RFC 6265bis, section 4.1.3",),
+    references=("RFC 6265bis, section 4.1.3", "MDN: Set-Cookie"),
 )
 def cookie_prefix(cookies: Cookies) -> Finding:
     prefixed = [each for each in cookies.sent if each.name.lower().startswith(("__host-", "__secure-"))]
@@ -143,5 +145,6 @@ def cookie_prefix(cookies: Cookies) -> Finding:
         return NotApplicable("No cookie has a prefix.")
     broken = [each for each in prefixed if each.broken_prefix is not None]
     if broken:
-        return Fail(f"Browsers reject {_names(broken)}: {broken[0].broken_prefix}.", evidence=_evidence(broken))
+        rule = f"{'breaks' if len(broken) == 1 else 'break'} a rule: {broken[0].broken_prefix}"
+        return Fail(f"{_names(broken)} {rule}.", evidence=_evidence(broken))
     return Pass(f"{_names(prefixed)}: as the prefix requires.", _evidence(prefixed))

@@ -80,7 +80,7 @@ def _shown(policies: Sequence[Csp]) -> list[EvidenceItem]:
     "Medium on a page without scripts, forms, frames and cookies.",
     severity=HIGH,
     fix=Fix("Send a policy. {example}.", {Server.STATIC: HASHED}, STRICT),
-    references=("CSP Level 3", "CWE-1021", "CWE-79"),
+    references=("CSP Level 3", "CWE-1021", "CWE-79", "MDN: Content-Security-Policy"),
 )
 def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
     if policies.restricts_scripts:
@@ -88,17 +88,20 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
         return Pass(f"A policy is enforced by {' and '.join(ways)}.", _shown(policies.enforced))
     if lists := policies.source_lists("script-src-elem"):
         shown = some(list(dict.fromkeys(excerpt(" ".join(values), 80) for values in lists)))
-        message = f"The policy allows inline scripts, and scripts from any host: {shown}."
-    elif policies.enforced:
-        message = (
-            "The policy has neither script-src nor default-src that restricts scripts, so injected scripts would run."
+        title, message = (
+            "CSP allows any script",
+            f"The policy allows inline scripts, and scripts from any host: {shown}.",
         )
+    elif policies.enforced:
+        title, message = "CSP has no script-src", "The policy has neither script-src nor default-src."
     elif policies.report_only:
+        title = "Content Security Policy is report-only"
         message = f"Only {REPORT_ONLY} is sent: browsers report violations and block nothing."
     else:
-        message = f"No {HEADER}, so injected scripts would run."
+        title, message = "No Content Security Policy", f"The page has no {HEADER}."
     severity = MEDIUM if _is_inert(page, document) else None
-    return Fail(message, severity, _shown(policies.enforced or policies.report_only), covers_category=True)
+    shown_policies = _shown(policies.enforced or policies.report_only)
+    return Fail(message, severity, shown_policies, covers_category=True, title=title)
 
 
 @check(
@@ -112,7 +115,7 @@ def csp_present(page: Page, document: Document, policies: Policies) -> Finding:
         {Server.STATIC: HASHED},
         STRICT,
     ),
-    references=("CSP Level 3, section 6.7.3.2", "CWE-79"),
+    references=("CSP Level 3, section 6.7.3.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_inline(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -122,9 +125,11 @@ def csp_script_inline(policies: Policies) -> Finding:
     if not is_open:
         return Pass("Inline scripts run only with a nonce or hash, or not at all.")
     what = "inline event handlers" if is_open == ["script-src-attr"] else "inline scripts"
+    title = f"CSP allows {what}"
     lists = policies.source_lists(*is_open)
     if not lists:
-        return Fail(f"Neither {is_open[0]} nor what it falls back to is set, so all {what} run.", evidence=evidence)
+        message = f"Neither {is_open[0]} nor what it falls back to is set, so all {what} run."
+        return Fail(message, evidence=evidence, title=title)
     malformed = [
         value
         for values in lists
@@ -132,13 +137,13 @@ def csp_script_inline(policies: Policies) -> Finding:
         if value.lower().startswith(("'nonce-", "'sha")) and not is_nonce(value) and not is_hash(value)
     ]
     beside = f"; {excerpt(malformed[0], 60)} is malformed and does not count" if malformed else ""
-    return Fail(f"'unsafe-inline' lets all {what} run, injected ones too{beside}.", evidence=evidence)
+    return Fail(f"'unsafe-inline' lets all {what} run, injected ones too{beside}.", evidence=evidence, title=title)
 
 
 @check(
     "csp-script-broad",
     name="CSP restricts script sources",
-    found="CSP script sources are too broad",
+    found="CSP allows scripts from any host",
     why="A source that matches every host also matches an attacker's.",
     severity=HIGH,
     fix=Fix(
@@ -146,7 +151,7 @@ def csp_script_inline(policies: Policies) -> Finding:
         {Server.STATIC: HASHED},
         STRICT,
     ),
-    references=("CSP Level 3, section 6.7.2", "CWE-79"),
+    references=("CSP Level 3, section 6.7.2", "CWE-79", "MDN: script-src"),
 )
 def csp_script_broad(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -157,7 +162,7 @@ def csp_script_broad(policies: Policies) -> Finding:
     if not all(broad):
         return Pass("Scripts load only from the sources that the policy names.")
     sources = dict.fromkeys(excerpt(source, 40) for found in broad for source in found)
-    return Fail(f"Scripts may come from {some(list(sources))}, which matches any host.", evidence=evidence)
+    return Fail(f"The policy allows scripts from {some(list(sources))}.", evidence=evidence)
 
 
 @check(
@@ -167,7 +172,7 @@ def csp_script_broad(policies: Policies) -> Finding:
     why="eval() runs text as code, so text that an attacker can influence becomes a script.",
     severity=MEDIUM,
     fix="Remove 'unsafe-eval'; where WebAssembly needs it, 'wasm-unsafe-eval' is enough.",
-    references=("CSP Level 3, section 4.4", "CWE-95"),
+    references=("CSP Level 3, section 4.4", "CWE-95", "MDN: script-src"),
 )
 def csp_unsafe_eval(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -176,37 +181,38 @@ def csp_unsafe_eval(policies: Policies) -> Finding:
     if not lists:
         return NotApplicable("No policy says where eval() may run.")
     if all(has_keyword(values, "unsafe-eval") for values in lists):
-        return Fail("'unsafe-eval' lets scripts compile text into code.", evidence=_shown(policies.enforced))
+        return Fail("The policy allows eval() with 'unsafe-eval'.", evidence=_shown(policies.enforced))
     return Pass("Scripts may not compile text into code.")
 
 
 @check(
     "csp-object-base",
     name="CSP restricts plug-ins and the base URL",
-    found="CSP leaves plug-ins or the base URL unrestricted",
+    found="CSP can be bypassed",
     why="An injected <base> makes relative scripts load from the attacker; plug-ins can run scripts of their own.",
     severity=MEDIUM,
     fix="Add object-src 'none'; base-uri 'none' to the policy ('self' where the page has a <base>).",
-    references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79"),
+    references=("CSP Level 3, sections 6.1.9 and 6.3.1", "CWE-79", "MDN: object-src"),
 )
 def csp_object_base(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
         return SCRIPTS_OPEN
-    faults = []
+    faults: dict[str, str] = {}
     if policies.leave_open("object-src", lambda values: values is None or any(map(is_broad_source, values))):
         broad = [value for values in policies.source_lists("object-src") for value in values if is_broad_source(value)]
-        faults.append(
+        faults["CSP leaves plug-ins unrestricted"] = (
             f"plug-ins may come from {some([excerpt(value, 40) for value in dict.fromkeys(broad)])}"
             if broad
-            else "object-src and default-src are not set, so plug-ins may come from any host"
+            else "object-src and default-src are not set"
         )
     scripts = policies.source_lists("script-src-elem")
     bases = [values for policy in policies.enforced if (values := policy.get("base-uri")) is not None]
     if scripts and all(map(trusts_by_nonce, scripts)) and all(any(map(is_broad_source, each)) for each in bases):
-        what = "allows every address" if bases else "is missing"
-        faults.append(f"base-uri {what}, so an injected <base> makes trusted scripts load from elsewhere")
+        faults["CSP leaves the base URL unrestricted"] = f"base-uri {'allows every address' if bases else 'is missing'}"
     if faults:
-        return Fail(f"The policy can be bypassed: {'; '.join(faults)}.", evidence=_shown(policies.enforced))
+        message = f"The policy can be bypassed: {'; '.join(faults.values())}."
+        title = next(iter(faults)) if len(faults) == 1 else ""
+        return Fail(message, evidence=_shown(policies.enforced), title=title)
     return Pass("Plug-ins and the base URL are restricted.")
 
 
@@ -217,7 +223,7 @@ def csp_object_base(policies: Policies) -> Finding:
     why="Anything loaded over plain HTTP can be changed in transit.",
     severity=MEDIUM,
     fix="Replace http: by https: in the policy, or add upgrade-insecure-requests.",
-    references=("CSP Level 3, section 6.7.2", "CWE-319"),
+    references=("CSP Level 3, section 6.7.2", "CWE-319", "MDN: upgrade-insecure-requests"),
 )
 def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     if not policies.enforced:
@@ -248,7 +254,7 @@ def csp_insecure_source(page: Page, policies: Policies) -> Finding:
     why="Injected styles can hide content, or leak attribute values letter by letter.",
     severity=LOW,
     fix="Move styles into files, or give them a nonce or hash, and remove 'unsafe-inline' from style-src.",
-    references=("CSP Level 3, section 6.7.3.2",),
+    references=("CSP Level 3, section 6.7.3.2", "MDN: style-src"),
 )
 def csp_style_inline(policies: Policies) -> Finding:
     if not policies.enforced:
@@ -259,30 +265,28 @@ def csp_style_inline(policies: Policies) -> Finding:
     if not is_open:
         return Pass("Inline styles need a nonce or hash, or are not allowed.")
     if policies.source_lists(*is_open):
-        why = "'unsafe-inline' lets injected styles change the page"
+        message = "'unsafe-inline' allows all inline styles."
     else:
-        why = f"Neither {is_open[0]} nor what it falls back to is set, so injected styles change the page"
+        message = f"Neither {is_open[0]} nor what it falls back to is set, so all inline styles apply."
     # No weight: otherwise a policy without style-src, which allows more, would score better.
-    return Warn(f"{why}.", evidence=_shown(policies.enforced), weighs=False)
+    return Warn(message, evidence=_shown(policies.enforced), weighs=False)
 
 
 @check(
     "csp-syntax",
     name="CSP syntax is valid",
     found="CSP has syntax errors",
-    why="Browsers ignore what they cannot parse, so the policy is weaker than it looks.",
+    why="Browsers ignore what they cannot parse, so the policy does not do what it says.",
     severity=MEDIUM,
     fix="Correct the errors listed. Semicolons separate directives, and keywords are in single quotes.",
-    references=("CSP Level 3, sections 2.2 and 2.3",),
+    references=("CSP Level 3, sections 2.2 and 2.3", "MDN: Content-Security-Policy"),
 )
 def csp_syntax(policies: Policies) -> Finding:
     if not policies.enforced:
         return NO_POLICY
     faults = list(dict.fromkeys(fault for policy in policies.enforced for fault in syntax_faults(policy)))
     if faults:
-        return Warn(
-            f"The policy does not mean what it seems to: {'; '.join(faults[:4])}.", evidence=_shown(policies.enforced)
-        )
+        return Warn(f"Errors in the policy: {'; '.join(faults[:4])}.", evidence=_shown(policies.enforced))
     return Pass("Every directive and keyword is known.")
 
 
@@ -293,7 +297,7 @@ def csp_syntax(policies: Policies) -> Finding:
     why="A nonce that is known in advance is no secret: injected scripts can use it.",
     severity=HIGH,
     fix="Generate a new random nonce of at least 128 bits for every response, and do not cache the page.",
-    references=("CSP Level 3, section 7.1", "CWE-330"),
+    references=("CSP Level 3, section 7.1", "CWE-330", "MDN: script-src"),
     html=False,
 )
 def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Finding:
@@ -306,8 +310,7 @@ def csp_nonce_static(page: Page, policies: Policies, second: SecondFetch) -> Fin
     repeated = policies.nonces & second.policies.nonces
     if repeated:
         return Fail(
-            f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits, so an injected "
-            "script can use it.",
+            f"{'The nonce was' if len(repeated) == 1 else 'Nonces were'} the same on two visits.",
             # If scripts may come from any host, an attacker needs no nonce, and csp-script-broad fails already.
             MEDIUM if all(map(broad_script_sources, policies.source_lists("script-src-elem"))) else None,
             evidence=[{"nonces_seen_twice": len(repeated)}],
@@ -329,10 +332,10 @@ def _is_cached(page: Page) -> bool:
     "csp-allowlist-bypass",
     name="CSP allows no host with a known bypass",
     found="CSP allows hosts through which it can be bypassed",
-    why="Attackers can run scripts through JSONP endpoints and old frameworks on these hosts.",
+    why="Through JSONP endpoints and old frameworks on such hosts, attackers can run scripts despite the policy.",
     severity=LOW,
     fix=Fix("Use nonces or hashes instead of host names. {example}.", {Server.STATIC: HASHED}, STRICT),
-    references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)",),
+    references=("Weichselbaum et al.: CSP Is Dead, Long Live CSP (2016)", "MDN: script-src"),
 )
 def csp_allowlist_bypass(policies: Policies) -> Finding:
     if not policies.restricts_scripts:
@@ -346,7 +349,7 @@ def csp_allowlist_bypass(policies: Policies) -> Finding:
     hosts = sorted(set.intersection(*map(_bypass_hosts, lists)))
     if hosts:
         return Warn(
-            f"{some(hosts)} can be made to run an attacker's script despite the policy.",
+            f"The policy allows scripts from {some(hosts)}.",
             evidence=[{"host": host} for host in hosts],
         )
     return Pass("No allowed host has a known bypass.")

@@ -78,7 +78,7 @@ PYTHON_FORM = re.compile(
             Server.IIS: '<requestFiltering removeServerHeader="true"/>',
         },
     ),
-    references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02"),
+    references=("RFC 9110, section 10.2.4", "CWE-200", "OWASP WSTG-INFO-02", "MDN: Server"),
 )
 def server_version(page: Page) -> Finding:
     value = page.headers.get("Server")
@@ -86,7 +86,7 @@ def server_version(page: Page) -> Finding:
         return Pass("No Server header is sent.")
     if PRODUCT_VERSION.search(COMMENT.sub("", value[:1000])):
         return Fail(
-            f"Server: {excerpt(value)} shows attackers which known vulnerabilities to try.",
+            f"Server: {excerpt(value)} names a version.",
             evidence=[{"header": "Server", "value": excerpt(value)}],
         )
     return Pass(f"Server: {excerpt(value)} names no version.")
@@ -112,7 +112,8 @@ def powered_by(page: Page) -> Finding:
     if found:
         shown = some([f"{name}: {excerpt(value)}" for name, value in found])
         items = [{"header": name, "value": excerpt(value)} for name, value in found]
-        return Fail(f"{shown} {'shows' if len(found) == 1 else 'show'} attackers what to try.", evidence=items)
+        title = f"{found[0][0]} names the software in use" if len(found) == 1 else ""
+        return Fail(f"The response sends {shown}.", evidence=items, title=title)
     return Pass("No header names the software behind the site.")
 
 
@@ -132,8 +133,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
         found = debug_page(answer, document.text)
         if found is not None:
             return Fail(
-                f"A path that does not exist returns status {answer.status} from {found}, which shows "
-                "paths, settings and code to anyone.",
+                f"A path that does not exist returns status {answer.status} from {found}.",
                 evidence=[{"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found}],
             )
     statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
@@ -164,7 +164,7 @@ def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     if found:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])
         items = [{"path": excerpt(path), "server": server} for path, server in found]
-        return Fail(f"{shown}: the server lists all files, including those that nothing links to.", evidence=items)
+        return Fail(f"The server lists the files of {shown}.", evidence=items)
     if not directories.answers:
         return Pass("The page is not a directory listing.")
     asked = counted(len(directories.answers), "directory", "directories")
@@ -221,8 +221,9 @@ def security_comments(document: Document) -> Finding:
         named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
         shown = some([f"{_place(line)} ({names})" for line, names in named])
         return Fail(
-            f"{counted(len(secret), 'comment')} with what looks like credentials, which anyone can read: {shown}.",
+            f"{counted(len(secret), 'comment')} with what looks like credentials: {shown}.",
             evidence=[{"line": line, "names": names} for line, names in named],
+            title="Comments with credentials in the markup",
         )
     if undone:
         (line,) = places(undone[:1], document.text)
@@ -230,6 +231,7 @@ def security_comments(document: Document) -> Finding:
             f"A comment in {_place(line)} mentions unfinished security work: “{excerpt(undone[0])}”.",
             LOW,
             [{"comment": excerpt(each)} for each in undone],
+            title="Comment about unfinished security work",
         )
     if not every:
         return Pass("No comments in the markup.")

@@ -34,8 +34,8 @@ def _records(kind: str, records: tuple[str, ...]) -> list[EvidenceItem]:
 @check(
     "caa",
     name="Certificate authorities restricted (CAA)",
-    found="Certificate authorities not restricted (CAA)",
-    why="Without CAA records, any certificate authority may issue certificates for the domain.",
+    found="No CAA record",
+    why="Without an issue property in a CAA record, any certificate authority may issue certificates for the domain.",
     severity=LOW,
     fix='Publish a record for the authority that you use: example.com. CAA 0 issue "letsencrypt.org"',
     references=("RFC 8659",),
@@ -44,11 +44,12 @@ def caa(found: CaaRecords) -> Finding:
     if found.domain is None:
         return NOT_OWN
     if not found.records:
-        return Warn(f"No CAA record for {found.domain}, so every authority may issue certificates.")
+        return Warn(f"{found.domain} has no CAA record.")
     if not any(ISSUE.match(record) for record in found.records):
         return Warn(
-            f"The CAA records of {found.name} have no issue property, so every authority may issue certificates.",
+            f"The CAA records of {found.name} have no issue property.",
             evidence=_records("CAA", found.records),
+            title="CAA records have no issue property",
         )
     return Pass(f"{counted(len(found.records), 'CAA record')} at {found.name}.", _records("CAA", found.records))
 
@@ -56,8 +57,8 @@ def caa(found: CaaRecords) -> Finding:
 @check(
     "dnssec",
     name="DNSSEC is enabled",
-    found="DNSSEC missing or incomplete",
-    why="Without signatures, a forged DNS answer cannot be told from a genuine one.",
+    found="DNSSEC is not enabled",
+    why="Without valid signatures, resolvers cannot tell a forged DNS answer from a genuine one.",
     severity=LOW,
     fix="Enable DNSSEC at your DNS provider, and give its DS record to your registrar.",
     references=("RFC 4033", "RFC 9364"),
@@ -68,19 +69,23 @@ def dnssec(found: DnssecRecords) -> Finding:
     if found.is_authenticated or (found.ds and found.dnskey):
         return Pass(f"{found.domain} is signed.")
     if found.ds:
-        return Warn(f"{found.domain} has a DS record at its parent, but no DNSKEY: validating resolvers reject it.")
+        return Warn(
+            f"{found.domain} has a DS record at its parent, but no DNSKEY, so validating resolvers reject it.",
+            title="DNSSEC keys are missing",
+        )
     if found.dnskey:
         return Warn(
-            f"{found.domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures."
+            f"{found.domain} has keys, but no DS record at its parent, so resolvers do not validate its signatures.",
+            title="DNSSEC has no DS record",
         )
-    return Warn(f"{found.domain} is not signed, so a forged DNS answer cannot be told from a genuine one.")
+    return Warn(f"{found.domain} is not signed.")
 
 
 @check(
     "spf",
     name="SPF restricts who may send mail",
-    found="SPF missing, invalid or too permissive",
-    why="Without SPF, any server may send mail in the domain's name.",
+    found="No SPF record",
+    why="Without a valid, strict record, receivers cannot tell which servers may send mail in the domain's name.",
     severity=LOW,
     fix='Publish a TXT record: "v=spf1 include:YOUR-PROVIDER -all", or "v=spf1 -all" where the domain sends no mail.',
     references=("RFC 7208",),
@@ -92,22 +97,32 @@ def spf(mail: MailRecords) -> Finding:
     if not mail.spf:
         # An MX record of a lone dot says that the domain receives no mail (RFC 7505).
         receives = any(record.split()[-1:] != ["."] for record in mail.mx)
-        no_mail = "" if receives else ' It receives no mail; "v=spf1 -all" declares that it sends none.'
-        return Fail(f"{mail.domain} has no SPF record, so any server may send mail in its name.{no_mail}")
+        if receives:
+            return Fail(f"{mail.domain} has no SPF record.")
+        return Fail(
+            f"{mail.domain}, which receives no mail, has no SPF record.",
+            fix='If the domain sends no mail either, publish the TXT record "v=spf1 -all".',
+        )
     if len(mail.spf) > 1:
         return Fail(
             f"{mail.domain} has {len(mail.spf)} SPF records; receivers treat that as an error and apply none.",
             evidence=evidence,
+            title="More than one SPF record",
         )
     ending = ALL.search(mail.spf[0])
     if ending is None and REDIRECT.search(mail.spf[0]):
         return Pass("The SPF record redirects to another domain's.", evidence)
     if ending is not None and ending[1] in ("", "+"):
-        return Fail("The SPF record ends with +all, which allows every sender.", evidence=evidence)
+        return Fail(
+            "The SPF record ends with +all, which allows every sender.",
+            evidence=evidence,
+            title="SPF allows every sender",
+        )
     if ending is None or ending[1] == "?":
         return Warn(
-            "The SPF record does not end with -all or ~all, so receivers accept mail from other senders.",
+            "The SPF record does not end with -all or ~all.",
             evidence=evidence,
+            title="SPF does not restrict senders",
         )
     return Pass(f"The SPF record ends with {ending[1]}all.", evidence)
 
@@ -115,8 +130,8 @@ def spf(mail: MailRecords) -> Finding:
 @check(
     "dmarc",
     name="DMARC policy is enforced",
-    found="DMARC policy missing or not enforced",
-    why="Without an enforced policy, receivers deliver mail that only claims to come from the domain.",
+    found="No DMARC record",
+    why="Without an enforced policy, receivers may deliver mail that only claims to come from the domain.",
     severity=LOW,
     fix='Publish a TXT record at _dmarc: "v=DMARC1; p=quarantine; rua=mailto:you@example.com", later p=reject.',
     references=("RFC 7489",),
@@ -127,21 +142,30 @@ def dmarc(mail: MailRecords) -> Finding:
     evidence = _records("TXT", mail.dmarc)
     if len(mail.dmarc) != 1:
         what = "no DMARC record" if not mail.dmarc else f"{len(mail.dmarc)} DMARC records, of which none counts"
-        return Fail(f"{mail.domain} has {what}, so receivers accept forged mail.", evidence=evidence)
+        title = "More than one DMARC record" if mail.dmarc else ""
+        return Fail(f"{mail.domain} has {what}.", evidence=evidence, title=title)
     tags = dict(_tags(mail.dmarc[0]))
     policy = tags.get("p", "")
     # Without a valid p, a record that asks for reports counts as p=none (RFC 7489, section 6.6.3).
     if policy not in ("none", "quarantine", "reject") and "mailto:" in tags.get("rua", ""):
         return Warn(
-            "The DMARC record has no valid p, which receivers treat as p=none: monitoring only.", evidence=evidence
+            "The DMARC record has no valid p, which receivers treat as p=none.",
+            evidence=evidence,
+            title="DMARC policy is invalid",
         )
     if policy == "none":
-        return Warn("p=none is monitoring only: receivers accept forged mail.", evidence=evidence)
+        return Warn("The DMARC policy p=none only monitors.", evidence=evidence, title="DMARC policy only monitors")
     if policy not in ("quarantine", "reject"):
-        return Fail("The DMARC record has no valid p, so it does not count.", evidence=evidence)
+        return Fail(
+            "The DMARC record has no valid p, so it does not count.", evidence=evidence, title="DMARC policy is invalid"
+        )
     percent = tags.get("pct", "100")
     if percent.isdecimal() and int(percent[:3]) == 0:
-        return Warn(f"p={policy} with pct=0 applies to no mail: receivers accept forged mail.", evidence=evidence)
+        return Warn(
+            f"The DMARC policy p={policy} with pct=0 applies to no mail.",
+            evidence=evidence,
+            title="DMARC policy applies to no mail",
+        )
     if percent.isdecimal() and int(percent[:3]) < 100:
         return Pass(f"p={policy} for {int(percent[:3])}% of forged mail.", evidence)
     return Pass(f"p={policy} for all forged mail.", evidence)
@@ -155,7 +179,7 @@ def _tags(record: str) -> list[tuple[str, str]]:
 @check(
     "security-txt",
     name="security.txt is published",
-    found="security.txt missing or invalid",
+    found="No security.txt",
     why="People who find a vulnerability need a contact, to report it before others exploit it.",
     severity=LOW,
     fix="Serve /.well-known/security.txt as text/plain with the lines Contact: mailto:security@example.com and "
@@ -164,12 +188,14 @@ def _tags(record: str) -> list[tuple[str, str]]:
 )
 def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     if file.response is None:
-        return Warn("No /.well-known/security.txt, so people who find a vulnerability have no contact.")
+        return Warn("There is no /.well-known/security.txt.")
     text = file.response.body.decode("utf-8", "replace")
     fields = [(found[1].lower(), found[2].strip()) for line in text.splitlines()[:500] if (found := FIELD.match(line))]
     if not {name for name, _ in fields} & FIELDS:
         # Hosts that answer every request with the same content, such as APIs, have no such file.
-        return Warn("/.well-known/security.txt has none of its fields, so finders of a vulnerability have no contact.")
+        return Warn(
+            "/.well-known/security.txt has none of the fields of such a file.", title="security.txt has no fields"
+        )
     faults = []
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     if media_type != "text/plain":
@@ -182,7 +208,9 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     faults += _expiry_faults([value for name, value in fields if name == "expires"], clock.now)
     evidence = [{"url": excerpt(file.response.url), "fields": some(sorted({name for name, _ in fields}))}]
     if faults:
-        return Fail(f"security.txt is invalid: {'; '.join(faults)}.", evidence=evidence)
+        return Fail(
+            f"security.txt is invalid: {'; '.join(faults)}.", evidence=evidence, title="security.txt is invalid"
+        )
     return Pass(f"security.txt names {counted(len(contacts), 'contact')}.", evidence)
 
 

@@ -56,13 +56,13 @@ class Unanswered(NetError):
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_git(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-git"], "anyone can download the source code with its whole history")
+    return _judge(exposure.families["exposed-git"])
 
 
 @check(
     "exposed-svn-hg",
     name="Subversion and Mercurial data are not public",
-    found="Subversion or Mercurial data is public",
+    found="Version control data is public",
     why="Anyone can download the source code with its history, and every secret that was ever committed.",
     severity=HIGH,
     fix=Fix(
@@ -76,7 +76,9 @@ def exposed_git(exposure: Exposure) -> Finding:
     references=("CWE-527", "OWASP WSTG-CONF-04"),
 )
 def exposed_svn_hg(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-svn-hg"], "anyone can restore the source code from it")
+    answers = exposure.families["exposed-svn-hg"]
+    systems = {"Subversion" if "/.svn" in each.path else "Mercurial" for each in answers if each.is_exposed}
+    return _judge(answers, title=f"{systems.pop()} data is public" if len(systems) == 1 else "")
 
 
 @check(
@@ -92,7 +94,7 @@ def exposed_svn_hg(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_env(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-env"], "anyone can read the application's secrets")
+    return _judge(exposure.families["exposed-env"])
 
 
 @check(
@@ -105,7 +107,7 @@ def exposed_env(exposure: Exposure) -> Finding:
     references=("CWE-538", "CWE-522", "OWASP WSTG-CONF-04"),
 )
 def exposed_credentials(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-credentials"], "anyone can log in with what it holds")
+    return _judge(exposure.families["exposed-credentials"])
 
 
 @check(
@@ -118,33 +120,33 @@ def exposed_credentials(exposure: Exposure) -> Finding:
     references=("CWE-530", "OWASP WSTG-CONF-04"),
 )
 def exposed_backup(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-backup"], "anyone can download it, with sources and settings")
+    return _judge(exposure.families["exposed-backup"])
 
 
 @check(
     "exposed-sql-dump",
     name="Database dumps are not public",
     found="Database dump is public",
-    why="A dump is the whole database: customers, password hashes, orders.",
+    why="A dump holds the database's tables, often with customers' data and password hashes.",
     severity=CRITICAL,
     fix="Delete the dump from the web root, and treat every record and password in it as stolen.",
     references=("CWE-530", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sql_dump(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-sql-dump"], "anyone can download the database's content")
+    return _judge(exposure.families["exposed-sql-dump"])
 
 
 @check(
     "exposed-sqlite",
     name="SQLite databases are not public",
     found="SQLite database is public",
-    why="The file is the whole database: customers, password hashes, orders.",
+    why="Such a file is a whole database, often with customers' data and password hashes.",
     severity=CRITICAL,
     fix="Move the database out of the web root, and treat every record and password in it as stolen.",
     references=("CWE-538", "CWE-200", "OWASP WSTG-CONF-04"),
 )
 def exposed_sqlite(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-sqlite"], "anyone can download the whole database")
+    return _judge(exposure.families["exposed-sqlite"])
 
 
 @check(
@@ -164,23 +166,20 @@ def exposed_sqlite(exposure: Exposure) -> Finding:
     references=("CWE-530", "CWE-540", "OWASP WSTG-CONF-04"),
 )
 def exposed_source_backup(exposure: Exposure) -> Finding:
-    return _judge(
-        exposure.families["exposed-source-backup"],
-        "the server sends the source with its settings instead of running it",
-    )
+    return _judge(exposure.families["exposed-source-backup"])
 
 
 @check(
     "exposed-phpinfo",
     name="phpinfo() is not public",
     found="phpinfo() is public",
-    why="phpinfo() lists versions, paths, modules and environment variables: a map for an attack.",
+    why="phpinfo() lists versions, paths, modules and environment variables, which help attackers.",
     severity=MEDIUM,
     fix="Delete the script that calls phpinfo().",
     references=("CWE-497", "OWASP WSTG-CONF-02"),
 )
 def exposed_phpinfo(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-phpinfo"], "it shows versions, paths and environment variables to anyone")
+    return _judge(exposure.families["exposed-phpinfo"])
 
 
 @check(
@@ -193,14 +192,14 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-server-status"], "anyone can see which addresses request what")
+    return _judge(exposure.families["exposed-server-status"])
 
 
 @check(
     "exposed-actuator",
     name="Spring Boot Actuator is not public",
     found="Spring Boot Actuator is public",
-    why="Actuator endpoints reveal environment variables, heap contents and more; some change the application.",
+    why="Actuator endpoints can reveal environment variables and memory, and some change the application.",
     severity=HIGH,
     fix="Set management.endpoints.web.exposure.include=health, and require a login for everything below /actuator.",
     references=("CWE-497", "CWE-306", "Spring Boot, “Exposing Endpoints”"),
@@ -209,14 +208,13 @@ def exposed_actuator(exposure: Exposure) -> Finding:
     found = [each for each in exposure.families["exposed-actuator"] if each.is_exposed]
     if found and all(each.excerpt == HEALTH_ONLY for each in found):
         return Warn(
-            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, which shows only that Spring "
+            f"{some([excerpt(each.path) for each in found])} answers with {HEALTH_ONLY}, and shows only that Spring "
             "Boot runs here.",
             severity=LOW,
             evidence=_items(found),
+            title="Spring Boot health check is public",
         )
-    return _judge(
-        exposure.families["exposed-actuator"], "it shows the application's internals, and some endpoints change it"
-    )
+    return _judge(exposure.families["exposed-actuator"])
 
 
 @check(
@@ -229,7 +227,7 @@ def exposed_actuator(exposure: Exposure) -> Finding:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_compose(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-compose"], "it names services, images and often passwords")
+    return _judge(exposure.families["exposed-compose"])
 
 
 @check(
@@ -245,7 +243,7 @@ def exposed_compose(exposure: Exposure) -> Finding:
     references=("CWE-538", "OWASP WSTG-CONF-04"),
 )
 def exposed_ds_store(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-ds-store"], "it lists the names of files that nothing links to")
+    return _judge(exposure.families["exposed-ds-store"])
 
 
 @check(
@@ -265,21 +263,21 @@ def exposed_ds_store(exposure: Exposure) -> Finding:
     references=("CWE-532", "OWASP WSTG-CONF-04"),
 )
 def exposed_logs(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-logs"], "logs hold paths, queries and data of visitors")
+    return _judge(exposure.families["exposed-logs"])
 
 
 @check(
     "exposed-api-docs",
     name="API description is not public",
     found="API description is public",
-    why="A description of every endpoint tells attackers where to start; publish it only on purpose.",
+    why="A description of every operation shows attackers where to start.",
     severity=LOW,
     fix="If the API is not meant for the public, require a login for its description, and turn off "
     "GraphQL introspection.",
     references=("CWE-200", "OWASP API Security Top 10 2023, API9"),
 )
 def exposed_api_docs(exposure: Exposure) -> Finding:
-    return _judge(exposure.families["exposed-api-docs"], "it shows every operation of the API", is_warning=True)
+    return _judge(exposure.families["exposed-api-docs"], is_warning=True)
 
 
 @check(
@@ -289,22 +287,21 @@ def exposed_api_docs(exposure: Exposure) -> Finding:
     why="Source maps give anyone the original source code, with its comments.",
     severity=LOW,
     fix="Build without source maps for production, or upload them to the error tracker only (hidden source maps).",
-    references=("CWE-540", "ECMA-426"),
+    references=("CWE-540", "ECMA-426", "MDN: SourceMap"),
 )
 def exposed_source_maps(maps: SourceMaps) -> Finding:
     if not maps.answers:
         return NotApplicable("The page loads no script of its own that could have a source map.")
-    return _judge(maps.answers, "it shows the scripts as they were written", is_warning=True)
+    return _judge(maps.answers, is_warning=True)
 
 
-def _judge(answers: Sequence[PathAnswer], harm: str, *, is_warning: bool = False) -> Finding:
+def _judge(answers: Sequence[PathAnswer], *, is_warning: bool = False, title: str = "") -> Finding:
     """Judge the exposed files. If there are none, raise `Unanswered` unless every path got a response."""
     found = [each for each in answers if each.is_exposed]
     if found:
         shown = some([f"{excerpt(each.path)} ({each.excerpt}; {size(each.size_bytes)})" for each in found])
         verb = "is" if len(found) == 1 else "are"
-        message = f"{shown} {verb} public: {harm}."
-        return (Warn if is_warning else Fail)(message, evidence=_items(found))
+        return (Warn if is_warning else Fail)(f"{shown} {verb} public.", evidence=_items(found), title=title)
     unanswered = [each for each in answers if each.status is None]
     if unanswered:
         first = unanswered[0]

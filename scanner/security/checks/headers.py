@@ -48,11 +48,17 @@ DEPRECATED = {
 @check(
     "clickjacking",
     name="Clickjacking protection",
-    found="Clickjacking protection missing or faulty",
-    why="Another site can frame the page invisibly and trick visitors into clicking what they do not see.",
+    found="No clickjacking protection",
+    why="A site that frames the page invisibly can trick visitors into clicking what they do not see.",
     severity=HIGH,
     fix="Send Content-Security-Policy: frame-ancestors 'self' (or 'none') and X-Frame-Options: SAMEORIGIN.",
-    references=("CSP Level 3, section 6.4.2", "RFC 7034", "HTML, the X-Frame-Options header", "CWE-1021"),
+    references=(
+        "CSP Level 3, section 6.4.2",
+        "RFC 7034",
+        "HTML, the X-Frame-Options header",
+        "CWE-1021",
+        "MDN: X-Frame-Options",
+    ),
     html=True,
 )
 def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
@@ -65,30 +71,43 @@ def clickjacking(page: Page, document: Document, policies: Policies) -> Finding:
     evidence = [{"header": "X-Frame-Options", "value": excerpt(line)} for line in page.headers.all("X-Frame-Options")]
     shown = excerpt(page.headers.get("X-Frame-Options") or "")
     if len(values) > 1 and values & {"deny", "sameorigin", "allowall"}:
-        return Warn(f"X-Frame-Options contradicts itself ({shown}), so browsers block all framing.", LOW, evidence)
+        return Warn(
+            f"X-Frame-Options contradicts itself ({shown}), so browsers block all framing.",
+            LOW,
+            evidence,
+            title="X-Frame-Options contradicts itself",
+        )
     if values in ({"deny"}, {"sameorigin"}):
         return Pass(f"X-Frame-Options: {shown}.", evidence)
     if any(value.startswith("allow-from") for value in values):
-        return Fail(f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.", evidence=evidence)
+        return Fail(
+            f"Browsers ignore X-Frame-Options: {shown}, so any site may frame the page.",
+            evidence=evidence,
+            title="X-Frame-Options is ignored",
+        )
     if values:
-        return Fail(f"X-Frame-Options: {shown} does not stop any site from framing the page.", evidence=evidence)
+        return Fail(
+            f"X-Frame-Options: {shown} does not stop any site from framing the page.",
+            evidence=evidence,
+            title="X-Frame-Options has no effect",
+        )
     elsewhere = "; in <meta> they are ignored" if _frames_in_meta(document) else ""
-    return Fail(f"No frame-ancestors and no X-Frame-Options header, so any site may frame the page{elsewhere}.")
+    return Fail(f"The response has neither frame-ancestors nor X-Frame-Options{elsewhere}.")
 
 
 @check(
     "x-content-type-options",
     name="MIME sniffing is disabled",
     found="MIME sniffing is not disabled",
-    why="Browsers may guess another type, and run an uploaded image or text file as a script.",
+    why="Without nosniff, browsers guess types, and may run an uploaded text file as a script.",
     severity=MEDIUM,
     fix="Send X-Content-Type-Options: nosniff on every response.",
-    references=("Fetch, section 3.6", "CWE-693"),
+    references=("Fetch, section 3.6", "CWE-693", "MDN: X-Content-Type-Options"),
 )
 def x_content_type_options(page: Page) -> Finding:
     value = page.headers.get("X-Content-Type-Options")
     if value is None:
-        return Fail("No X-Content-Type-Options header, so browsers may treat other files as scripts or style sheets.")
+        return Fail("The response has no X-Content-Type-Options header.", title="No X-Content-Type-Options header")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
     return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; its first value must be nosniff.")
@@ -97,11 +116,11 @@ def x_content_type_options(page: Page) -> Finding:
 @check(
     "referrer-policy",
     name="Referrer policy",
-    found="Referrer policy unsafe or invalid",
-    why="The full address, with its query, is sent to every site that the page links to or loads from.",
+    found="Referrer policy is unsafe",
+    why="Without a strict policy, other sites learn where visitors come from; addresses may also hold tokens.",
     severity=LOW,
     fix="Send Referrer-Policy: strict-origin-when-cross-origin (or no-referrer).",
-    references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200"),
+    references=("W3C Referrer Policy, sections 3 and 8.1", "CWE-200", "MDN: Referrer-Policy"),
 )
 def referrer_policy(page: Page, document: Document) -> Finding:
     value = page.headers.get("Referrer-Policy")
@@ -113,51 +132,60 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     default = "browsers' default, strict-origin-when-cross-origin, applies"
     if policy is None:
         if value is not None and any(tokens):
-            return Warn(f"No value of “{excerpt(value)}” is a referrer policy, so {default}.")
+            return Warn(
+                f"No value of “{excerpt(value)}” is a referrer policy, so {default}.",
+                title="Referrer-Policy is invalid",
+            )
         return Pass(f"No Referrer-Policy, so {default}.")
     if policy in LEAKY_REFERRER_POLICIES:
         leak = "the origin, over plain HTTP too," if policy.startswith("origin") else "the whole address"
-        return Fail(f"{source} is {policy}, which sends other sites {leak} of the page that a visitor comes from.")
+        return Fail(
+            f"{source} is {policy}, which sends other sites {leak} of the page that a visitor comes from.",
+            title=f"Referrer policy is {policy}",
+        )
     return Pass(f"{source}: {policy}.")
 
 
 @check(
     "permissions-policy",
     name="Permissions policy",
-    found="Permissions policy missing or without effect",
-    why="Scripts and frames on the page may ask for the camera, microphone or location, although the page needs none.",
+    found="No Permissions-Policy header",
+    why="Any script on the page may ask visitors for camera, microphone and location, and so may frames whose allow "
+    "attribute names them.",
     severity=LOW,
     fix="Turn off what the page does not use: Permissions-Policy: camera=(), microphone=(), geolocation=()",
-    references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2"),
+    references=("W3C Permissions Policy, section 5.2", "RFC 9651, section 3.2", "MDN: Permissions-Policy"),
     html=True,
 )
 def permissions_policy(page: Page) -> Finding:
     value = page.headers.get("Permissions-Policy")
     if value is None:
+        return Warn("The response has no Permissions-Policy header.")
+    if not value.strip():
         return Warn(
-            "No Permissions-Policy: any script on the page may ask visitors for camera, microphone and location, and "
-            "so may frames whose allow attribute names them."
+            "The Permissions-Policy header is empty and restricts nothing.", title="Permissions-Policy is empty"
         )
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
     except ValueError:
-        old = " It looks like the syntax of the older Feature-Policy." if re.search(r"^[\w-]+ +'", value) else ""
-        return Warn(f"Browsers ignore “{excerpt(value)}”: it is not a valid dictionary of features.{old}")
-    if not features:
-        return Warn("Permissions-Policy is empty and restricts nothing.")
+        old = ", but looks like the older Feature-Policy" if re.search(r"^[\w-]+ +'", value) else ""
+        return Warn(
+            f"Browsers ignore “{excerpt(value)}”: it is not a valid dictionary of features{old}.",
+            title="Permissions-Policy is invalid",
+        )
     return Pass(f"Permissions-Policy sets {some(list(features))}.")
 
 
 @check(
     "cross-origin-policies",
     name="Cross-origin policies are valid",
-    found="Cross-origin policy with an invalid value",
+    found="Cross-origin policy is invalid",
     why="Browsers ignore an invalid value, so the page is not isolated as intended.",
     severity=LOW,
     fix="Send a valid value: Cross-Origin-Opener-Policy: same-origin · Cross-Origin-Embedder-Policy: "
     "require-corp · Cross-Origin-Resource-Policy: same-origin",
-    references=("HTML, cross-origin opener policies", "Fetch, section 3.7"),
+    references=("HTML, cross-origin opener policies", "Fetch, section 3.7", "MDN: Cross-Origin-Opener-Policy"),
 )
 def cross_origin_policies(page: Page) -> Finding:
     headers = page.headers
@@ -175,7 +203,7 @@ def cross_origin_policies(page: Page) -> Finding:
         valid = value.strip(" \t") in RESOURCE_POLICIES
         (seen if valid else wrong).append(f"Cross-Origin-Resource-Policy: {excerpt(value)}")
     if wrong:
-        return Warn(f"Browsers ignore an invalid value: {some(wrong)}.")
+        return Warn(f"{some(wrong)} {'is' if len(wrong) == 1 else 'are'} not valid.")
     if seen:
         return Pass(f"{some(seen)}.")
     return Pass("No cross-origin policy is sent; only pages that share memory need one.")
@@ -185,10 +213,10 @@ def cross_origin_policies(page: Page) -> Finding:
     "cors-credentials",
     name="CORS refuses untrusted origins with credentials",
     found="CORS allows untrusted origins with credentials",
-    why="Any website can read what this one shows to logged-in visitors.",
+    why="Any website can read what this site shows to logged-in visitors.",
     severity=CRITICAL,
     fix="Compare Origin with a list of trusted origins, echo only those, with Vary: Origin, and never allow null.",
-    references=("Fetch, section 3.3.5", "CWE-942", "CWE-346"),
+    references=("Fetch, section 3.3.5", "CWE-942", "CWE-346", "MDN: Access-Control-Allow-Credentials"),
 )
 def cors_credentials(cors: Cors) -> Finding:
     evidence = [_cors_evidence(each) for each in cors.answers]
@@ -200,6 +228,7 @@ def cors_credentials(cors: Cors) -> Finding:
                 f"The server lets {whose} read the page with the visitor's cookies: "
                 f"Access-Control-Allow-Origin: {answer.origin} with Access-Control-Allow-Credentials: true.",
                 evidence=evidence,
+                title=f"CORS allows {'Origin: null' if answer.origin == 'null' else 'any origin'} with credentials",
             )
     if reflected:
         return Pass(
@@ -214,23 +243,23 @@ def cors_credentials(cors: Cors) -> Finding:
 @check(
     "content-type",
     name="Content-Type header is complete",
-    found="Content-Type missing, invalid or without a charset",
-    why="Browsers have to guess the type or encoding; a wrong guess garbles text or runs scripts.",
+    found="Content-Type names no charset",
+    why="Browsers then look for hints or guess, and a wrong guess garbles text or runs it as a script.",
     severity=LOW,
     fix="Send Content-Type: text/html; charset=utf-8",
-    references=("RFC 9110, section 8.3", "CWE-436"),
+    references=("RFC 9110, section 8.3", "CWE-436", "MDN: Content-Type"),
 )
 def content_type(page: Page) -> Finding:
     value = page.headers.get("Content-Type")
     if value is None or not value.strip():
         if not page.response.body:
             return NotApplicable("The response has no content.")
-        return Fail("No Content-Type header, so browsers guess what the content is.")
+        return Fail("The response has no Content-Type header.", title="No Content-Type header")
     if not re.fullmatch(r"[\w!#$&^.+-]+/[\w!#$&^.+-]+", page.media_type):
-        return Fail(f"Content-Type “{excerpt(value)}” is not a media type, so browsers guess what the content is.")
+        return Fail(f"Content-Type “{excerpt(value)}” is not a media type.", title="Content-Type is invalid")
     textual = page.media_type.startswith("text/") or page.is_html
     if textual and not re.search(r""";\s*charset\s*=\s*["']?[^\s"';]""", value, re.IGNORECASE):
-        return Warn(f"Content-Type: {excerpt(value)} names no charset, so browsers look for one or guess.")
+        return Warn(f"Content-Type: {excerpt(value)} names no charset.")
     return Pass(f"Content-Type: {excerpt(value)}.")
 
 
@@ -238,20 +267,19 @@ def content_type(page: Page) -> Finding:
     "deprecated-headers",
     name="No deprecated headers",
     found="Deprecated headers are sent",
-    why="Browsers ignore these headers, and some of them cause vulnerabilities of their own.",
+    why="Deprecated headers no longer protect anybody, and some cause vulnerabilities of their own.",
     severity=LOW,
     fix="Remove Public-Key-Pins, Expect-CT and Feature-Policy; remove X-XSS-Protection too, or set it to 0.",
-    references=("RFC 9110, section 16.3", "CWE-477"),
+    references=("RFC 9110, section 16.3", "CWE-477", "MDN: X-XSS-Protection"),
 )
 def deprecated_headers(page: Page) -> Finding:
-    found = [f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers]
+    found = {name: f"{name} ({why})" for name, why in DEPRECATED.items() if name in page.headers}
     auditor = page.headers.get("X-XSS-Protection")
     if auditor is not None and auditor.split(";")[0].strip() != "0":
-        found.append(
-            f"X-XSS-Protection: {excerpt(auditor)} (browsers dropped the filter, which caused vulnerabilities itself)"
-        )
+        found["X-XSS-Protection"] = f"X-XSS-Protection: {excerpt(auditor)} (browsers have dropped its filter)"
     if found:
-        return Warn(f"Deprecated headers: {some(found)}.")
+        title = f"{next(iter(found))} is deprecated" if len(found) == 1 else ""
+        return Warn(f"The response sends {some(list(found.values()))}.", title=title)
     return Pass("No deprecated header is sent.")
 
 
@@ -264,6 +292,7 @@ def _judge_frame_ancestors(lists: list[tuple[str, ...]]) -> Finding:
     return Fail(
         f"{excerpt(shown)} lets any site frame the page; browsers then ignore X-Frame-Options.",
         evidence=evidence,
+        title="frame-ancestors allows any site",
     )
 
 

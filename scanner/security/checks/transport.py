@@ -65,16 +65,17 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Findi
     if versions and versions[-1] > TlsVersion.SSL3_0:
         return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
-        return Fail(f"{place} supports SSL 3.0 only, which browsers reject.", covers_category=True)
-    risk = "" if target.is_https else " The page was loaded over plain HTTP, without any protection."
+        message = f"{place} supports SSL 3.0 only, which browsers reject."
+        return Fail(message, covers_category=True, title="HTTPS with SSL 3.0 only")
+    risk = "" if target.is_https else " The page was loaded over plain HTTP."
     return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}", covers_category=True)
 
 
 @check(
     "http-to-https-redirect",
     name="Redirect from HTTP to HTTPS",
-    found="Redirect from HTTP to HTTPS missing or flawed",
-    why="Visitors who type the address without https stay on a connection that others can read and change.",
+    found="No redirect from HTTP to HTTPS",
+    why="Anyone on the network can read and change what is sent over plain HTTP.",
     severity=HIGH,
     fix="Answer every request on port 80 with a 301 or 308 to the same host and path: Location: https://HOST/PATH",
     references=("RFC 6797, section 7.2", "CWE-319"),
@@ -94,14 +95,22 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     try:
         start, first, last = (ada_url.URL(urls[index]) for index in (0, 1, -1))
     except ValueError:
-        return Fail(f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is not a URL.", evidence=chain)
+        message = f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is not a URL."
+        return Fail(message, evidence=chain, title="Redirect from HTTP is invalid")
     if last.protocol != "https:":
-        return Fail(f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS.", evidence=chain)
+        message = f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS."
+        return Fail(message, evidence=chain, title="Redirects from HTTP do not lead to HTTPS")
     if first.protocol != "https:":
-        return Warn(f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}.", MEDIUM, chain)
+        message = f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}."
+        return Warn(message, MEDIUM, chain, title="Redirect from HTTP leads to plain HTTP again")
     if first.hostname != start.hostname:
         other = f"Plain HTTP redirects to another host first, {first.hostname}"
-        return Warn(f"{other}, so browsers never see an HSTS header from {start.hostname}.", LOW, chain)
+        return Warn(
+            f"{other}, so browsers get no HSTS header from {start.hostname}.",
+            LOW,
+            chain,
+            title="Redirect from HTTP leads to another host first",
+        )
     return Pass(f"Plain HTTP redirects straight to {excerpt(first.href)}.", evidence=chain)
 
 
@@ -109,7 +118,7 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
     "tls-cert-trusted",
     name="Certificate is trusted",
     found="Certificate is not trusted",
-    why="Browsers show a full-page warning instead of the site, and API clients refuse to connect.",
+    why="Browsers that do not trust a certificate show a warning instead of the site; API clients refuse to connect.",
     judged="Also fails if browsers refuse a chain with a trusted root: MD5, SHA-1 or an RSA key below 1024 bits under "
     "it, or a certificate that is valid for too long.",
     severity=CRITICAL,
@@ -128,7 +137,7 @@ def tls_cert_trusted(peer: TlsPeer) -> Finding:
     fault = distrust(peer.handshake)
     if fault is None:
         return Pass(f"The chain from “{excerpt(leaf.subject)}” leads to a trusted root.", chain)
-    return Fail(fault, evidence=chain, fix=fix_of_distrust(trust))
+    return Fail(fault.message, evidence=chain, fix=fix_of_distrust(trust), title=fault.title)
 
 
 @check(
@@ -150,18 +159,26 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
     if leaf.matches(peer.host):
         return Pass(f"The certificate names {peer.host} (subjectAltName: {shown}).", evidence)
     if not leaf.names_readable:
-        return Fail("The certificate's subjectAltName can't be read, so it names no host.", evidence=evidence)
+        return Fail(
+            "The certificate's subjectAltName can't be read, so it names no host.",
+            evidence=evidence,
+            title="Certificate names no host",
+        )
     if not names:
         common_name = f"its common name “{excerpt(leaf.common_name)}” does not count"
-        return Fail(f"The certificate has no subjectAltName; {common_name}.", evidence=evidence)
+        return Fail(
+            f"The certificate has no subjectAltName; {common_name}.",
+            evidence=evidence,
+            title="Certificate names no host",
+        )
     return Fail(f"The certificate is for {shown}, not for {peer.host}.", evidence=evidence)
 
 
 @check(
     "tls-cert-expiry",
     name="Certificate is within its validity period",
-    found="Certificate expired, not yet valid or due for renewal",
-    why="From the moment a certificate expires, browsers show a warning instead of the site.",
+    found="Certificate has expired",
+    why="Outside the validity period of its certificate, browsers show a warning instead of the site.",
     severity=CRITICAL,
     fix="Renew the certificate, and let an ACME client renew it when a third of its lifetime is left.",
     references=("RFC 5280, section 4.1.2.5", "CWE-298"),
@@ -172,22 +189,32 @@ def tls_cert_expiry(peer: TlsPeer, clock: Clock) -> Finding:
     leaf = peer.handshake.leaf
     evidence = [facts(leaf)]
     if clock.now < leaf.not_before:
-        return Fail(f"The certificate becomes valid on {leaf.not_before:%F %H:%M} UTC.", evidence=evidence)
+        return Fail(
+            f"The certificate becomes valid on {leaf.not_before:%F %H:%M} UTC.",
+            evidence=evidence,
+            title="Certificate is not valid yet",
+        )
     left = leaf.not_after - clock.now
     if left < timedelta(0):
         expired = f"The certificate expired on {leaf.not_after:%F %H:%M} UTC, {duration(-left)} ago."
         return Fail(expired, evidence=evidence)
-    message = f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC."
     if is_due_for_renewal(leaf, clock.now):
-        return Warn(f"{message} It should have been renewed by now.", MEDIUM, evidence)
-    return Pass(message, evidence)
+        return Warn(
+            f"The certificate expires on {leaf.not_after:%F %H:%M} UTC, and should have been renewed by now.",
+            MEDIUM,
+            evidence,
+            title=f"Certificate expires in {duration(left)}",
+        )
+    return Pass(
+        f"The certificate is valid for another {duration(left)}, until {leaf.not_after:%F %H:%M} UTC.", evidence
+    )
 
 
 @check(
     "tls-cert-strength",
     name="Certificate has a strong key and signature",
-    found="Certificate chain with a weak key or signature",
-    why="With enough computing power, a weak key or signature can be forged, and the server impersonated.",
+    found="Certificate is weak",
+    why="With enough computing power, a weak key or signature can be broken, and the server impersonated.",
     severity=HIGH,
     fix="Get a certificate with an ECDSA P-256 or RSA 2048-bit key, signed with SHA-256.",
     references=("RFC 9325, section 4.5", "NIST SP 800-131A", "CWE-326"),
@@ -197,10 +224,11 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
         return NO_TLS
     judged = peer.handshake.signed
     leaf = judged[0]
-    weak = [f"“{excerpt(each.subject)}” has {fault}" for each in judged if (fault := each.weak_point)]
+    weak = [(each.subject, fault) for each in judged if (fault := each.weak_point)]
     evidence = [facts(each) for each in judged]
     if weak:
-        return Fail(f"Weak certificate: {some(weak)}.", evidence=evidence)
+        shown = some([f"“{excerpt(subject)}” has {fault}" for subject, fault in weak])
+        return Fail(f"Weak certificate: {shown}.", evidence=evidence, title=f"Certificate has {weak[0][1]}")
     bits = f" {leaf.key_bits} bits" if leaf.key_bits else ""
     signature = leaf.signature_hash or "a modern algorithm"
     return Pass(f"{leaf.key_type}{bits}, signed with {signature}.", evidence)
@@ -210,7 +238,7 @@ def tls_cert_strength(peer: TlsPeer) -> Finding:
     "tls-legacy-protocols",
     name="Outdated TLS versions are refused",
     found="Outdated TLS versions are accepted",
-    why="TLS 1.0 and 1.1 have known attacks, and attackers can downgrade connections to them.",
+    why="Versions before TLS 1.2 have known weaknesses, and attackers can downgrade connections to them.",
     severity=MEDIUM,
     fix=Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF),
     references=("RFC 8996", "RFC 7568", "CWE-327"),
@@ -224,7 +252,8 @@ def tls_legacy_protocols(support: TlsSupport) -> Finding:
     evidence = [{"version": each.label, "cipher": support.versions[each]} for each in legacy]
     names = " and ".join(version.label for version in legacy)
     severity = HIGH if TlsVersion.SSL3_0 in legacy else None
-    return Fail(f"The server accepts {names}, deprecated because of known attacks.", severity, evidence)
+    title = f"{names} is accepted" if len(legacy) == 1 else ""
+    return Fail(f"The server accepts {names}.", severity, evidence, title=title)
 
 
 @check(
@@ -250,7 +279,7 @@ def tls_modern_protocols(support: TlsSupport) -> Finding:
 @check(
     "tls-weak-ciphers",
     name="No weak cipher suites",
-    found="Weak cipher suites or no forward secrecy",
+    found="Weak cipher suites are accepted",
     why="Weak cipher suites can be broken; without forward secrecy, a stolen key also decrypts recorded traffic.",
     severity=HIGH,
     fix=Fix("Offer only AEAD suites with forward secrecy ({example}).", STRONG_SUITES),
@@ -267,22 +296,20 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     newest = max(support.versions)
     chosen = support.versions[newest]
     if not is_forward_secret(chosen):
-        return Warn(
-            f"With {newest.label} the server chooses {chosen}, without forward secrecy: anyone who gets its key "
-            "later can decrypt recorded traffic."
-        )
+        message = f"With {newest.label} the server chooses {chosen}, without forward secrecy."
+        return Warn(message, title="No forward secrecy")
     return Pass(f"No NULL, EXPORT, anonymous, RC4, DES or 3DES suite; {newest.label} uses {chosen}.")
 
 
 @check(
     "hsts",
     name="HTTP Strict Transport Security",
-    found="HSTS missing, ignored or weak",
-    why="Without HSTS a browser's first request may go over plain HTTP, where it can be intercepted.",
+    found="No HSTS header",
+    why="Without a lasting HSTS policy, browsers may send a request over plain HTTP, where it can be intercepted.",
     judged=f"Passes with a max-age of at least 180 days ({HALF_A_YEAR_S:,} s) that browsers read; a shorter one warns.",
     severity=HIGH,
     fix="Send on every HTTPS response: Strict-Transport-Security: max-age=31536000; includeSubDomains",
-    references=("RFC 6797, section 6.1", "CWE-319", "CWE-523"),
+    references=("RFC 6797, section 6.1", "CWE-319", "CWE-523", "MDN: Strict-Transport-Security"),
 )
 def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     if answer.response is None:
@@ -300,27 +327,35 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
         elif http_equivs(document, HSTS_HEADER):
             elsewhere = "; in <meta> it is ignored"
         return Fail(
-            f"No {HSTS_HEADER} header on the HTTPS response{elsewhere}. Only browsers that have the host on their "
-            "preload list, which is not checked, use HTTPS all the same."
+            f"The HTTPS response has no {HSTS_HEADER} header{elsewhere} (browsers' preload lists were not checked)."
         )
     tls = answer.response.tls
     if tls is not None and tls.trust_error is not None:
         return Fail(
             f"{HSTS_HEADER} came over a connection whose certificate is not trusted, so browsers ignore it.",
             evidence=evidence,
+            title="HSTS header is ignored",
         )
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        return Fail(f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}.", evidence=evidence)
+        message = f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}."
+        return Fail(message, evidence=evidence, title="HSTS header is invalid")
     if policy.max_age_s == 0:
-        return Fail("max-age=0 switches HSTS off.", evidence=evidence)
-    message = f"max-age={policy.max_age_s} ({duration(timedelta(seconds=min(policy.max_age_s, 10**10)))})"
+        return Fail("max-age=0 switches HSTS off.", evidence=evidence, title="HSTS is switched off")
+    lasts = _lasts(policy.max_age_s)
+    message = f"max-age={policy.max_age_s} ({lasts})"
     if policy.max_age_s < HALF_A_YEAR_S:
-        return Warn(f"{message} is shorter than 180 days ({HALF_A_YEAR_S} s).", evidence=evidence)
+        message = f"HSTS lasts {lasts} (max-age={policy.max_age_s}), less than 180 days."
+        return Warn(message, evidence=evidence, title=f"HSTS lasts {lasts}")
     if len(values) > 1:
         severity = LOW if len(set(values)) == 1 else MEDIUM
-        return Warn(f"The header is sent {len(values)} times; browsers read the first only.", severity, evidence)
+        return Warn(
+            f"The header is sent {len(values)} times; browsers read the first only.",
+            severity,
+            evidence,
+            title="HSTS header is repeated",
+        )
     return Pass(f"{message}, {'with' if policy.include_subdomains else 'without'} subdomains.", evidence)
 
 
@@ -331,7 +366,7 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     why="Preload lists drop domains whose header does not meet their requirements.",
     severity=LOW,
     fix="Either remove preload, or meet its requirements: max-age=31536000; includeSubDomains; preload",
-    references=("RFC 6797, section 12.3",),
+    references=("RFC 6797, section 12.3", "MDN: Strict-Transport-Security"),
 )
 def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     policy = valid_policy(answer.response.headers) if answer.response else None
@@ -340,7 +375,7 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     if not policy.preload:
         return Pass("The policy does not ask to be preloaded, and need not.")
     if faults := preload_faults(policy):
-        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}, so browsers' lists reject it.")
+        return Warn(f"The policy asks to be preloaded, but {' and '.join(faults)}.")
     return Pass(f"preload with includeSubDomains and max-age={policy.max_age_s}.")
 
 
@@ -348,10 +383,10 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     "mixed-content",
     name="No mixed content",
     found="Mixed content",
-    why="Files loaded over plain HTTP can be changed in transit; browsers block scripts and warn about the rest.",
+    why="Browsers block active content over plain HTTP, and anyone on the network can change the rest.",
     severity=HIGH,
     fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
-    references=("W3C Mixed Content, section 3", "CWE-311"),
+    references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
 def mixed_content(page: Page, document: Document, policies: Policies) -> Finding:
@@ -369,15 +404,15 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     shown = some([f"<{each.element}> {excerpt(each.url)}" for each in active or found])
     if active:
         blocked = counted(len(active), "active sub-resource")
-        return Fail(f"{blocked} over plain HTTP, which browsers block: {shown}.", evidence=evidence)
+        return Fail(f"{blocked} over plain HTTP: {shown}.", evidence=evidence)
     passive = counted(len(found), "image or media file", "images or media files")
-    return Warn(f"{passive} over plain HTTP, which anyone on the network can change: {shown}.", LOW, evidence)
+    return Warn(f"{passive} over plain HTTP: {shown}.", LOW, evidence, title="Mixed passive content")
 
 
 @check(
     "insecure-form",
     name="Forms are submitted over HTTPS",
-    found="Form or password field over plain HTTP",
+    found="Form is submitted over plain HTTP",
     why="Anyone on the network can read what people type, including passwords.",
     severity=HIGH,
     fix='Serve the page over https and let the form send there: <form action="https://…">',
@@ -386,7 +421,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
 )
 def insecure_form(page: Page, document: Document, policies: Policies) -> Finding:
     if not page.target.is_https and has_password_field(document):
-        return Fail("The page asks for a password over plain HTTP.", CRITICAL)
+        return Fail("The page asks for a password over plain HTTP.", CRITICAL, title="Password field over plain HTTP")
     found = insecure_forms(document, page.target.url)
     if not found:
         return Pass("No form is submitted over plain HTTP.")
@@ -396,5 +431,17 @@ def insecure_form(page: Page, document: Document, policies: Policies) -> Finding
     evidence: list[EvidenceItem] = [{"action": excerpt(each.action), "password": each.password} for each in found]
     shown = some([excerpt(each.action) for each in found])
     if any(each.password for each in found):
-        return Fail(f"A form with a password is submitted over plain HTTP: {shown}.", CRITICAL, evidence)
+        return Fail(
+            f"A form with a password is submitted over plain HTTP: {shown}.",
+            CRITICAL,
+            evidence,
+            title="Password is submitted over plain HTTP",
+        )
     return Fail(f"{counted(len(found), 'form')} submitted over plain HTTP: {shown}.", evidence=evidence)
+
+
+def _lasts(seconds: int) -> str:
+    """Return the time that an HSTS policy lasts: whole days or hours, or seconds below two hours."""
+    if seconds < 7200:
+        return counted(seconds, "second")
+    return duration(timedelta(seconds=min(seconds, 10**10)))

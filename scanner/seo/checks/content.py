@@ -5,6 +5,7 @@ from __future__ import annotations
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.images import judge_image_alternatives
 from scanner.accessibility.names import accessible_name, shown_text
+from scanner.accessibility.wording import faulty
 from scanner.browser.evidence import Rendered
 from scanner.catalogue import Category, check
 from scanner.crawl.indexing import IndexingRules
@@ -28,12 +29,11 @@ ENOUGH_WORDS = 50
 @check(
     "title",
     name="Page has one title of suitable length",
-    found="Title missing, repeated, too short or too long",
-    why="It is the headline of the search result; search engines replace a poor title with their own.",
+    found="Page has no title",
+    why="Search results usually show the title as their headline, and search engines may replace a poor one.",
     judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it.",
     severity=HIGH,
-    fix="Write one <title> in the head, of about 20 to 60 characters, that distinguishes this page from all others: "
-    "search engines show 600 pixels of it.",
+    fix="Write one <title> in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
 def title(document: Document) -> Finding:
@@ -41,23 +41,29 @@ def title(document: Document) -> Finding:
     if not found:
         return Fail("The page has no title.")
     if not found[0]:
-        return Fail("The page's title is empty.")
+        return Fail("The page's title is empty.", title="Page title is empty")
     if len(found) > 1:
-        return Warn(f"The page has {len(found)} titles; the first, “{excerpt(found[0], 80)}”, is shown.", LOW)
+        return Warn(
+            f"The page has {len(found)} titles, of which browsers show the first: “{excerpt(found[0], 80)}”.",
+            LOW,
+            title="Page has several titles",
+        )
     shown, (least, most) = f"“{excerpt(found[0], 80)}”", TITLE_PX
     measured = f"The title has {counted(len(found[0]), 'character')}, about {title_px(found[0])} pixels"
     if title_px(found[0]) < least:
-        return Warn(f"{measured}, which is short: {shown}.", LOW)
+        return Warn(f"{measured}: {shown}.", LOW, title="Page title is too short")
     if title_px(found[0]) > most:
-        return Warn(f"{measured}; search engines cut it near {most}: {shown}.", LOW)
+        return Warn(
+            f"{measured}, of which search results show about {most}: {shown}.", LOW, title="Page title is too long"
+        )
     return Pass(f"{measured}: {shown}.")
 
 
 @check(
     "meta-description",
     name="Meta description has a suitable length",
-    found="Meta description missing, too short or too long",
-    why="It often becomes the text of the search result, which decides whether people click.",
+    found="Page has no meta description",
+    why="Search results often show the meta description, which helps people decide whether to click.",
     judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass.",
     severity=LOW,
     fix='Summarize the page in 80 to 160 characters: <meta name="description" content="…">',
@@ -66,27 +72,31 @@ def title(document: Document) -> Finding:
 def meta_description(document: Document) -> Finding:
     found = descriptions(document)
     if not found:
-        return Fail("The page has no meta description, so search engines show an extract of its text.")
+        return Fail("The page has no meta description.")
     description = next((each for each in found if each), "")
     if not description:
-        return Fail("The page's meta description is empty.")
+        return Fail("The page's meta description is empty.", title="Meta description is empty")
     least, most = DESCRIPTION_WIDTH
     shown, room = f"“{excerpt(description, 80)}”", width(description)
     measured = f"The meta description has {counted(len(description), 'character')}"
     if room != len(description):
         measured += f", as wide as {room} Latin ones"
     if room < least:
-        return Warn(f"{measured}, fewer than {least}: {shown}.", LOW)
+        return Warn(f"{measured}, fewer than {least}: {shown}.", LOW, title="Meta description is too short")
     if room > most:
-        return Warn(f"{measured}; search engines cut it after {most}: {shown}.", LOW)
+        return Warn(
+            f"{measured}, of which search results show about {most}: {shown}.",
+            LOW,
+            title="Meta description is too long",
+        )
     return Pass(f"{measured}: {shown}.")
 
 
 @check(
     "h1",
     name="Page has a main heading",
-    found="Main heading missing or empty",
-    why="It tells search engines and readers what the page is about.",
+    found="Page has no main heading",
+    why="The main heading tells search engines and readers what the page is about.",
     severity=LOW,
     fix="Give the page a heading <h1> that says what it is about.",
     references=("Google Search Central: title links",),
@@ -103,28 +113,31 @@ def h1(document: AccessibleDocument) -> Finding:
     if texts:
         more = f", the first of {len(texts)}" if len(texts) > 1 else ""
         return Pass(f"The main heading is “{excerpt(texts[0], 80)}”{more}.")
-    return Warn("The page's main heading is empty." if headings else "The page has no main heading (h1).")
+    if headings:
+        return Warn("The page's main heading is empty.", title="Main heading is empty")
+    return Warn("The page has no main heading (h1).")
 
 
 @check(
     "seo-image-alt",
     name="Images have alternative text",
     found="Images without alternative text",
-    why="Image search cannot tell what an image shows.",
+    why="Search engines read the alternative text to understand what an image shows.",
     severity=MEDIUM,
     fix='Say what each image shows: <img alt="Red running shoe, side view">; use alt="" if it is decorative.',
     references=("Google Search Central: image best practices", "WCAG 1.1.1 Non-text Content (A)"),
     content=True,
 )
+@faulty("image|images", "has|have no alternative text")
 def seo_image_alt(document: AccessibleDocument) -> Finding:
-    return judge_image_alternatives(document)
+    return judge_image_alternatives(seo_image_alt, document)
 
 
 @check(
     "thin-content",
     name="Page has enough text",
     found="Page has little text",
-    why="Search engines find little that tells them what the page is about, and rank it low.",
+    why="Search engines find little that tells them what the page is about.",
     judged=f"Pages with at least {ENOUGH_WORDS} words pass, in the HTML itself or once their scripts have run. Log-in "
     "pages, and pages that ask not to be indexed, are not judged.",
     severity=LOW,
@@ -144,16 +157,14 @@ def thin_content(
         return Pass(f"The page has {number} words of visible text.")
     if indexing.decisive or is_log_in(page, document):
         return NotApplicable("Nobody searches for the page.")
-    return Warn(
-        f"The page has {counted(text.words, 'word')} of visible text, so little tells search engines what it is about."
-    )
+    return Warn(f"The page has {counted(text.words, 'word')} of visible text.")
 
 
 @check(
     "lang-present",
     name="Page language is declared",
     found="Page language is not declared",
-    why="Search engines and browsers have to guess the language, for example to offer a translation.",
+    why="Browsers, and search engines that read the attribute, have to guess the language.",
     severity=LOW,
     fix='Declare the language of the page: <html lang="en">',
     references=("HTML, the lang attribute", "WCAG 3.1.1 Language of Page (A)"),
@@ -163,4 +174,4 @@ def lang_present(document: Document) -> Finding:
     language = (attribute(root, "lang") if root is not None else None) or ""
     if language.strip():
         return Pass(f"The page declares the language “{excerpt(language.strip(), 40)}”.")
-    return Fail("The html element has no lang attribute, so search engines and browsers have to guess the language.")
+    return Fail("The html element has no lang attribute.")

@@ -30,8 +30,8 @@ class SitemapsUnread(NetError):
 @check(
     "robots-txt",
     name="robots.txt is readable or absent",
-    found="robots.txt cannot be fully read",
-    why="Crawlers skip lines they cannot read, and may crawl what should be left alone, or nothing at all.",
+    found="robots.txt has invalid lines",
+    why="Crawlers may crawl what should be left alone, or nothing at all.",
     severity=HIGH,
     fix="Answer /robots.txt with status 200 and plain text, or with 404 if nothing is blocked.",
     references=("RFC 9309, sections 2.2 to 2.5", "Google Search Central: robots.txt", "Lighthouse: robots-txt"),
@@ -40,18 +40,24 @@ def robots_txt(file: RobotsFile) -> Finding:
     response = file.response
     if file.redirected_away:
         return Warn(
-            f"The redirects of robots.txt lead to no file, so crawlers assume that nothing is blocked. "
-            f"{excerpt(file.error)}",
+            f"The redirects of robots.txt lead to no file ({excerpt(file.error).rstrip('.')}), so crawlers assume that "
+            "nothing is blocked.",
             MEDIUM,
             fix=f"Let {excerpt(file.url)} answer with the file itself.",
+            title="robots.txt redirects to no file",
         )
     if response is None:
-        return Fail(f"robots.txt can't be reached, so crawlers stay away from the whole site. {excerpt(file.error)}")
+        return Fail(
+            f"robots.txt can't be reached ({excerpt(file.error).rstrip('.')}), so crawlers stay away from the whole "
+            "site.",
+            title="robots.txt cannot be reached",
+        )
     evidence: list[EvidenceItem] = [{"url": excerpt(response.url), "status": response.status}]
     if file.is_unreachable:
         return Fail(
             f"robots.txt answers with status {response.status}, so crawlers stay away from the whole site.",
             evidence=evidence,
+            title=f"robots.txt answers with status {response.status}",
         )
     if not 200 <= response.status < 300:
         return Pass(f"There is no robots.txt (status {response.status}), so nothing is blocked.", evidence)
@@ -62,6 +68,7 @@ def robots_txt(file: RobotsFile) -> Finding:
             evidence,
             fix="Answer /robots.txt with status 404, or with a plain text file such as: User-agent: * (next line) "
             "Disallow:",
+            title="robots.txt is an HTML page",
         )
     faults = file.robots.faults
     if faults:
@@ -80,6 +87,7 @@ def robots_txt(file: RobotsFile) -> Finding:
             evidence,
             fix="Combine rules whose paths start alike, or use noindex in the pages, until the file is within the "
             "limit.",
+            title="robots.txt is too large",
         )
     if not file.robots.groups:
         return Pass("robots.txt can be read and blocks nothing.", evidence)
@@ -90,8 +98,8 @@ def robots_txt(file: RobotsFile) -> Finding:
 @check(
     "sitemap-found",
     name="Sitemap is available",
-    found="Sitemap is missing or cannot be loaded",
-    why="Search engines discover new and deep pages later, or not at all.",
+    found="No sitemap found",
+    why="Search engines may discover new and deep pages later, or not at all.",
     severity=LOW,
     fix="Put a sitemap at /sitemap.xml and name it in robots.txt: Sitemap: https://HOST/sitemap.xml",
     references=("sitemaps.org: protocol", "Google Search Central: sitemaps"),
@@ -106,12 +114,10 @@ def sitemap_found(sitemaps: Sitemaps) -> Finding:
             f"robots.txt names {counted(len(unavailable), 'unavailable sitemap')}: {shown}.",
             evidence=evidence,
             fix="Correct the Sitemap lines of robots.txt, or let the sitemaps answer with status 200.",
+            title="Sitemap cannot be loaded",
         )
     if not available:
-        return Warn(
-            "robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one, so crawlers find "
-            "pages only through links."
-        )
+        return Warn("robots.txt names no sitemap, and neither /sitemap.xml nor /sitemap_index.xml is one.")
     where = "named in robots.txt" if sitemaps.named else "in the usual place"
     return Pass(f"{some([excerpt(each.url) for each in available])}: {where}.", evidence)
 
@@ -119,8 +125,8 @@ def sitemap_found(sitemaps: Sitemaps) -> Finding:
 @check(
     "sitemap-valid",
     name="Sitemap is valid",
-    found="Sitemap is invalid or incomplete",
-    why="Search engines skip entries they cannot read, or the whole file.",
+    found="Sitemap is invalid",
+    why="A sitemap helps search engines only with pages that have a readable entry in it.",
     severity=MEDIUM,
     fix="Write UTF-8 XML in the sitemaps.org format, with at most 50,000 URLs and 52 MB per file, and absolute URLs: "
     "<url><loc>https://HOST/PATH</loc></url>",
@@ -143,6 +149,7 @@ def sitemap_valid(
             evidence=evidence,
             fix="List only URLs of the sitemap's own host, in <urlset xmlns=\"http://www.sitemaps.org/schemas/"
             'sitemap/0.9">.',
+            title=_minor_title(read),
         )
     names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
@@ -152,6 +159,7 @@ def sitemap_valid(
             LOW,
             evidence,
             fix=f"Add to the sitemap: <url><loc>{excerpt(page.target.url)}</loc></url>",
+            title="Sitemap does not list the page",
         )
     listed = ", the page among them" if names_page else ""
     return Pass(f"{counted(len(read), 'sitemap')} with {counted(count, 'URL')} can be read{listed}.", evidence)
@@ -160,7 +168,7 @@ def sitemap_valid(
 @check(
     "sitemap-index",
     name="Sitemaps in the index are readable",
-    found="Sitemap index is empty or names unreadable sitemaps",
+    found="Sitemap index names unreadable sitemaps",
     why="Search engines do not find the sitemaps that the index should lead them to.",
     severity=MEDIUM,
     fix="Let every <loc> of the index lead to a sitemap that answers with status 200 and is not an index itself.",
@@ -174,7 +182,7 @@ def sitemap_index(sitemaps: Sitemaps) -> Finding:
     if not sitemaps.children:
         if total or any(each.fault for each in indexes):
             return NotApplicable("The index names no sitemap that could be loaded.")
-        return Warn("The sitemap index names no sitemap.")
+        return Warn("The sitemap index names no sitemap.", title="Sitemap index is empty")
     conclusive = [each for each in sitemaps.children if each.is_conclusive]
     if not conclusive:
         raise SitemapsUnread(f"None of the index's sitemaps could be checked. {sitemaps.children[0].error}")
@@ -214,6 +222,12 @@ def _minor_fault(sitemap: Sitemap) -> str:
         named = f"names {excerpt(sitemap.namespace, 80)} as" if sitemap.namespace else "does not name"
         return f"{named} its namespace, which must be http://www.sitemaps.org/schemas/sitemap/0.9"
     return ""
+
+
+def _minor_title(files: Sequence[SitemapFile]) -> str:
+    if any(each.sitemap is not None and each.sitemap.foreign_count for each in files):
+        return "Sitemap lists URLs on another host"
+    return "Sitemap has no valid namespace"
 
 
 def _child_fault(file: SitemapFile) -> str:

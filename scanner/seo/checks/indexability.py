@@ -38,7 +38,7 @@ NO_CANONICAL = NotApplicable("The page names no canonical URL.")
 @check(
     "http-status",
     name="Page returns a successful HTTP status",
-    found="Page returns no indexable content",
+    found="Page answers with an error",
     why="Search engines do not index a page that answers with an error or with nothing.",
     severity=CRITICAL,
     fix="Let the URL answer with status 200, or with a 301 redirect to the URL that replaces it.",
@@ -50,11 +50,14 @@ def http_status(page: Page) -> Finding:
     answers = f"The page answers with status {excerpt(f'{response.status} {response.reason}'.strip())}"
     if response.status >= 300:
         leads = "" if response.status >= 400 else " and leads to no other page"
-        is_failure = response.status >= 500
-        so = "; crawlers slow down, then drop it from the index." if is_failure else f"{leads}, so it is not indexed."
-        return Fail(f"{answers}{so}", evidence=[{"response_status": response.status}])
+        slows = ", which makes crawlers slow down" if response.status >= 500 else ""
+        return Fail(
+            f"{answers}{leads}{slows}.",
+            evidence=[{"response_status": response.status}],
+            title=f"Page answers with status {response.status}",
+        )
     if not response.body.strip():
-        return Warn(f"{answers}, but without any content to index.", HIGH)
+        return Warn(f"{answers}, but without any content.", HIGH, title="Page is empty")
     return Pass(f"{answers}.")
 
 
@@ -62,7 +65,7 @@ def http_status(page: Page) -> Finding:
     "soft-404",
     name="Successful answer is no error page",
     found="Error page with a successful status",
-    why="Search engines drop such a page, and waste crawling on it until then.",
+    why="Search engines drop such a page, but waste crawling on it until then.",
     judged="Words alone only warn, as there are articles about error pages: a fail needs the same answer for a path "
     "that cannot exist.",
     severity=HIGH,
@@ -85,8 +88,7 @@ def soft_404(
         )
     if served.agree or (rendered is not None and read_missing_page_words(AccessibleDocument(rendered.document)).agree):
         return Warn(
-            f"The page says that it does not exist, but answers with status {status}, so search engines treat it as "
-            "a page at first.",
+            f"The page says that it does not exist, but answers with status {status}.",
             MEDIUM,
         )
     return Pass("The page does not look like an error page.")
@@ -95,8 +97,8 @@ def soft_404(
 @check(
     "is-indexable",
     name="Indexing is allowed",
-    found="Indexing rules exclude the page or are invalid",
-    why="Search engines leave the page out of their results.",
+    found="Page asks not to be indexed",
+    why="A page that search engines may not index is missing from their results.",
     severity=CRITICAL,
     fix="Remove noindex, none and past unavailable_after dates from the robots meta elements and from the "
     "X-Robots-Tag header.",
@@ -115,13 +117,19 @@ def is_indexable(indexing: IndexingRules) -> Finding:
         )
     if excluding:
         severity = MEDIUM if any(each.agent in BING_NAMES for each in excluding) else LOW
-        return Warn(f"The page asks some search engines not to index it: {_shown(excluding)}.", severity, evidence)
+        return Warn(
+            f"The page asks some search engines not to index it: {_shown(excluding)}.",
+            severity,
+            evidence,
+            title="Page asks some search engines not to index it",
+        )
     if indexing.ambiguous:
         return Warn(
             f"Commas are missing between rules, so noindex may or may not be obeyed: {_shown(indexing.ambiguous)}.",
             HIGH,
             evidence,
             fix='Separate the rules with commas, for example content="noindex, nofollow", or remove noindex.',
+            title="Commas are missing between robots rules",
         )
     if indexing.unreadable_dates:
         return Warn(
@@ -129,6 +137,7 @@ def is_indexable(indexing: IndexingRules) -> Finding:
             LOW,
             evidence,
             fix="Write the date as in unavailable_after: 2030-12-31T23:59:00Z",
+            title="Robots rule has an unreadable date",
         )
     if rules:
         return Pass(f"The page may be indexed; its rules are {_shown(rules)}.", evidence)
@@ -138,8 +147,8 @@ def is_indexable(indexing: IndexingRules) -> Finding:
 @check(
     "robots-blocked",
     name="Crawling is not blocked by robots.txt",
-    found="robots.txt blocks crawlers or is unavailable",
-    why="Search engines may not read the page, so they cannot tell what it is about.",
+    found="robots.txt blocks the page",
+    why="Search engines that may not read the page cannot tell what it is about.",
     severity=CRITICAL,
     fix="Remove the quoted line from robots.txt, or add a longer Allow line for the page to its group.",
     references=("RFC 9309, section 2.2", "Google Search Central: robots.txt"),
@@ -147,12 +156,14 @@ def is_indexable(indexing: IndexingRules) -> Finding:
 )
 def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Finding:
     if file.is_unreachable:
-        why = file.error or f"It answers with status {file.response.status if file.response else ''}."
+        why = file.error or f"it answers with status {file.response.status if file.response else ''}"
         return Warn(
-            f"What robots.txt blocks is unknown, and crawlers stay away until it can be read. {excerpt(why)}",
+            f"What robots.txt blocks is unknown ({excerpt(why).rstrip('.')}), and crawlers stay away until it "
+            "can be read.",
             HIGH,
             [{"url": excerpt(file.response.url), "status": file.response.status}] if file.response else (),
             fix=f"Let {excerpt(file.url)} answer with status 200, or with 404 if nothing is blocked.",
+            title="robots.txt cannot be read",
         )
     path = page.target.path
     decision = decide(file.robots, GOOGLEBOT, path)
@@ -168,6 +179,9 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
             f"robots.txt allows Googlebot, but blocks {shown}.",
             MEDIUM if "Bingbot" in blocked else LOW,
             [_decision_evidence(name, each, file) for name, each in blocked.items()],
+            title=f"robots.txt blocks {next(iter(blocked))}"
+            if len(blocked) == 1
+            else "robots.txt blocks some crawlers",
         )
     for hop in page.hops[:-1]:
         target = page.target.join(hop.url)
@@ -176,6 +190,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
                 f"robots.txt allows the page, but blocks {excerpt(hop.url)}, which redirects to it: {on_way.quoted}.",
                 LOW,
                 [_decision_evidence("Googlebot", on_way, file)],
+                title="robots.txt blocks a redirect to the page",
             )
     if file.response is None or not 200 <= file.response.status < 300:
         status = f" (status {file.response.status})" if file.response else ""
@@ -188,8 +203,8 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
 @check(
     "canonical-valid",
     name="Canonical URL is valid",
-    found="Canonical URL is invalid or ignored",
-    why="Search engines ignore the canonical link and choose a URL themselves.",
+    found="Canonical URL is invalid",
+    why="Search engines then ignore the canonical link and choose a URL themselves.",
     severity=HIGH,
     fix='Name one URL, once, in the head: <link rel="canonical" href="https://HOST/PATH">',
     references=("RFC 6596, section 3", "RFC 8288", "Google Search Central: canonical URLs"),
@@ -200,7 +215,7 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
         return NO_CANONICAL
     evidence = [_canonical_evidence(each) for each in found]
     if any(not each.reference.strip() for each in found):
-        return Fail("A canonical link is empty.", evidence=evidence)
+        return Fail("A canonical link is empty.", evidence=evidence, title="Canonical link is empty")
     bad = [each for each in found if each.url is None]
     if bad:
         shown = some([f"“{excerpt(each.reference)}”" for each in bad])
@@ -210,17 +225,18 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
     if len(urls) > 1:
         where = " in Link headers and in the head" if len({each.source for each in counting}) > 1 else ""
         return Fail(
-            f"{len(urls)} canonical URLs{where} contradict each other, so search engines ignore them: "
-            f"{some([excerpt(url) for url in urls])}.",
+            f"{len(urls)} canonical URLs{where} contradict each other: {some([excerpt(url) for url in urls])}.",
             evidence=evidence,
+            title="Canonical URLs contradict each other",
         )
     if not counting:
         attribute = qualifier(found[0])
         return Warn(
-            f"Search engines ignore a canonical link that has {attribute}.",
+            f"The canonical link has {attribute}, which belongs to rel=alternate.",
             LOW,
             evidence,
-            fix=f"Remove {attribute} from the canonical link; it belongs to rel=alternate.",
+            fix=f"Remove {attribute} from the canonical link.",
+            title="Canonical link is ignored",
         )
     return Pass(f"The canonical URL is {excerpt(urls[0])}.", evidence)
 
@@ -229,7 +245,7 @@ def canonical_valid(canonicals: Canonicals) -> Finding:
     "canonical-absolute",
     name="Canonical URL is absolute",
     found="Canonical URL is relative",
-    why="A relative URL means another page when the same HTML is served on another host.",
+    why="A relative URL means another page if the same HTML is served on another host.",
     severity=LOW,
     fix='Write the URL with scheme and host: <link rel="canonical" href="https://HOST/PATH">',
     references=("Google Search Central: canonical URLs",),
@@ -242,7 +258,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
     if relative:
         shown = some([f"“{excerpt(each.reference)}”" for each in relative])
         return Warn(
-            f"The canonical URL is relative, so copies of the page on other hosts name themselves: {shown}.",
+            f"The canonical URL is relative: {shown}.",
             evidence=[_canonical_evidence(each) for each in relative],
         )
     return Pass("The canonical URL has scheme and host.")
@@ -251,7 +267,7 @@ def canonical_absolute(canonicals: Canonicals) -> Finding:
 @check(
     "canonical-target",
     name="Canonical URL is suitable",
-    found="Canonical URL is unsuitable",
+    found="Canonical URL cannot stand for the page",
     why="Search engines may index another URL of the page, or split its ranking between several.",
     severity=HIGH,
     fix="Name a URL that answers with status 200, may be indexed and shows this page's content.",
@@ -274,25 +290,31 @@ def canonical_target(
     if url == page.target.url:
         return Pass(f"The page names itself as canonical: {shown}.", evidence)
     if (fault := target_fault(page, url, alternates, answer, clock.now)) is not None:
-        return Fail(f"The canonical URL {shown} {fault}.", evidence=evidence)
+        return Fail(f"The canonical URL {shown} {fault.clause}.", evidence=evidence, title=fault.title)
     other = ada_url.URL(url)
     if not is_same_site(page.target.host, other.hostname):
         return Warn(
-            f"The canonical URL {shown} is on another site, which is then listed in place of this page.",
+            f"The canonical URL {shown} is on another site.",
             MEDIUM,
             evidence,
             fix="If the content is yours, name this page's own URL; if it is a copy, leave it as it is.",
+            title="Canonical URL is on another site",
         )
     if page.target.is_https and other.protocol == "http:":
-        return Warn(f"The canonical URL {shown} is plain HTTP, while the page came over HTTPS.", MEDIUM, evidence)
+        return Warn(
+            f"The canonical URL {shown} is plain HTTP, while the page came over HTTPS.",
+            MEDIUM,
+            evidence,
+            title="Canonical URL is plain HTTP",
+        )
     return Pass(f"The canonical URL {shown} answers with status 200 and may be indexed.", evidence)
 
 
 @check(
     "redirect-chain",
     name="At most one permanent redirect",
-    found="Redirect chain, temporary redirect or refresh",
-    why="Crawlers give up on long chains, and a temporary redirect keeps the old URL in the index.",
+    found="Redirects form a chain",
+    why="Crawlers give up on long chains, and may keep the old URL unless the redirect is permanent.",
     severity=MEDIUM,
     fix="Redirect straight to the final URL, in one step, with status 301 or 308.",
     references=("RFC 9110, section 15.4", "Google Search Central: redirects"),
@@ -305,13 +327,14 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     ]
     final = excerpt(page.target.url)
     if len(redirects) > MANY_REDIRECTS:
-        return Fail(f"{len(redirects)} redirects lead to {final}; crawlers may give up.", evidence=evidence)
+        return Fail(f"{len(redirects)} redirects in a row lead to {final}.", evidence=evidence)
     onward = refresh(page, document)
     if onward is not None and onward.url is not None:
         return Warn(
             f"A refresh sends visitors on to {excerpt(onward.url)}.",
             evidence=evidence,
             fix=f"Answer with a 301 or 308 redirect instead of the refresh: Location: {excerpt(onward.url)}",
+            title="Page redirects by a refresh",
         )
     temporary = [hop for hop in redirects if hop.status not in PERMANENT]
     kind = f"; temporary: {some([f'{hop.status} at {excerpt(hop.url)}' for hop in temporary])}" if temporary else ""
@@ -321,8 +344,9 @@ def redirect_chain(page: Page, document: Document) -> Finding:
         return Warn(f"{len(redirects)} redirects in a row lead to {final}{kind}.", evidence=evidence)
     if temporary:
         return Warn(
-            f"A temporary redirect ({temporary[0].status}) leads to {final}, so search engines may keep the old URL.",
+            f"A temporary redirect ({temporary[0].status}) leads to {final}.",
             evidence=evidence,
+            title="Redirect is temporary",
         )
     if len(redirects) > 1:
         return Pass(f"The upgrade to https and one more permanent redirect lead to {final}.", evidence)
@@ -335,7 +359,7 @@ def redirect_chain(page: Page, document: Document) -> Finding:
     "head-integrity",
     name="Metadata is inside the head",
     found="Metadata outside the head",
-    why="Search engines ignore titles, canonical links and robots rules outside the head.",
+    why="Search engines may ignore what they do not find in the head.",
     severity=HIGH,
     fix="Move visible content out of the head: only title, meta, link, base, style, script, noscript and template "
     "belong there, and anything else ends it.",
@@ -352,9 +376,9 @@ def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
     ignored = list(dict.fromkeys(each.kind for each in found if each.kind != ROBOTS))
     if not ignored:
         return Warn(
-            f"The robots meta element is in the body{cause}; Google reads it there, others may not.", LOW, evidence
+            f"The robots meta element is in the body{cause}.", LOW, evidence, title="Robots rules outside the head"
         )
-    return Fail(f"In the body, where search engines ignore it: {some(ignored)}{cause}.", evidence=evidence)
+    return Fail(f"Metadata in the body instead of the head: {some(ignored)}{cause}.", evidence=evidence)
 
 
 def _is_upgrade(before: str, after: str) -> bool:

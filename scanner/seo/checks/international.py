@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanner.accessibility.wording import Wording
 from scanner.catalogue import Category, check
 from scanner.crawl.canonicals import Canonicals
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
@@ -11,6 +12,7 @@ from scanner.seo.hreflang import Alternates, code_fault, read_alternates
 
 CATEGORY = Category("International", weight=5)
 
+UNCONFIRMED = Wording("language version|versions checked", "cannot be confirmed")
 NONE = NotApplicable("The page names no other language versions.")
 GOOGLE = "Google Search Central: localized versions of your pages"
 
@@ -19,7 +21,7 @@ GOOGLE = "Google Search Central: localized versions of your pages"
     "hreflang-code",
     name="hreflang codes are valid",
     found="hreflang codes are invalid",
-    why="Search engines ignore the entry, and may show people the page in the wrong language.",
+    why="Search engines ignore such an entry, and may show people the page in the wrong language.",
     severity=MEDIUM,
     fix='Use a language code, with a country code if it matters: hreflang="en", hreflang="en-GB", '
     'hreflang="x-default".',
@@ -32,7 +34,7 @@ def hreflang_code(alternates: Alternates) -> Finding:
     if faults:
         shown = some([f"“{excerpt(code, 40)}” {fault}" for code, fault in faults.items()])
         return Fail(
-            f"Search engines ignore {counted(len(faults), 'invalid hreflang code')}: {shown}.",
+            f"{counted(len(faults), 'hreflang code')} {'is' if len(faults) == 1 else 'are'} invalid: {shown}.",
             evidence=[{"hreflang": excerpt(code, 60)} for code in faults],
         )
     return Pass(f"The codes of {counted(len(alternates.links), 'language version')} are valid.")
@@ -41,8 +43,8 @@ def hreflang_code(alternates: Alternates) -> Finding:
 @check(
     "hreflang-absolute",
     name="hreflang URLs are absolute",
-    found="hreflang URLs are relative or invalid",
-    why="Search engines ignore the entry.",
+    found="hreflang URLs are not absolute",
+    why="Search engines ignore such an entry.",
     severity=MEDIUM,
     fix='Write the full URL: <link rel="alternate" hreflang="de" href="https://example.com/de/">',
     references=(GOOGLE,),
@@ -57,8 +59,7 @@ def hreflang_absolute(alternates: Alternates) -> Finding:
         ]
         shown = some([excerpt(each.link.reference, 80) or "(empty)" for each in relative])
         return Fail(
-            f"{counted(len(relative), 'hreflang URL')} relative or invalid; search engines require scheme and host: "
-            f"{shown}.",
+            f"{counted(len(relative), 'hreflang entry has', 'hreflang entries have')} no absolute URL: {shown}.",
             evidence=evidence,
         )
     return Pass(f"The URLs of {counted(len(alternates.links), 'language version')} are absolute.")
@@ -68,7 +69,7 @@ def hreflang_absolute(alternates: Alternates) -> Finding:
     "hreflang-self",
     name="hreflang includes the page itself",
     found="hreflang does not include the page itself",
-    why="Search engines may ignore the whole set.",
+    why="Search engines may ignore a set that lacks the page itself.",
     severity=MEDIUM,
     fix='Add the page itself to the set: <link rel="alternate" hreflang="en" href="https://example.com/this-page">',
     references=(GOOGLE,),
@@ -78,7 +79,7 @@ def hreflang_self(alternates: Alternates, canonicals: Canonicals) -> Finding:
         return NONE
     if canonicals.own_urls & {each.url for each in alternates.links}:
         return Pass("The page is among its language versions.")
-    return Warn("The page is not among the language versions that it names, so search engines may ignore them.")
+    return Warn("The page is not among the language versions that it names.")
 
 
 @check(
@@ -136,7 +137,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
     if faults:
         shown = some([f"{excerpt(url, 80)} {fault}" for url, fault in faults])
         return Fail(
-            f"Search engines ignore {len(faults)} of {counted(judged, 'language version')} checked: {shown}.",
+            f"{UNCONFIRMED.clause(len(faults), judged)}: {shown}.",
             evidence=[{"url": excerpt(url), "fault": fault} for url, fault in faults],
         )
     return Pass(f"{counted(judged, 'language version')} checked, all link back.")

@@ -10,6 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from scanner.accessibility.document import AccessibleDocument
 from scanner.accessibility.names import accessible_name
+from scanner.accessibility.wording import Wording
 from scanner.catalogue import Category, check
 from scanner.crawl.indexing import IndexingRules
 from scanner.crawl.links import (
@@ -29,6 +30,10 @@ from scanner.seo.link_texts import is_generic
 
 # Crawlers do not follow an error page's links.
 CATEGORY = Category("Links", weight=10, html=True, error_pages=False)
+
+UNCRAWLABLE = Wording("link|links", "cannot be followed by crawlers")
+GENERIC = Wording("link|links to other pages", "has|have a generic text")
+NOFOLLOW = Wording("internal link|links", "has|have rel=nofollow")
 
 NO_OUTSIDE_NAMES = (
     "external links could not be checked, because the scanner's name servers know no name of another site"
@@ -84,8 +89,7 @@ def crawlable_anchors(document: Document) -> Finding:
         return Pass(f"Crawlers can follow the page's links; {counted(len(anchors), 'a element')} checked.")
     shown = some([f"{_tag(node)} “{excerpt(node.text().strip(), 40)}” {why}" for node, why in faulty])
     return Fail(
-        f"Crawlers can't follow {len(faulty)} of {counted(len(anchors), 'link')}, so the pages behind them may not be "
-        f"found: {shown}.",
+        f"{UNCRAWLABLE.clause(len(faulty), len(anchors))}: {shown}.",
         evidence=[
             {"text": excerpt(node.text().strip(), 80), "markup": _tag(node), "reason": why} for node, why in faulty
         ],
@@ -118,7 +122,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
         return Pass(f"{counted(judged, 'link')} to other pages checked, none with a generic text such as “read more”.")
     shown = some([f"“{excerpt(name, 40)}” to {excerpt(url, 80)}" for name, url in generic])
     return Warn(
-        f"{len(generic)} of {counted(judged, 'link')} to other pages with a generic text: {shown}.",
+        f"{GENERIC.clause(len(generic), judged)}: {shown}.",
         evidence=[{"text": excerpt(name), "url": excerpt(url)} for name, url in generic],
     )
 
@@ -127,7 +131,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     "broken-links",
     name="No broken links found",
     found="Broken links",
-    why="Visitors and crawlers reach an error page.",
+    why="Visitors and crawlers who follow them end at an error.",
     severity=MEDIUM,
     fix="Correct or remove the links, or redirect the old URLs with status 301 to those that replace them.",
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
@@ -171,7 +175,7 @@ def broken_links(links: LinkAnswers) -> Finding:
 @check(
     "localhost-links",
     name="No links to local or private addresses",
-    found="Links to local or private addresses",
+    found="Links to private addresses",
     why="Such a link works only on the developer's machine or network.",
     severity=HIGH,
     fix="Write the URL without scheme and host, as in /PATH, or use the site's public host.",
@@ -186,8 +190,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
         return Pass("No link and no resource has a local or private address.")
     shown = some([f"<{each.tag} {each.attribute}=“{excerpt(each.reference, 80)}”>" for each in found])
     return Fail(
-        f"{counted(len(found), 'reference')} to local or private hosts or files, which visitors and crawlers can't "
-        f"reach: {shown}.",
+        f"{counted(len(found), 'reference leads', 'references lead')} to local or private hosts or files: {shown}.",
         evidence=[
             {"element": each.tag, "attribute": each.attribute, "value": excerpt(each.reference)} for each in found
         ],
@@ -198,7 +201,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
     "internal-nofollow",
     name="Internal links can be followed",
     found="nofollow applies to internal links",
-    why="The site tells crawlers not to trust its own pages.",
+    why="Crawlers may not find the pages behind these links.",
     severity=LOW,
     fix="Remove nofollow from internal links; keep crawlers away with robots.txt or noindex instead.",
     references=("Google Search Central: qualify outbound links",),
@@ -211,8 +214,9 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     for rule in indexing.rules:
         if rule.is_for_google and rule.name in ("nofollow", "none"):
             return Warn(
-                f"{excerpt(rule.shown)} keeps crawlers from following any of {counted(len(own), 'internal link')}.",
+                f"{excerpt(rule.shown)} applies to {counted(len(own), 'internal link')}.",
                 fix="Remove nofollow from the robots meta element or the X-Robots-Tag header.",
+                title="nofollow applies to the whole page",
             )
     # Links in comments and paid links are marked correctly. Filters and forms need not be crawled.
     held = [
@@ -227,8 +231,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     if held:
         urls = list(dict.fromkeys(held))
         return Warn(
-            f"{len(held)} of {counted(len(own), 'internal link')} with rel=nofollow, so crawlers may not find the "
-            f"pages: {some([excerpt(url, 80) for url in urls])}.",
+            f"{NOFOLLOW.clause(len(held), len(own))}: {some([excerpt(url, 80) for url in urls])}.",
             evidence=[{"url": excerpt(url)} for url in urls],
         )
     followed = sum("nofollow" not in link.relations for link in own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanner.accessibility.wording import Wording
 from scanner.browser.evidence import Rendered
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
@@ -16,6 +17,7 @@ VIEWPORT = '<meta name="viewport" content="width=device-width, initial-scale=1">
 LEGIBLE_PX = 12
 LEAST_LEGIBLE = 0.6
 TARGET_PX = 24
+CROWDED = Wording("tap target|targets", f"is|are smaller than {TARGET_PX} pixels and close to others")
 
 
 @check(
@@ -30,7 +32,7 @@ TARGET_PX = 24
 def viewport(document: Document) -> Finding:
     if declared_viewport(document) is not None:
         return Pass("The page sets a viewport.")
-    return Fail("The page sets no viewport, so phones lay it out 980 pixels wide and shrink it.")
+    return Fail("The page sets no viewport.")
 
 
 @check(
@@ -73,7 +75,7 @@ def font_legible(rendered: Rendered) -> Finding:
     if legible < LEAST_LEGIBLE:
         return Warn(
             f"Only {share} of the text is set at {LEGIBLE_PX} pixels or more; at least {int(LEAST_LEGIBLE * 100)}% "
-            "should be, so that people can read it without zooming in."
+            "should be."
         )
     return Pass(f"{share} of the text is set at {LEGIBLE_PX} pixels or more.")
 
@@ -96,8 +98,8 @@ def tap_targets(rendered: Rendered) -> Finding:
     small = [each for each in rendered.targets if each.is_crowded and min(each.width_px, each.height_px) < TARGET_PX]
     if small:
         return Warn(
-            f"{len(small)} of {counted(len(rendered.targets), 'tap target')} smaller than {TARGET_PX} pixels and "
-            f"close to others: {some([excerpt(each.selector, 60) for each in small])}.",
+            f"{CROWDED.clause(len(small), len(rendered.targets))}: "
+            f"{some([excerpt(each.selector, 60) for each in small])}.",
             evidence=[
                 {"selector": excerpt(each.selector), "width": each.width_px, "height": each.height_px} for each in small
             ],

@@ -21,13 +21,14 @@ JAVASCRIPT_SEO = "Google Search Central: JavaScript SEO basics"
 FEW_WORDS = 50
 # Minimum share of the rendered text that must be in the HTML itself.
 LEAST_SHARE = 0.5
+LABELS = {"title": "title", "canonical": "canonical URL", "robots": "robots rules"}
 
 
 @check(
     "rendered-metadata",
     name="Scripts leave metadata unchanged",
     found="Scripts change metadata",
-    why="Which title or canonical link counts depends on whether the search engine runs scripts.",
+    why="Which version counts depends on whether the search engine runs scripts.",
     severity=MEDIUM,
     fix='Send <title>, <link rel="canonical"> and <meta name="robots"> in the HTML itself as the script would set '
     "them, and do not change them by script.",
@@ -42,10 +43,11 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     changed = {name: pair for name, pair in pairs.items() if pair[0] != pair[1]}
     if changed:
         shown = "; ".join(
-            f"{name} from {_quoted(before)} to {_quoted(after)}" for name, (before, after) in changed.items()
+            f"the {LABELS[name]} from {_quoted(before)} to {_quoted(after)}"
+            for name, (before, after) in changed.items()
         )
         return Warn(
-            f"Scripts change {shown}. Search engines may use either version.",
+            f"Scripts change {shown}.",
             evidence=[
                 {"name": name, "raw": excerpt(before), "rendered": excerpt(after)}
                 for name, (before, after) in changed.items()
@@ -58,10 +60,9 @@ def rendered_metadata(page: Page, document: Document, canonicals: Canonicals, re
     "raw-noindex",
     name="HTML has no noindex that scripts remove",
     found="HTML has a noindex that scripts remove",
-    why="Google does not render a page whose HTML has noindex, so the script never runs.",
+    why="Google may not render a page whose HTML has noindex, so the script may never run.",
     severity=HIGH,
-    fix='Remove <meta name="robots" content="noindex"> from the HTML itself: search engines that see it do not run '
-    "the scripts.",
+    fix='Remove <meta name="robots" content="noindex"> from the HTML itself.',
     references=(JAVASCRIPT_SEO,),
 )
 def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: Clock) -> Finding:
@@ -69,14 +70,14 @@ def raw_noindex(page: Page, indexing: IndexingRules, rendered: Rendered, clock: 
         return Pass("The HTML itself has no noindex.")
     if read_indexing_rules(page, rendered.document, clock.now).decisive:
         return Pass("The page has noindex with and without scripts.")
-    return Fail("The HTML has noindex, and only a script removes it, which search engines then do not run.")
+    return Fail("The HTML has noindex, and only a script removes it.")
 
 
 @check(
     "rendered-content",
     name="Text is largely in the HTML itself",
     found="Text depends largely on scripts",
-    why="Text that is only in the rendered page is found late, and by few search engines.",
+    why="Search engines may index text that scripts add late, or not at all.",
     severity=MEDIUM,
     fix="Render the main text on the server, or prerender the page.",
     references=(JAVASCRIPT_SEO,),

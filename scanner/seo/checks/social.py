@@ -29,40 +29,50 @@ OPEN_GRAPH = "The Open Graph protocol"
 )
 def og_title(social: SocialMetadata) -> Finding:
     if not social.title:
-        return _missing(
-            social, "The page has no og:title, so networks choose a title themselves when someone shares it."
-        )
+        return _missing(social, "The page has no og:title.")
     return Pass(f"og:title is “{excerpt(social.title, 80)}”.")
 
 
 @check(
     "og-image",
     name="Open Graph image loads",
-    found="Open Graph image is missing or unusable",
-    why="A shared link has no picture, and fewer people click on it.",
+    found="Open Graph image is missing",
+    why="A shared link is shown without a picture of your choice.",
     severity=LOW,
     fix='Add to the head: <meta property="og:image" content="https://…"> with the absolute URL of an image that loads.',
     references=(OPEN_GRAPH,),
 )
 def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
     if not social.image:
-        return _missing(social, "The page has no og:image, so a shared link is shown without an image.")
+        return _missing(social, "The page has no og:image.")
     shown = excerpt(social.image, 120)
     evidence: list[EvidenceItem] = [{"url": shown}]
     if not is_absolute(social.image):
-        return Warn(f"og:image is not an absolute URL, so social networks cannot load it: {shown}", evidence=evidence)
+        return Warn(
+            f"og:image is not an absolute URL: {shown}.",
+            evidence=evidence,
+            title="Open Graph image has no absolute URL",
+        )
     if image.status is None:
-        return Warn(f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}", evidence=evidence)
+        return Warn(
+            f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}.",
+            evidence=evidence,
+            title="Open Graph image does not load",
+        )
     if image.status != 200:
-        return Warn(f"og:image answers with status {image.status}: {shown}", evidence=evidence)
-    return Pass(f"og:image loads: {shown}")
+        return Warn(
+            f"og:image answers with status {image.status}: {shown}.",
+            evidence=evidence,
+            title="Open Graph image does not load",
+        )
+    return Pass(f"og:image loads: {shown}.")
 
 
 @check(
     "og-url",
     name="Open Graph URL is consistent",
-    found="Open Graph URL is invalid or not canonical",
-    why="Shares of one page are counted separately for several URLs.",
+    found="Open Graph URL is not canonical",
+    why="Social networks may count shares of the page under another URL.",
     severity=LOW,
     fix='Give og:url the canonical URL: <meta property="og:url" content="https://…">',
     references=(OPEN_GRAPH,),
@@ -72,7 +82,9 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
         return NotApplicable("The page has no og:url, so networks take the URL that is shared.")
     url = http_address(parse_url(social.url, page.target.url))
     if url is None:
-        return Warn(f"og:url is not an http or https URL: {excerpt(social.url, 120)}")
+        return Warn(
+            f"og:url is not an http or https URL: {excerpt(social.url, 120)}.", title="Open Graph URL is invalid"
+        )
     expected = canonicals.url
     if expected is not None and same_escapes(url) != same_escapes(expected):
         return Warn(f"og:url is {excerpt(url, 120)}, but the canonical URL is {excerpt(expected, 120)}.")
@@ -83,14 +95,14 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
     "twitter-card",
     name="Twitter card is set",
     found="Twitter card is missing",
-    why="A shared link has no preview on X, or on networks that read its tags.",
+    why="X may show a shared link without a preview.",
     severity=LOW,
     fix='Add to the head: <meta name="twitter:card" content="summary_large_image">',
     references=("X developer platform: cards",),
 )
 def twitter_card(social: SocialMetadata) -> Finding:
     if not social.card:
-        return _missing(social, "The page has no twitter:card, so X shows its link without a card.")
+        return _missing(social, "The page has no twitter:card.")
     return Pass(f"twitter:card is “{excerpt(social.card, 40)}”.")
 
 

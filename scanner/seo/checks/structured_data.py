@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from scanner.accessibility.wording import Wording
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, MEDIUM, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import counted, excerpt, some
@@ -11,13 +12,14 @@ from scanner.seo.structured_data import JsonLd, unknown_properties, unknown_type
 CATEGORY = Category("Structured data", weight=5, html=True)
 
 MAX_NAMES = 1000
+UNPARSED = Wording("JSON-LD block|blocks", "cannot be parsed")
 
 
 @check(
     "jsonld-syntax",
     name="JSON-LD syntax is valid",
     found="JSON-LD syntax is invalid",
-    why="One wrong comma makes search engines ignore the whole block.",
+    why="One syntax error makes search engines ignore the whole block.",
     severity=HIGH,
     fix="Use strict JSON: double quotes, no comments, no trailing commas, and \\n for line breaks in strings.",
     references=("RFC 8259", "JSON-LD 1.1, section 7"),
@@ -29,7 +31,7 @@ def jsonld_syntax(json_ld: JsonLd) -> Finding:
     faults = [f"block {number}: {block.fault}" for number, block in enumerate(found, 1) if block.fault]
     if faults:
         return Fail(
-            f"{len(faults)} of {counted(len(found), 'JSON-LD block')} can't be parsed: {some(faults)}.",
+            f"{UNPARSED.clause(len(faults), len(found))}: {some(faults)}.",
             evidence=[{"fault": fault} for fault in faults],
         )
     return Pass(f"{counted(len(found), 'JSON-LD block')}, all valid JSON.")
@@ -55,7 +57,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
     unknown = [excerpt(name, 100) for name in names[:MAX_NAMES]]
     if unknown:
         return Warn(
-            f"Not in the schema.org vocabulary, so search engines ignore them: {some(unknown)}.",
+            f"{counted(len(unknown), 'name is', 'names are')} not in the schema.org vocabulary: {some(unknown)}.",
             evidence=[{"name": name} for name in unknown],
         )
     return Pass(f"{counted(len(found.nodes), 'node')}, all in the schema.org vocabulary.")
@@ -65,7 +67,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
     "rich-result-required",
     name="Rich results have all required properties",
     found="Rich results lack required properties",
-    why="Without these properties, the page gets no rich result.",
+    why="Without all required properties, the page gets no rich result.",
     severity=MEDIUM,
     fix='Add the named properties to the JSON-LD, such as "name": "…" or "offers": {"@type": "Offer", "price": "9.90", '
     '"priceCurrency": "EUR"}, or leave the type out.',
@@ -77,7 +79,7 @@ def rich_result_required(json_ld: JsonLd) -> Finding:
     gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing_properties(json_ld.graph)]
     if gaps:
         return Warn(
-            f"{some(gaps)}, so search engines show a plain link.",
+            f"{some(gaps)}.",
             evidence=[{"missing": gap} for gap in gaps],
         )
     return Pass("All properties that rich results require are present.")

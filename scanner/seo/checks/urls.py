@@ -31,8 +31,8 @@ PLUS = re.compile(r"\w\+\w")
 @check(
     "url-hygiene",
     name="URL is easy to read and share",
-    found="URL is hard to read or share",
-    why="People cannot tell from the address what the page is about, and shared links break.",
+    found="URL is hard to read",
+    why="People find such an address hard to read, type and share.",
     severity=LOW,
     fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
     "the old URL with a 301.",
@@ -59,5 +59,5 @@ def url_hygiene(page: Page) -> Finding:
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
     if faults:
-        return Warn(f"The URL has {', '.join(faults)}: {excerpt(without_session)}")
+        return Warn(f"The URL has {', '.join(faults)}: {excerpt(without_session)}.")
     return Pass("The URL is short and easy to read.")

@@ -77,6 +77,22 @@ def test_who_leaves_the_organization_sees_nothing_any_more(home: Member) -> None
     assert member.get(f"/report/{scan.id}").status_code == 404
 
 
+def test_on_paper_the_first_page_has_all_critical_findings(home: Member) -> None:
+    scan = make_scan(home)
+    found = tuple(
+        CheckResult(f"c{number}", f"Check {number}", f"Fault {number}", "fail", CRITICAL, CRITICAL, "Seen.", "Fix.")
+        for number in range(7)
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, make_result(scan, categories=(CategoryResult("things", "Things", 10, found, 0),)))
+    page = page_of(person(home.organization).get(f"/report/{scan.id}"))
+    first = page.xpath("//ol[@class='first']/li/a/text()")
+    more = page.xpath("//section[contains(@class, 'on-paper')]//li/text()")
+    assert len(first) == 5
+    assert sorted(first + more) == [f"Fault {number}" for number in range(7)]
+
+
 @pytest.mark.parametrize("status", ["completed", "partial"])
 def test_the_report_shows_what_was_found(home: Member, status: str) -> None:
     scan = finished_scan(home, status)

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from scanner.browser.main_thread import Trace
+from scanner.browser.main_thread import Trace, main_thread
 
 
 class Session:
@@ -36,3 +36,16 @@ def test_the_end_of_a_trace_that_nobody_waits_for_any_more_is_no_error() -> None
         session.tell({"stream": "1"})
 
     asyncio.run(give_up())
+
+
+OWN = {"pid": 1, "tid": 2}
+
+
+def task(at_ms: int, lasts_ms: int) -> dict[str, Any]:
+    return {"name": "RunTask", "ph": "X", "ts": at_ms * 1000, "dur": lasts_ms * 1000, "tdur": lasts_ms * 1000} | OWN
+
+
+def test_work_that_had_not_ended_when_we_looked_is_not_the_pages() -> None:
+    shows = {"name": "SetLayerTreeId", "ph": "I", "ts": 0, "args": {"data": {"frame": "main"}}} | OWN
+    found = main_thread([shows, task(100, 50), task(190, 50), task(400, 9)], "main", began_s=0.0, end_s=0.2)
+    assert [each.time_s for each in found.tasks] == [0.1]

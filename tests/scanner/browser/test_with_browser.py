@@ -20,8 +20,11 @@ from scanner.browser.evidence import (
     Load,
     LoadedRequest,
     PagePicture,
+    ShownContent,
+    Unshown,
     Viewport,
 )
+from scanner.browser.unshown import judge_shown
 from scanner.browser.visit import Browser, BrowserFailed, Visit
 from scanner.browser.waterfall import MAX_ROWS, waterfall
 from scanner.catalogue import CatalogueError, Category, Check, check, checks, probe
@@ -195,6 +198,45 @@ def test_what_a_page_shows_is_judged_only_where_somebody_saw_it(
     assert result.score == (100 if is_seen else 79)
 
 
+def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant: Plant) -> None:
+    """Nor does the second judge let anything pass that nobody saw. What does not depend on content is judged."""
+
+    @probe()
+    def shown(load: BrowserLoad) -> ShownContent:
+        return ShownContent(Unshown.BLANK, "The page shows nothing.")
+
+    @check("blank", name="Blank", found="Is blank", severity=CRITICAL, fix="-", content=True)
+    def blank(content: ShownContent) -> Finding:
+        return judge_shown(content)
+
+    @check("passed", name="Passed", found="Not passed", severity=LOW, fix="-", content=True)
+    def passed(look: Look) -> Finding:
+        return Pass("Nothing wrong.")
+
+    @check("faulty", name="Faulty", found="Is faulty", severity=LOW, fix="-", content=True)
+    def faulty(look: Look) -> Finding:
+        return Fail("A fault.")
+
+    @check("absent", name="Absent", found="Is absent", severity=LOW, fix="-", content=True, absence=True)
+    def absent(look: Look) -> Finding:
+        return Fail("There is no heading.")
+
+    @check("quick", name="Quick", found="Is slow", severity=LOW, fix="-", content=True, measured=True)
+    def quick(look: Look) -> Finding:
+        return Fail("It takes 9 s.")
+
+    def verdict(check: Check, look: Look) -> Finding | None:
+        return Pass("No element fails this check.") if check.id == "passed" else None
+
+    every = (blank, passed, faulty, absent, quick, static)
+    plant(*every, verdict=verdict, probes=(shown,), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),))
+    result = run(FakeBrowser(LAID_OUT))
+    assert {each.id for each in result.checks} == {"blank", "faulty", "static"}
+    assert {each.reason for each in result.skipped_checks} == {"The page stays blank in the browser."}
+    assert (result.status, result.grade) == ("partial", "F")
+    assert str(result.facts["notice"]).startswith("The page stays blank in the browser.")
+
+
 def test_the_second_judge_decides_where_there_is_one(plant: Plant) -> None:
     def verdict(check: Check, look: Look) -> Finding | None:
         return Pass("Judged by the look.") if check.id == "static" else None
@@ -287,7 +329,7 @@ def test_a_violation_is_a_fail_with_its_places_and_criterion() -> None:
     finding = verdict_of(replace(NONE, violations={"image-alt": rule(5)}))
     assert isinstance(finding, Fail)
     assert finding.severity is CRITICAL
-    assert finding.message.startswith("5 elements fail this check: <img src=a> at #a > img; ")
+    assert finding.message.startswith("5 images have no alternative text: <img src=a> at #a > img; ")
     assert finding.message.endswith(" and 2 more.")
     assert len(finding.evidence) == 5
     assert finding.evidence[0] == {
@@ -339,7 +381,10 @@ def test_what_axe_could_not_tell_is_for_people_to_look_at() -> None:
     assert isinstance(finding, Warn)
     assert not finding.weighs
     assert finding.severity is LOW
-    assert "check by hand" in finding.message
+    assert finding.title == "Check by hand: Images have alternative text"
+    assert finding.message.startswith(
+        "Only a person can tell whether 2 images have no alternative text: <img src=a> at "
+    )
 
 
 def test_an_orientation_that_nothing_can_lock_is_no_question() -> None:

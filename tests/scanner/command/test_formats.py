@@ -390,7 +390,7 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
 def test_text_and_markdown_tell_a_fact_of_two_types_once(silent: str, telling: str) -> None:
     accessibility = judged(found(telling), type=ScanType.ACCESSIBILITY)
     seo = judged(found(silent), found("og-title"), type=ScanType.SEO)
-    refers = f"The Accessibility report tells the same: {telling} is wrong ({telling})."
+    refers = f"The Accessibility report has the same finding: {telling} is wrong ({telling})."
     shown = list(text(seo, others=[accessibility, seo]))
     assert f"    ✗ {silent} is wrong (high, Headers): {refers}" in shown
     assert f"        Fix: Mend {silent}." not in shown

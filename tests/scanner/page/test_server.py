@@ -27,6 +27,7 @@ FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a
         ({"Server": "nginx", "X-Powered-By": "ASP.NET"}, Server.NGINX),
         ({"Server": "GitHub.com"}, Server.STATIC),
         ({"Server": "AmazonS3"}, Server.STATIC),
+        ({"Server": "Caddy"}, Server.CADDY),
         ({"Server": "cloudflare"}, None),
         ({"Server": "Apache-Coyote/1.1"}, None),  # Tomcat
         ({"Server": "not nginx"}, None),
@@ -35,6 +36,12 @@ FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a
 )
 def test_the_server_is_known_by_its_own_word(headers: dict[str, str], server: Server | None) -> None:
     assert server_of(Headers(tuple(headers.items()))) is server
+
+
+def test_a_report_names_the_server_that_answered() -> None:
+    with Site({"/": Answer("<h1>Hello</h1>", headers={"Server": "Caddy"})}) as site, Network(POLICY) as network:
+        (result,) = scan(target(site.url + "/"), [ScanType.SECURITY], network, Budget())
+    assert result.facts["server"] == "Caddy"
 
 
 def test_a_fix_shows_the_example_of_the_server_or_all_of_them() -> None:

@@ -23,9 +23,9 @@ def exported(**columns: Any) -> dict[str, Any]:
     return check | figures | {"evidence": [], "references": []} | columns
 
 
-def card(**columns: Any) -> html.HtmlElement:
+def card(*, server: str = "", page_url: str = "", **columns: Any) -> html.HtmlElement:
     template = engines["jinja2"].env.get_template("report/card.html")
-    return html.fromstring(template.module.card(card_of(exported(**columns))))
+    return html.fromstring(template.module.card(card_of(exported(**columns), server=server, page_url=page_url)))
 
 
 def test_whatever_comes_from_outside_stays_text() -> None:
@@ -40,7 +40,7 @@ def test_whatever_comes_from_outside_stays_text() -> None:
     assert found.xpath("//script") == []
     assert not [name for name in found.xpath("//@*") if name == "alert(1)"]
     assert found.text_content().count("<script>alert(1)</script>") >= 7
-    assert found.xpath("//p[@class='sources']//a/@href") == [f"https://a.test/{EVIL}"]
+    assert found.xpath("//p[@class='references']//a/@href") == [f"https://a.test/{EVIL}"]
 
 
 def test_what_a_site_sent_fills_no_page() -> None:
@@ -69,28 +69,51 @@ def test_several_things_are_a_table_and_a_sum_before_them_is_apart() -> None:
     assert found.xpath("//table/@aria-label") == ["Evidence of X, part 2"]
 
 
-def test_places_are_seen_at_once_and_all_of_them_with_one_click() -> None:
+def test_places_are_one_line_that_says_how_many_and_opens() -> None:
     found = card(evidence=[{"selector": f"#e{number}", "status": 404} for number in range(12)])
-    first, rest = found.xpath("//table")
-    assert first.getparent().tag == "div"
-    assert len(first.xpath("tbody/tr")) == 5
-    (summary,) = found.xpath("//details/summary/text()")
-    assert summary == "All 12"
-    assert rest.getparent().tag == "details"
-    assert [each.text for each in rest.xpath(".//code")] == [f"#e{number}" for number in range(5, 12)]
+    (table,) = found.xpath("//table")
+    folded = table.getparent()
+    assert folded.tag == "details"
+    assert folded.get("open") is None
+    assert folded.xpath("summary/text()") == ["12 elements"]
+    assert [each.text for each in table.xpath(".//code")] == [f"#e{number}" for number in range(12)]
     # On narrow screens a row is a block, so each cell has its own label.
-    assert set(rest.xpath(".//td/@data-label")) == {"Selector", "HTTP status"}
-    assert not card(evidence=[{"selector": f"#e{number}"} for number in range(6)]).xpath("//details")
+    assert set(table.xpath(".//td/@data-label")) == {"Selector", "HTTP status"}
 
 
-def test_a_report_that_holds_the_first_places_only_does_not_call_them_all() -> None:
-    found = card(evidence=[{"selector": f"#e{number}"} for number in range(20)])
-    assert found.xpath("//details/summary/text()") == ["15 more"]
+@pytest.mark.parametrize(
+    ("evidence", "line"),
+    [
+        ([{"url": f"https://a.test/{number}.js", "bytes": 90_000} for number in range(4)], "4 files, 360 kB"),
+        ([{"url": f"/{number}", "bytes": 9_000, "wasted_bytes": 1} for number in range(4)], "4 addresses"),
+        ([{"cookie": "a"}, {"cookie": "b"}], "2 entries"),
+        # A report keeps only the first places: their number and size are not those of all.
+        ([{"url": f"/{number}.js", "bytes": 90_000} for number in range(20)], "The first 20 files"),
+    ],
+)
+def test_a_line_says_what_it_opens(evidence: list[dict[str, Any]], line: str) -> None:
+    assert card(evidence=evidence).xpath("//details[@class='rows']/summary/text()") == [line]
+
+
+def test_what_the_message_says_is_not_repeated_below_it() -> None:
+    message = "1 script of 138 kB blocks: https://a.test/shop.js."
+    found = card(message=message, evidence=[{"url": "https://a.test/shop.js", "bytes": 138_000, "selector": "a.test"}])
+    assert [each.text for each in found.xpath("//dt")] == ["Selector"]  # it can be copied
+    found = card(message=message, evidence=[{"url": "https://a.test/shop", "bytes": 38_000}])
+    assert [each.text for each in found.xpath("//dt")] == ["Address", "Size"]
+
+
+def test_a_finding_is_one_line_until_it_is_opened() -> None:
+    (details,) = card(fix="Fix it.", points=2.5).xpath("//details[@class='check-body']")
+    assert details.get("open") is None
+    assert details.xpath("summary")[0].text_content().split() == ["X", "High", "+2.5", "points"]
+    # Links within a summary would be two targets in one.
+    assert not details.xpath("summary//a | summary//button")
 
 
 def test_what_a_passed_check_has_seen_is_folded_with_it() -> None:
     found = card(status="pass", severity=None, evidence=[{"path": "/a"}, {"path": "/b"}])
-    (details,) = found.xpath("//details")
+    (details,) = found.xpath("//details[@class='check-body']")
     assert details.get("open") is None
     assert len(details.xpath(".//tbody/tr")) == 2
 
@@ -128,29 +151,40 @@ def test_no_evidence_breaks_out_of_its_cell(evidence: list[dict[str, Any]]) -> N
     }
     assert {name for each in found.iter() for name in each.keys()} <= {  # noqa: SIM118  # attributes
         *("class", "id", "aria-hidden", "aria-label", "href", "hidden", "type", "scope", "title", "data-label"),
-        *("data-copy", "data-severity", "rel", "aria-describedby", "viewbox", "width", "height", "fill"),
+        *(
+            "data-copy",
+            "data-severity",
+            "data-first",
+            "open",
+            "rel",
+            "aria-describedby",
+            "viewbox",
+            "width",
+            "height",
+            "fill",
+        ),
     }
     assert found.xpath("//a/@href") == card(id="color-contrast").xpath("//a/@href")
     for table in found.xpath("//table"):
         assert len({len(row) for row in table.xpath(".//tr")}) == 1
 
 
-def test_criteria_are_tags_and_not_repeated_in_the_evidence() -> None:
+def test_criteria_are_links_and_not_repeated_in_the_evidence() -> None:
     found = card(
         references=["WCAG 4.1.2 Name, Role, Value (A)", "axe-core: label"],
         evidence=[{"selector": "#a", "wcag": "4.1.2", "level": "A"}],
     )
-    (tag,) = found.xpath("//a[@class='tag']")
-    assert tag.text == "WCAG 4.1.2 A"
-    assert tag.get("href").endswith("/name-role-value")
+    (criterion, rule) = found.xpath("//p[@class='references']/a")
+    assert criterion.text == "WCAG 4.1.2 A"
+    assert criterion.get("href").endswith("/name-role-value")
+    assert rule.text == "axe-core: label"
     assert [each.text for each in found.xpath("//dt")] == ["Selector"]
     assert not found.xpath("//table")
-    assert found.xpath("//p[@class='sources']/a/text()") == ["axe-core: label"]
 
 
 def test_without_evidence_fix_or_findings_a_card_has_none_of_them() -> None:
     found = card(status="pass", severity=None, points=0, evidence=[{}])
-    assert found.xpath("//details//details | //table | //dl | //button | //p[@class='tags']") == []
+    assert found.xpath("//details//details | //table | //dl | //button | //*[@class='tags']") == []
     assert "is-pass" in found.get("class")
 
 

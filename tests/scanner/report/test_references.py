@@ -2,13 +2,48 @@
 
 from __future__ import annotations
 
+from urllib.parse import urlsplit
+
 import pytest
 
 from scanner.catalogue import checks
 from scanner.findings import ScanType
-from scanner.report.references import ReferenceLink, criterion, reference, safe_link
+from scanner.report.references import SECTION, ReferenceLink, criterion, reference, safe_link, table
 
 WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
+REFERENCES = {text for each in ScanType for check in checks(each) for text in check.references}
+# Sites of standards, of browsers' makers, of search engines, and of the products that a check is about.
+HOSTS = {
+    *("www.w3.org", "html.spec.whatwg.org", "fetch.spec.whatwg.org", "tc39.es", "www.iso.org", "csrc.nist.gov"),
+    *("www.rfc-editor.org", "datatracker.ietf.org", "cwe.mitre.org", "www.cve.org", "owasp.org"),
+    *("developer.mozilla.org", "web.dev", "developer.chrome.com", "httparchive.org", "research.google"),
+    *("developers.google.com", "schema.org", "www.sitemaps.org", "ogp.me", "developer.x.com"),
+    *("dequeuniversity.com", "docs.spring.io", "httpd.apache.org"),
+}
+
+
+def test_every_reference_is_a_link() -> None:
+    """Regression: 74 references of performance, SEO and security checks led nowhere."""
+    assert {text for text in REFERENCES if reference(text).url is None} == set()
+
+
+def test_references_lead_to_known_sites_over_https() -> None:
+    urls = [urlsplit(reference(text).url or "") for text in REFERENCES]
+    assert {(each.scheme, each.hostname) for each in urls} == {("https", host) for host in HOSTS}
+
+
+def test_every_address_of_the_table_is_used() -> None:
+    assert table().keys() <= REFERENCES | {SECTION.sub("", text) for text in REFERENCES}
+
+
+def test_headers_and_directives_are_explained_on_mdn() -> None:
+    """Regression: no reference led to MDN, where developers look first."""
+    mdn = {
+        check.id for check in checks(ScanType.SECURITY) if any(each.startswith("MDN: ") for each in check.references)
+    }
+    assert {
+        check.id for check in checks(ScanType.SECURITY) if check.category_id in ("headers", "csp", "cookies")
+    } <= mdn
 
 
 @pytest.mark.parametrize(
@@ -21,8 +56,12 @@ WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
         ("axe-core: image-alt", "https://dequeuniversity.com/rules/axe/4.10/image-alt"),
         ("axe-core: region (best practice)", "https://dequeuniversity.com/rules/axe/4.10/region"),
         ("https://example.com/x", "https://example.com/x"),
-        ("Fetch, section 3.6", None),
-        ("RFC 9110, sections 3 and 4", None),
+        ("Fetch, section 3.6", "https://fetch.spec.whatwg.org/#x-content-type-options-header"),
+        ("Fetch, section 9.9", None),
+        ("CSP Level 3, sections 6.1.9 and 6.3.1", "https://www.w3.org/TR/CSP3/"),
+        ("CSP Level 3, nothing", None),
+        ("OWASP WSTG-INFO-02", "https://owasp.org/www-project-web-security-testing-guide/"),
+        ("RFC 9309, sections 2.2 to 2.5", "https://www.rfc-editor.org/rfc/rfc9309"),
         ("axe-core: ../../x", None),
     ],
 )

@@ -61,7 +61,7 @@ def test_a_finding_says_in_one_line_where_the_web_stands() -> None:
     (line,) = shown.xpath("//p[@class='standing']")
     assert line.text_content() == "Across the web: 36% of pages send the header (HTTP Archive, July 2025)."
     assert line.xpath("a/@href") == ["https://almanac.httparchive.org/en/2025/security"]
-    assert line.getparent().get("class") == "backing"
+    assert line.getparent().get("class") == "more"
 
 
 def test_what_nobody_measured_has_no_such_line() -> None:

@@ -12,10 +12,12 @@ from django.utils import timezone
 
 from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent
+from infrastructure.web.cards.drawing import Card, CardGrade
+from infrastructure.web.cards.drawing import draw as draw_card
 from scans.models import Scan
 from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
-from sites.models import Badge, MonitorRun
+from sites.models import Badge, Monitor, MonitorRun
 from tests.dashboard.test_pages import browser_of, page_of
 from tests.furnished_monitors import make_monitor
 from tests.queries import counted
@@ -99,6 +101,29 @@ def test_other_sites_may_show_it_and_keep_it_for_five_minutes(home: Member) -> N
     assert len(asked) == 1
 
 
+def test_its_link_is_previewed_with_its_grades(home: Member, settings: Any) -> None:
+    settings.BASE_URL = "https://scan.acme.test"
+    path = badge_of(home)
+    link = path.removesuffix(".svg")
+    metas = page_of(Client().get(link)).xpath("//meta")
+    head = {each.get("property") or each.get("name"): each.get("content") for each in metas}
+    assert head["og:title"] == "Security A, SEO A+: latest grades"
+    assert head["twitter:card"] == "summary_large_image"
+    assert head["og:image"].startswith(f"https://scan.acme.test{link}.png?v=")
+    card = Client().get(f"{link}.png")
+    grades = (CardGrade("Security", "A", 92), CardGrade("SEO", "A+", 100))
+    assert card.content == draw_card(Card("Latest grades", grades=grades))
+    assert (card["Content-Type"], card["Cache-Control"]) == ("image/png", "max-age=300")
+    assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
+    again = Client().get(f"{link}.png", headers={"If-None-Match": card["ETag"]})
+    assert (again.status_code, again.content) == (304, b"")
+    Monitor.objects.update(scores={})
+    assert Client().get(f"{link}.png").content == draw_card(Card("No result yet"))
+    assert page_of(Client().get(link)).findtext(".//h1") == "No result yet"
+    Badge.objects.all().delete()
+    assert [Client().get(each).status_code for each in (link, f"{link}.png", f"/badge/{NEVER}.png")] == [404] * 3
+
+
 def test_what_was_switched_off_is_as_what_never_was(home: Member, stranger: Member) -> None:
     path = badge_of(home)
     theirs = badge_of(stranger)
@@ -121,6 +146,7 @@ def test_who_asks_for_too_many_waits(home: Member, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(views, "PER_MINUTE", 2)
     path = badge_of(home)
     assert [Client().get(path).status_code for _ in range(3)] == [200, 200, 429]
+    assert Client().get(path.replace(".svg", ".png")).status_code == 429
     assert Client(REMOTE_ADDR="192.0.2.7").get(path).status_code == 200
 
 
@@ -204,7 +230,11 @@ def test_who_clicks_a_badge_comes_to_what_they_may_see(home: Member, stranger: M
     member = browser_of(home, "viewer")
     assert member.get(link)["Location"] == f"/o/home/monitors/{badge.monitor_id}"
     for other in (Client(), browser_of(stranger)):
-        assert other.get(link)["Location"] == "/"
+        shown = other.get(link)
+        assert page_of(shown).findtext(".//h1") == "Latest grades"
+        assert page_of(shown).xpath("//figure//img/@alt") == ["Security A, SEO A+: latest grades"]
+        for hidden in ("Secret plans", home.organization.name, "bakery", "mon_"):
+            assert hidden not in shown.content.decode()
     page = Badge.objects.create(organization=home.organization, page="https://example.com:8443/a?b=1")
     to = "/o/home/sites/example.com:8443?page=https%3A%2F%2Fexample.com%3A8443%2Fa%3Fb%3D1"
     assert member.get(f"/badge/{page.id}")["Location"] == to

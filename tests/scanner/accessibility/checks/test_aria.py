@@ -529,7 +529,7 @@ def test_the_message_says_what_is_wrong_and_shows_the_first_offenders() -> None:
     finding = judged("aria-valid-attr", "<p id=p aria-lable=a><b aria-label=b></b>" + "<i aria-rol=x></i>" * 3)
     assert isinstance(finding, Fail)
     assert finding.message.startswith(
-        "4 of 5 elements with ARIA attributes have one that does not exist and has no effect (aria-lable, aria-rol): "
+        "4 of 5 elements with ARIA attributes have one that does not exist (aria-lable, aria-rol): "
         '<p id="p" aria-lable="a"> at #p; '
     )
     assert finding.message.endswith("and 1 more.")

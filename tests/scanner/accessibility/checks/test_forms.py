@@ -299,7 +299,7 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     finding = judged("label", "<form id=order><input name=a><input name=b><input aria-label=C></form>")
     assert isinstance(finding, Fail)
     assert finding.message == (
-        "2 of 3 form fields without a label, so screen readers do not announce what to fill in: "
+        "2 of 3 form fields have no label: "
         '<input name="a"> at #order > input:nth-of-type(1); <input name="b"> at #order > input:nth-of-type(2).'
     )
     assert finding.evidence[1] == {
@@ -314,7 +314,7 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
 def test_a_warning_shows_its_offenders_too() -> None:
     finding = judged("label-title-only", "<input id=f title=Name>")
     assert isinstance(finding, Warn)
-    assert finding.message.startswith("1 of 1 form fields have only a title or aria-describedby for a label")
+    assert finding.message.startswith("1 form field is labelled by title or description only: <input")
     assert [item["selector"] for item in finding.evidence] == ["#f"]
 
 
@@ -330,3 +330,10 @@ def test_a_warning_shows_its_offenders_too() -> None:
 def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
     for rule in CASES:
         assert verdict(judged(rule, markup)) != ""
+
+
+def test_a_name_unlike_the_label_is_told_as_such() -> None:
+    finding = judged("aria-input-field-name", "<label>Comment <b role=textbox aria-label=Text>a</b></label>")
+    assert isinstance(finding, Warn)
+    assert finding.title == "ARIA input fields named unlike their label"
+    assert finding.message.startswith("1 ARIA input field has a name that does not contain the text of its label: <b ")

@@ -61,7 +61,7 @@ def test_the_message_counts_and_shows_the_first_offenders() -> None:
     finding = judged(checks.image_alt, "<div id=shop>" + "<img src=a.png>" * 5 + "<img src=b alt=B></div>")
     assert isinstance(finding, Fail)
     assert finding.message.startswith(
-        '5 of 6 images without alternative text: <img src="a.png"> at #shop > img:nth-of-type(1); '
+        '5 of 6 images have no alternative text: <img src="a.png"> at #shop > img:nth-of-type(1); '
     )
     assert finding.message.endswith("and 2 more.")
     assert len(finding.evidence) == 5

@@ -59,4 +59,6 @@ def test_the_first_link_of_each_name_is_shown_without_weight() -> None:
     assert isinstance(finding, Warn)
     assert (finding.severity, finding.weighs) == (LOW, False)
     assert [item["selector"] for item in finding.evidence] == ["#a"]
-    assert finding.message.startswith("1 of 2 link names")
+    assert finding.message.startswith(
+        "Only a person can tell whether 1 of 2 link names belongs to links with different purposes: <a"
+    )

@@ -159,7 +159,7 @@ def test_what_makes_a_figure_less_certain_is_told(metric: str) -> None:
         return message(METRICS[metric](figures(is_complete=is_complete), visit(host_ms=host_ms)))
 
     assert "scanning machine" not in told(60.0)
-    assert "The scanning machine was slow (61 ms" in told(61.0)
+    assert "The figure is uncertain: the scanning machine was slow (61 ms" in told(61.0)
     assert "scanning machine" not in told(None)
     assert "not finished loading" in told(None, is_complete=False)
     assert "not finished loading" not in told(None)
@@ -193,8 +193,8 @@ def test_a_figure_on_which_the_loads_do_not_agree_is_told_with_its_spread(
 ) -> None:
     finding = METRICS[metric](replace(figures(), **{metric.replace("-", "_"): measured}), visit())
     assert isinstance(finding, Pass)
-    assert (f"It is not stable: {told}." in message(finding)) == bool(told)
-    assert ("not stable" in message(finding)) == bool(told)
+    assert (f"The figure is uncertain: it was {told}." in message(finding)) == bool(told)
+    assert ("uncertain" in message(finding)) == bool(told)
     assert finding.evidence[0]["stable"] == (not told)
 
 
@@ -204,10 +204,10 @@ def test_without_a_film_there_is_no_speed_index() -> None:
 
 def test_the_largest_element_is_named() -> None:
     told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))))
-    assert "<img> at #hero" in message(told)
+    assert "The largest element of the first screen, <img>, is painted after" in message(told)
     assert isinstance(told, Pass)
     assert told.evidence[0]["url"] == HERO
-    assert " It is" not in message(checks.lcp(figures(), visit(load(lcp=None))))
+    assert "The largest element of the first screen is painted" in message(checks.lcp(figures(), visit(load(lcp=None))))
 
 
 def test_what_moved_most_is_named_but_nothing_that_hardly_moved_or_is_gone() -> None:

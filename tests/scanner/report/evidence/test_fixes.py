@@ -44,11 +44,20 @@ def snippets(fix: str) -> list[str]:
             r'Apache: RedirectMatch 404 "/\.(svn|hg)"',
             'IIS: <hiddenSegments><add segment=".svn"/><add segment=".hg"/></hiddenSegments>',
         ]),
+        ("keep-alive", [
+            "nginx: keepalive_timeout 65s;",
+            "Apache: KeepAlive On",
+            'IIS: <httpProtocol allowKeepAlive="true"/>',
+        ]),
+        ("modern-encoding", [
+            "nginx: brotli on; # with the module ngx_brotli",
+            "Apache: AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
+        ]),
         ("spf", ['"v=spf1 include:YOUR-PROVIDER -all"']),
         # Code that is to be removed, or is only named, stays in its sentence.
         ("raw-noindex", []),
         ("lcp-lazy", []),
-        ("keep-alive", []),
+        ("tap-targets", []),
         ("color-contrast", []),
     ],
 )  # fmt: skip

@@ -15,9 +15,14 @@ URLS = [{"url": "https://a.test/one-file.js", "wire_bytes": 3}, {"url": "https:/
     ("message", "evidence", "shown"),
     [
         (
-            '2 elements fail this check: <a href="/one">x</a> at #a; <a href="/two">y</a> at #b.',
+            '2 links have no name: <a href="/one">x</a> at #a; <a href="/two">y</a> at #b.',
             [{"snippet": '<a href="/one">x</a>', "selector": "#a"}, {"snippet": '<a href="/two">y</a>'}],
-            "2 elements fail this check.",
+            "2 links have no name.",
+        ),
+        (
+            "2 links have no name, unless scripts change that: <a> at #a; <a> at #b.",
+            [{"snippet": "<a>", "selector": "#a"}, {"snippet": "<a>", "selector": "#b"}],
+            "2 links have no name, unless scripts change that.",
         ),
         (
             "2 files loaded again: https://a.test/one-f… (as x), https://a.test/two.js; each is downloaded twice.",

@@ -15,7 +15,7 @@ from scanner.report.evidence.tables import END, Cell, Head, address, moment, tab
         ("wire_bytes", 2048, "2.0 kB"),
         ("wire_bytes", 12, "12 B"),
         ("wire_bytes", 12_500_000, "12.5 MB"),
-        ("host_ms", 44.4, "44.4 ms"),
+        ("ttfb_ms", 44.4, "44.4 ms"),
         ("lifetime_s", 31_536_000, "31,536,000 s"),
         ("unused_percent", 38, "38 %"),
         ("in_html", False, "No"),

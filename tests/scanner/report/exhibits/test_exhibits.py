@@ -129,12 +129,12 @@ def test_redirects_and_certificates_are_tables() -> None:
     hops = [{"url": f"https://a.test/{number}", "status": 301 + number} for number in range(3)]
     chain = [{"subject": "CN=a.test", "not_after": "2027-01-21T15:36:31Z"}, {"subject": "CN=CA"}]
     found = markup(shown(exported(a_check("tls-cert-trusted", "pass", chain)), {"redirects": hops}))
-    rows = found.xpath("//section[h2='Redirects to the page']//tbody/tr")
+    rows = found.xpath("//section[.//h2='Redirects to the page']//tbody/tr")
     assert [[cell.text_content().strip() for cell in row] for row in rows] == [
         ["https://a.test/0", "301", "https://a.test/1"],
         ["https://a.test/1", "302", "https://a.test/2"],
     ]
-    (chain_table,) = found.xpath("//section[h2='Certificate chain']//table")
+    (chain_table,) = found.xpath("//section[.//h2='Certificate chain']//table")
     assert "2027-01-21 15:36 UTC" in chain_table.text_content()
 
 

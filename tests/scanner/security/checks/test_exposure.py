@@ -25,7 +25,7 @@ def test_one_exposed_file_decides_also_where_others_did_not_answer(id: str) -> N
     finding = judged(id, ABSENT, SILENT, OPEN)
     assert verdict(finding) == ("warn" if id in HINTS else "fail")
     assert isinstance(finding, (Warn, Fail))
-    assert finding.message.startswith("/b (DB_PASSWORD; 1 B) is public: ")
+    assert finding.message == "/b (DB_PASSWORD; 1 B) is public."
     assert finding.evidence == [
         {
             "path": "/b",

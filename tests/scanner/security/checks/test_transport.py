@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from scanner.findings import Severity
+from scanner.findings import Fail, Severity
 from scanner.net.tls.certificates import Certificate
 from scanner.net.tls.ciphers import TlsVersion
 from scanner.net.tls.handshake import Distrust, Trust
@@ -103,19 +103,28 @@ def test_a_page_on_another_port_has_no_plain_twin() -> None:
 
 
 @pytest.mark.parametrize(
-    ("trust", "words"),
+    ("trust", "title", "words"),
     [
-        (Trust(Distrust.SELF_SIGNED, 18), "Self-signed"),
-        (Trust(Distrust.INCOMPLETE_CHAIN, 20, proven=True), "Incomplete chain"),
-        (Trust(Distrust.INCOMPLETE_CHAIN, 20), "Incomplete chain"),
-        (Trust(Distrust.UNKNOWN_ISSUER, 19), "Unknown issuer"),
-        (Trust(Distrust.OTHER, 26, "the certificate is not made for a web server"), "not made for a web"),
+        (Trust(Distrust.SELF_SIGNED, 18), "Certificate is self-signed", "is self-signed"),
+        (Trust(Distrust.INCOMPLETE_CHAIN, 20, proven=True), "Certificate chain is incomplete", "does not send"),
+        (
+            Trust(Distrust.INCOMPLETE_CHAIN, 20),
+            "Certificate chain leads to no trusted root",
+            "its own certificate only",
+        ),
+        (Trust(Distrust.UNKNOWN_ISSUER, 19), "Certificate issuer is unknown", "The chain ends at"),
+        (
+            Trust(Distrust.OTHER, 26, "the certificate is not made for a web server"),
+            "Certificate chain is not valid",
+            "not made for a web",
+        ),
     ],
 )
-def test_each_reason_for_distrust_has_its_own_words(trust: Trust, words: str) -> None:
+def test_each_reason_for_distrust_has_its_own_words(trust: Trust, title: str, words: str) -> None:
     finding = checks.tls_cert_trusted(peer(trust=trust))
-    assert verdict(finding) == "fail"
+    assert isinstance(finding, Fail)
     assert words in finding.message
+    assert finding.title == title
 
 
 def test_a_trusted_chain_passes() -> None:
@@ -147,7 +156,7 @@ def test_browsers_refuse_weak_certificates_below_a_trusted_root(chain: tuple[Cer
 
 def test_a_certificate_that_no_root_vouches_for_is_called_that_first() -> None:
     seen = peer(replace(LEAF, signature_hash="sha1"), trust=Trust(Distrust.SELF_SIGNED, 18))
-    assert "Self-signed" in checks.tls_cert_trusted(seen).message
+    assert "is self-signed" in checks.tls_cert_trusted(seen).message
 
 
 @pytest.mark.parametrize(
@@ -343,7 +352,7 @@ def test_a_domain_that_browsers_have_preloaded_needs_no_hsts_header(host: str, e
 def test_a_host_without_hsts_may_be_on_the_preload_list_all_the_same() -> None:
     finding = checks.hsts(page(), document(page()), https_answer())
     assert verdict(finding) == "fail"
-    assert "Only browsers that have the host on their preload list" in finding.message
+    assert "preload lists were not checked" in finding.message
 
 
 def test_hsts_sent_only_over_http_fails_and_the_message_says_so() -> None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from scanner.browser.evidence import Rendered
-from scanner.findings import Severity, Warn
+from scanner.findings import Fail, Severity, Warn
 from scanner.seo.checks import content as checks
 from tests.scanner.cast import body, document, head, message, page, verdict
 from tests.scanner.seo.cast import judge
@@ -49,6 +49,22 @@ def test_a_title_is_counted_in_letters_and_measured_in_pixels() -> None:
 def test_a_description_is_counted_in_letters() -> None:
     said = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
     assert said.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<p>Text", ""),  # as the check declares it
+        ("<title> </title>", "Page title is empty"),
+        (f"<title>{FIFTY}</title>" * 2, "Page has several titles"),
+        ("<title>Shop</title>", "Page title is too short"),
+        (f"<title>{LONG}</title>", "Page title is too long"),
+    ],
+)
+def test_a_finding_about_the_title_names_the_one_thing_found(html: str, title: str) -> None:
+    finding = judge(checks.title, page(f"<!doctype html><html lang=en>{html}"))
+    assert isinstance(finding, Fail | Warn)
+    assert finding.title == title
 
 
 def test_a_title_of_the_wrong_length_is_a_small_matter() -> None:
@@ -149,7 +165,7 @@ def test_a_page_that_nobody_finds_need_not_have_much_text() -> None:
 
 def test_no_number_of_words_is_said_to_be_needed() -> None:
     said = message(judge(checks.thin_content, page(body("<p>Three short words"))))
-    assert said == "The page has 3 words of visible text, so little tells search engines what it is about."
+    assert said == "The page has 3 words of visible text."
 
 
 @pytest.mark.parametrize(

@@ -290,7 +290,10 @@ def test_a_language_version_may_not_name_another_one(own: str, expected: str) ->
 def test_a_canonical_that_redirects_back_is_said_to_do_so() -> None:
     seen = page(head(LINK.format(OTHER)))
     moved = answer(OTHER, 301, "", ("Location", "/shop/shoes"))
-    assert "redirects (301) to this very page" in message(judge(checks.canonical_target, seen, moved))
+    finding = judge(checks.canonical_target, seen, moved)
+    assert isinstance(finding, Fail)
+    assert finding.title == "Canonical URL redirects"
+    assert "redirects (301) to this very page" in finding.message
 
 
 def test_contradicting_canonicals_have_no_target() -> None:

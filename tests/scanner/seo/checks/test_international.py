@@ -164,8 +164,7 @@ def test_a_page_for_all_other_languages_may_redirect(codes: list[str], expected:
 def test_the_message_reads_as_a_sentence() -> None:
     seen = one("en-UK")
     assert message(judge(checks.hreflang_code, seen)) == (
-        "Search engines ignore 1 invalid hreflang code: “en-UK” ends with UK, which is not a country; the United "
-        "Kingdom is GB."
+        "1 hreflang code is invalid: “en-UK” ends with UK, which is not a country; the United Kingdom is GB."
     )
 
 

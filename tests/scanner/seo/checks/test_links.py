@@ -147,7 +147,7 @@ def test_link_text(markup: str, lang: str, expected: str) -> None:
 
 def test_the_message_shows_text_and_goal() -> None:
     said = message(text("<a href=/a>Prices</a><a href=/b>here</a>"))
-    assert said == f"1 of 2 links to other pages with a generic text: “here” to {HOST}/b."
+    assert said == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
 
 
 def answer(status: int | None, is_broken: bool | None, *, is_internal: bool = True, error: str = "") -> LinkAnswer:

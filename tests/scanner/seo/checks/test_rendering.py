@@ -30,8 +30,8 @@ def after(html: str) -> Rendered:
             None,
         ),
         (head(""), head("").replace("A page", "Another"), "title from “A page” to “Another”"),
-        (head(""), head('<link rel=canonical href="/other">'), "canonical from nothing to"),
-        (head("<meta name=robots content=noindex>"), head(""), "robots from “noindex” to nothing"),
+        (head(""), head('<link rel=canonical href="/other">'), "the canonical URL from nothing to"),
+        (head("<meta name=robots content=noindex>"), head(""), "the robots rules from “noindex” to nothing"),
     ],
 )
 def test_rendered_metadata(raw: str, rendered: str, said: str | None) -> None:

@@ -18,6 +18,7 @@ from scanner.findings import ScanType
 SERVERS = {
     "nginx": "nginx",
     "apache": "Apache",
+    "iis": "IIS",
     "caddy": "Caddy",
     "django": "Django",
     "express": "Express",
@@ -26,6 +27,7 @@ SERVERS = {
     "dns": "DNS",
     "file": "File",
 }
+ANYWHERE = ("HTML", "CSS", "DNS", "File")  # the same whatever the server
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,30 @@ def fixes() -> dict[str, tuple[ServerFix, ...]]:
             for check in written["checks"]:
                 found[check] = (*found.get(check, ()), fix)
     return found
+
+
+@dataclass(frozen=True, slots=True)
+class HowTo:
+    """Snippets that a finding shows, and the names of the servers for which the check's page has others."""
+
+    snippets: tuple[Snippet, ...] = ()
+    others: tuple[str, ...] = ()
+
+
+NO_HOW_TO = HowTo()
+
+
+def how_to(check_id: str, server: str, fix: str, *, has_page: bool) -> HowTo:
+    """Return the snippets of a check for the server that answered, and those that depend on no server.
+
+    `server` is a value of `scanner.findings.Server`, or empty. A snippet that the text of the fix contains is left out.
+    Without a snippet for the server, all are returned if there is no page of the check to link to.
+    """
+    found = [each for fix in fixes().get(check_id, ()) for each in fix.snippets]
+    is_known = any(each.server == server for each in found)
+    shown = [each for each in found if each.server in (server, *ANYWHERE) or not (is_known or has_page)]
+    others = dict.fromkeys(each.server for each in found if each not in shown) if has_page else {}
+    return HowTo(tuple(each for each in shown if each.code not in fix), tuple(others))
 
 
 def _files() -> Iterator[Path]:

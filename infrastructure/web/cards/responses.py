@@ -1,0 +1,47 @@
+"""Responses with cards: addresses that change with the content, conditional requests, embedding by other sites."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.shortcuts import redirect
+from django.utils.http import parse_etags
+
+import scanner
+from infrastructure.web.cards.drawing import Card, draw
+
+# The content of an address never changes. Access to a shared thing may end: then no cache between may still serve it.
+# Members may see what is private; their browsers ask again each time, as for the pictures of a report.
+PUBLIC = "public, max-age=31536000, immutable"
+SHARED = "private, max-age=31536000, immutable"
+MEMBERS = "private, no-cache"
+
+
+def digest_of(card: Card) -> str:
+    """Return the part of a card's address that changes with its content, and with each version of the drawing."""
+    return hashlib.sha256(f"{scanner.__version__} {card!r}".encode()).hexdigest()[:16]
+
+
+def card_at(request: HttpRequest, card: Card, digest: str, address: Callable[[str], str], caching: str) -> HttpResponse:
+    """Return the card if `digest` is its own, else a redirect to its present address.
+
+    So each card is cached at one address, and requests for others cost no drawing.
+    """
+    current = digest_of(card)
+    return picture(request, card, caching) if digest == current else redirect(address(current))
+
+
+def picture(request: HttpRequest, card: Card, caching: str) -> HttpResponse:
+    """Return the card as PNG that other sites may embed, or 304 if the client has it."""
+    etag = f'"{digest_of(card)}"'
+    response: HttpResponse
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+        response = HttpResponseNotModified()
+    else:
+        response = HttpResponse(draw(card), content_type="image/png")
+    response["ETag"] = etag
+    response["Cache-Control"] = caching
+    response["Cross-Origin-Resource-Policy"] = "cross-origin"
+    return response

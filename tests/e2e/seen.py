@@ -1,0 +1,20 @@
+"""Script that counts what a person sees of a page as it opens: words, height in pixels, and all its elements."""
+
+from __future__ import annotations
+
+# What is folded, hidden or for screen readers does not count.
+SEEN = """() => {
+  const DRAWN = { opacityProperty: true, visibilityProperty: true };
+  const words = [];
+  const texts = document.createTreeWalker(document.body, NodeFilter.SHOW_TEXT);
+  while (texts.nextNode()) {
+    const text = texts.currentNode;
+    if (!text.data.trim() || !text.parentElement.checkVisibility(DRAWN)) continue;
+    const range = document.createRange();
+    range.selectNodeContents(text);
+    const { width, height } = range.getBoundingClientRect();
+    const { width: room } = text.parentElement.getBoundingClientRect();
+    if (width > 1 && height > 1 && room > 1) words.push(...text.data.trim().split(/\\s+/));
+  }
+  return [words.length, document.documentElement.scrollHeight, document.querySelectorAll("*").length];
+}"""
