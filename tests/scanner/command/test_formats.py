@@ -388,7 +388,7 @@ def test_text_and_markdown_tell_a_fact_of_two_types_once(repeat: Repeat) -> None
     telling, silent = repeat.told_by, repeat.check
     first = judged(found(telling.id), type=telling.type)
     second = judged(found(silent.id), found("other"), type=silent.type)
-    refers = f"The {telling.type.label} report tells the same: {telling.id} is wrong ({telling.id})."
+    refers = f"The {telling.type.label} report has the same finding: {telling.id} is wrong ({telling.id})."
     shown = list(text(second, others=[first, second]))
     assert f"    ✗ {silent.id} is wrong (high, Headers): {refers}" in shown
     assert f"        Fix: Mend {silent.id}." not in shown
