@@ -35,7 +35,7 @@ def test_a_report_has_exactly_the_specified_shape(home: Member) -> None:
     assert body["id"] == scan.id
     (category,) = body["categories"]
     assert set(category) == {"name", "score", "checks"}
-    bad, meh, good = category["checks"]
+    meh, bad, good = category["checks"]
     assert good == {"name": "Good thing", "status": "pass", "severity": None, "message": "All is well."}
     assert bad == {
         "name": "Bad thing",
@@ -136,7 +136,7 @@ def test_the_json_export_is_the_report_and_more(home: Member) -> None:
     assert export["report_id"] == scan.report.id
     assert export["status"] == "partial"
     assert export["skipped_checks"][0]["name"] == "Gone thing"
-    check = export["categories"][0]["checks"][0]
+    check = export["categories"][0]["checks"][1]
     assert check["id"] == "bad"
     assert check["evidence"] == [{"value": "=1+1"}]
     assert {"references", "points", "later", "holds"} <= set(check)
@@ -147,10 +147,10 @@ def test_the_sarif_export_has_a_rule_per_check_and_a_result_per_finding(home: Me
     response = home.api.get(f"/v1/report/{scan.id}/export?format=sarif")
     assert response["Content-Type"] == "application/sarif+json"
     (run,) = response.json()["runs"]
-    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["bad", "meh", "good"]
+    assert [rule["id"] for rule in run["tool"]["driver"]["rules"]] == ["meh", "bad", "good"]
     assert [(each["ruleId"], each["ruleIndex"], each["level"]) for each in run["results"]] == [
-        ("bad", 0, "error"),
-        ("meh", 1, "note"),
+        ("meh", 0, "note"),
+        ("bad", 1, "error"),
     ]
 
 
@@ -177,7 +177,7 @@ def test_the_csv_export_has_a_line_per_check_and_no_formulas(home: Member) -> No
     Report.objects.update(export=json.dumps(document))
     response = home.api.get(f"/v1/report/{scan.id}/export?format=csv")
     rows = list(csv.DictReader(io.StringIO(response.content.decode())))
-    assert [row["id"] for row in rows] == ["bad", "meh", "good"]
+    assert [row["id"] for row in rows] == ["meh", "bad", "good"]
     assert rows[0]["category"] == "'=cmd()"
     assert response["Content-Disposition"] == f'attachment; filename="{scan.id}.csv"'
 

@@ -159,6 +159,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
         "omitted_checks",
         "repeated_checks",
         "caps",
+        "held",
         "catalogue_version",
         "site_evidence_at",
         "gate",
@@ -167,6 +168,7 @@ def test_full_has_ids_evidence_and_caps(site: Site) -> None:
     assert export["status"] == "completed"
     assert export["catalogue_version"] == catalogue_version(ScanType(export["type"]))
     (cap,) = export["caps"]
+    assert export["held"].startswith("One critical finding holds the score at 40; fix it: ")
     assert set(cap) == {"limit", "reason"}
     assert export["score"] <= cap["limit"]
     found = [check for category in export["categories"] for check in category["checks"]]

@@ -21,7 +21,7 @@ from scanner.command.formats.text import colored, plain, text
 from scanner.command.judged import IN_BASELINE, Gate, Judged, Outcome
 from scanner.command.output import WRITERS, formatted
 from scanner.findings import ScanType, Severity
-from scanner.repeats import REPEATS
+from scanner.repeats import REPEATS, Repeat
 from scanner.report import markup
 from tests.generated import description
 from tests.reports.sarif import assert_sarif
@@ -383,22 +383,20 @@ def test_html_links_the_findings_of_two_types_that_tell_the_same() -> None:
     }
 
 
-@pytest.mark.parametrize(
-    ("silent", "telling"),
-    [(each.check.id, each.told_by.id) for each in REPEATS if not each.is_within_type],
-)
-def test_text_and_markdown_tell_a_fact_of_two_types_once(silent: str, telling: str) -> None:
-    accessibility = judged(found(telling), type=ScanType.ACCESSIBILITY)
-    seo = judged(found(silent), found("og-title"), type=ScanType.SEO)
-    refers = f"The Accessibility report has the same finding: {telling} is wrong ({telling})."
-    shown = list(text(seo, others=[accessibility, seo]))
-    assert f"    ✗ {silent} is wrong (high, Headers): {refers}" in shown
-    assert f"        Fix: Mend {silent}." not in shown
-    assert "        Fix: Mend og-title." in shown
-    assert f"        Fix: Mend {telling}." in list(text(accessibility, others=[accessibility, seo]))
-    document = formatted("markdown", Outcome([accessibility, seo], [], 2))
-    assert f"  {markup.escaped(refers)}\n\n- **og-title" in document
-    assert (document.count(f"Fix: Mend {telling}."), document.count(f"Fix: Mend {silent}.")) == (1, 0)
+@pytest.mark.parametrize("repeat", [each for each in REPEATS if not each.is_within_type])
+def test_text_and_markdown_tell_a_fact_of_two_types_once(repeat: Repeat) -> None:
+    telling, silent = repeat.told_by, repeat.check
+    first = judged(found(telling.id), type=telling.type)
+    second = judged(found(silent.id), found("other"), type=silent.type)
+    refers = f"The {telling.type.label} report has the same finding: {telling.id} is wrong ({telling.id})."
+    shown = list(text(second, others=[first, second]))
+    assert f"    ✗ {silent.id} is wrong (high, Headers): {refers}" in shown
+    assert f"        Fix: Mend {silent.id}." not in shown
+    assert "        Fix: Mend other." in shown
+    assert f"        Fix: Mend {telling.id}." in list(text(first, others=[first, second]))
+    document = formatted("markdown", Outcome([first, second], [], 2))
+    assert f"  {markup.escaped(refers)}\n\n- **other" in document
+    assert (document.count(f"Fix: Mend {telling.id}."), document.count(f"Fix: Mend {silent.id}.")) == (1, 0)
 
 
 def test_a_fact_is_told_in_full_where_the_other_report_does_not_tell_it() -> None:
