@@ -15,7 +15,7 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access
+from accounts import access, drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
@@ -73,7 +73,8 @@ def monitors(request: MemberRequest) -> HttpResponse:
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
     if request.method != "POST":
-        return _form_page(request, _form(request, initial=_suggested(request)), 200)
+        draft = drafts.take(request)
+        return _form_page(request, _form(request, draft, None if draft else _suggested(request)), 200)
     form = _form(request, request.POST)
     if not form.is_valid():
         return _form_page(request, form, 400)
@@ -148,7 +149,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
     if request.method != "POST":
-        return _form_page(request, _form(request, monitor=found), 200, found)
+        return _form_page(request, _form(request, drafts.take(request), monitor=found), 200, found)
     form = _form(request, request.POST, monitor=found)
     if not form.is_valid():
         return _form_page(request, form, 400, found)

@@ -19,7 +19,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access
+from accounts import access, drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
@@ -96,6 +96,8 @@ def scans(request: MemberRequest) -> HttpResponse:
 def scan_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new scan, and start one audit for all ticked types."""
     if request.method != "POST":
+        if draft := drafts.take(request):
+            return _scan_form(request, _form(request, draft), 200)
         entered = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
         types = {"type": request.GET.getlist("type")} if "type" in request.GET else {}
         return _scan_form(request, _form(request, initial=entered | types), 200)

@@ -16,6 +16,7 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
+from accounts import drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Membership
@@ -89,7 +90,8 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a webhook, then redirect to the page that shows its secret, once."""
     if request.method != "POST":
-        return redirect(page_of(request.membership, "webhooks"))
+        draft = drafts.take(request)
+        return _list(request, WebhookForm(draft), 200) if draft else redirect(page_of(request.membership, "webhooks"))
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _list(request, form, 400)
@@ -142,6 +144,9 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
+        if draft := drafts.take(request):
+            found = access_webhook(request.membership.organization_id, webhook_id)
+            return _detail(request, found, WebhookForm(draft), 200)
         return redirect(page_of(request.membership, "webhook", webhook_id))
     found = access_webhook(request.membership.organization_id, webhook_id)
     form = WebhookForm(request.POST)

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import access
+from accounts import access, drafts
 from accounts.identity import notices
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.keys.services import (
@@ -41,8 +41,8 @@ MAX_KEYS_SHOWN = 100  # all active ones are among them
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
     """List the keys; POST creates one. `shown` is the ID of a new key, whose plaintext the page shows, once."""
-    form = KeyForm(request.POST or None)
-    if form.is_valid():
+    form = KeyForm(request.POST or drafts.take(request))
+    if request.method == "POST" and form.is_valid():
         asked = form.cleaned_data
         try:
             key, plaintext = add_api_key(

@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, activity, limits, mail, usage
+from accounts import access, activity, drafts, limits, mail, usage
 from accounts.addresses import mailbox
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.limits import Limit
@@ -59,7 +59,8 @@ MEMBERS_SHOWN = 50
 def members(request: MemberRequest) -> HttpResponse:
     """List the organization's members; by POST, admins invite others."""
     actor = request.membership
-    form = InvitationForm(request.POST or None, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
+    entered = request.POST or drafts.take(request)
+    form = InvitationForm(entered, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
         if not actor.is_admin:
             return _refuse(request)
@@ -188,8 +189,8 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and not actor.is_owner:
         return _refuse(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    form = SettingsForm(request.POST or None, initial=initial)
-    if form.is_valid():
+    form = SettingsForm(request.POST or drafts.take(request), initial=initial)
+    if request.method == "POST" and form.is_valid():
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))
