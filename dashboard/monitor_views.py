@@ -15,13 +15,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access, drafts
+from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, page_of, requires
 from dashboard import monitor_lists
 from dashboard import monitor_page as one
+from dashboard.estimates import estimate
 from dashboard.monitor_forms import MonitorForm, entered_of
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
@@ -264,12 +265,14 @@ def _form(
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
+    organization_id, limits = request.membership.organization_id, member_caller(request.membership).limits
     context = {
         "section": "monitors",
         "form": form,
         "monitor": monitor,
+        "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
         "zones": time_zones(),
-        "lacks_webhook": not receivers(request.membership.organization_id).exists(),
+        "lacks_webhook": not receivers(organization_id).exists(),
     }
     return render(request, "dashboard/monitors/form.html", context, status=status)
 

@@ -19,12 +19,13 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, drafts
+from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
 from dashboard import scan_lists
+from dashboard.estimates import estimate
 from dashboard.forms import ScanForm
 from dashboard.monitor_lists import watch
 from dashboard.sites import main_page, page_page, page_results, site_page
@@ -62,14 +63,16 @@ def overview(request: MemberRequest) -> HttpResponse:
     """Show the overview: the month's quota, running and latest scans, recent sites and monitors."""
     member = request.membership
     limits = member_caller(member).limits
+    month = scan_lists.month(member.organization_id, limits, timezone.now())
     context = {
         "section": "overview",
-        "month": scan_lists.month(member.organization_id, limits, timezone.now()),
+        "month": month,
         "recent": scan_lists.recent(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
         "watch": watch(member.organization_id, timezone.now()),
         "fields": _empty_fields(limits.pages_per_audit),
+        "estimate": estimate(ScanForm(None, pages_per_audit=limits.pages_per_audit), month.quota),
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
@@ -243,7 +246,10 @@ def _empty_fields(pages_per_audit: int) -> SafeString:
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:
-    return render(request, "dashboard/scan_new.html", {"section": "scans", "form": form}, status=status)
+    limits = member_caller(request.membership).limits
+    quota = usage.quota(request.membership.organization_id, limits, timezone.now())
+    context = {"section": "scans", "form": form, "estimate": estimate(form, quota)}
+    return render(request, "dashboard/scan_new.html", context, status=status)
 
 
 def _scan(request: MemberRequest, scan_id: str) -> Scan:
