@@ -74,6 +74,10 @@ def monitors(request: MemberRequest) -> HttpResponse:
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
     if request.method != "POST":
+        member = request.membership
+        used, most = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
+        if used >= most:
+            return render(request, "dashboard/monitors/full.html", {"section": "monitors", "most": most})
         draft = drafts.take(request)
         return _form_page(request, _form(request, draft, None if draft else _suggested(request)), 200)
     form = _form(request, request.POST)

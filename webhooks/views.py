@@ -290,13 +290,16 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
 
 
 def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
+    shown = [
+        (each, pages.shown_address(each, request.membership))
+        for each in pages.webhooks_of(request.membership.organization_id)
+    ]
+    limit = request.membership.organization.tier.webhooks
     context = {
         "section": "webhooks",
-        "webhooks": [
-            (each, pages.shown_address(each, request.membership))
-            for each in pages.webhooks_of(request.membership.organization_id)
-        ],
-        "limit": request.membership.organization.tier.webhooks,
+        "webhooks": shown,
+        "limit": limit,
+        "is_full": len(shown) >= limit and not form.is_bound,
         "form": form,
         "base_url": settings.BASE_URL,
     }

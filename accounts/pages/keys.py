@@ -16,6 +16,7 @@ from accounts import access, drafts
 from accounts.identity import notices
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.keys.services import (
+    MAX_ACTIVE_KEYS,
     add_api_key,
     end_former_key,
     listed_keys,
@@ -178,6 +179,7 @@ def _listed(
     `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
     """
     now = timezone.now()
+    shown_keys = list(listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN])
     context = {
         "section": "keys",
         "form": form,
@@ -185,7 +187,9 @@ def _listed(
         "plaintext": plaintext,
         "renamed": renamed,
         "renaming": renaming,
-        "keys": listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN],
+        "keys": shown_keys,
+        "most": MAX_ACTIVE_KEYS,
+        "is_full": not form.is_bound and sum(each.revoked_at is None for each in shown_keys) >= MAX_ACTIVE_KEYS,
         "now": now,
         "base_url": settings.BASE_URL,
     }

@@ -18,6 +18,7 @@ from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
+    MAX_OPEN_INVITATIONS,
     change_role,
     copied_token,
     grantable_roles,
@@ -74,13 +75,16 @@ def members(request: MemberRequest) -> HttpResponse:
         rows = rows.filter(id__gt=after.cleaned_data["after"])
     found = list(rows[: MEMBERS_SHOWN + 1])
     shown = found[:MEMBERS_SHOWN]
+    invitations = _invitations(request) if actor.is_admin else []
     context = {
         "section": "members",
         "form": form,
         "rows": [(row, may_manage(actor, row)) for row in shown],
         "after": shown[-1].id if len(found) > len(shown) else None,
         "is_first": not after.is_valid() or not after.cleaned_data["after"],
-        "invitations": _invitations(request) if actor.is_admin else (),
+        "invitations": invitations,
+        "most": MAX_OPEN_INVITATIONS,
+        "is_full": len(invitations) >= MAX_OPEN_INVITATIONS and not form.is_bound,
         "grantable": [Role(role) for role in grantable_roles(actor)],
     }
     return render(request, "accounts/members.html", context)

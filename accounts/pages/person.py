@@ -28,7 +28,13 @@ from accounts.pages.login import (
 )
 from accounts.pages.security import limit_proofs
 from accounts.roles import login_needed
-from accounts.services import AccountRefused, create_organization, create_person
+from accounts.services import (
+    MAX_OWNED_ORGANIZATIONS,
+    AccountRefused,
+    create_organization,
+    create_person,
+    owned_by,
+)
 from scanner.ids import is_id
 
 ORGANIZATIONS_PER_DAY = 5
@@ -117,7 +123,9 @@ def organization_new(request: HttpRequest) -> HttpResponse:
             messages.success(request, f"{organization} is ready for its first scan.")
             return redirect("overview", organization.slug)
     status = 200 if may or request.method != "POST" else 403
-    return render(request, "accounts/organization_new.html", {"form": form, "may": may}, status=status)
+    is_full = not form.is_bound and owned_by(user) >= MAX_OWNED_ORGANIZATIONS
+    context = {"form": form, "may": may, "is_full": is_full, "most": MAX_OWNED_ORGANIZATIONS}
+    return render(request, "accounts/organization_new.html", context, status=status)
 
 
 @require_POST
