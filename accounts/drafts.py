@@ -61,7 +61,8 @@ def take(request: HttpRequest) -> QueryDict | None:
     kept = DRAFTS.take(request, request.get_full_path())
     if kept is None or kept["author"] != request.user.pk:
         return None
-    messages.info(request, "Nothing was sent yet. Your input is back, except passwords and credentials: send it again.")
+    unsaved = "Nothing was saved yet: check it, then send it again."
+    messages.info(request, f"Your input is back, except for passwords and credentials. {unsaved}")
     return QueryDict(kept["text"])
 
 

@@ -28,6 +28,7 @@ from dashboard import scan_lists
 from dashboard.estimates import estimate
 from dashboard.forms import ScanForm
 from dashboard.monitor_lists import watch
+from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_page, page_results, site_page
 from dashboard.starting import start, start_again
 from infrastructure.api.errors import refuse_in_maintenance
@@ -63,14 +64,16 @@ def overview(request: MemberRequest) -> HttpResponse:
     """Show the overview: the month's quota, running and latest scans, recent sites and monitors."""
     member = request.membership
     limits = member_caller(member).limits
-    month = scan_lists.month(member.organization_id, limits, timezone.now())
+    now = timezone.now()
+    month = scan_lists.month(member.organization_id, limits, now)
     context = {
         "section": "overview",
         "month": month,
         "recent": scan_lists.recent(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
-        "watch": watch(member.organization_id, timezone.now()),
+        "steps": next_steps(member, now),
+        "watch": watch(member.organization_id, now),
         "fields": _empty_fields(limits.pages_per_audit),
         "estimate": estimate(ScanForm(None, pages_per_audit=limits.pages_per_audit), month.quota),
         "base_url": settings.BASE_URL,
@@ -162,7 +165,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     except AuditNotFound as error:
         raise Http404 from error
     if before.is_final:
-        messages.error(request, "It had already ended, so it could not be cancelled.")
+        messages.error(request, "The scan had already ended, so it could not be cancelled.")
     else:
         messages.success(request, "Cancelled. Scans that had not started do not count against your quota.")
     return _back(request)
