@@ -56,6 +56,7 @@ browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browse
 	@$(call environment)
 	@$(call install,requirements-browser.txt)
 	@$(chromium)
+	@$(BIN)/python -c '$(BROWSER)'
 
 soak: $(DEV) ## Scan hostile sites for minutes and watch what the worker holds (ARGS="--scans 100")
 	@$(BIN)/python -m benchmarks.soak $(ARGS)
@@ -133,6 +134,7 @@ $(DEV): requirements-dev.txt
 
 # Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,
 # as whom it is started.
+BROWSER := from scanner.net.browser import browser_to_drive; print("Scans use", browser_to_drive("auto"), "from now on; restart the service if it is running.")
 FOUND := import sys; from scanner.net.browser import find_browser; sys.exit(find_browser("auto") is None)
 define chromium
 	if ! $(BIN)/python -c '$(FOUND)'; then \

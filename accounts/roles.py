@@ -14,6 +14,7 @@ from django.urls import reverse
 from django.utils.functional import SimpleLazyObject
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts import drafts
 from accounts.access import memberships_of
 from accounts.identity.requirements import missing
 from accounts.models import Membership
@@ -128,8 +129,9 @@ def _to_login(request: HttpRequest) -> HttpResponse:
         # htmx would follow a redirect and insert the login page into the current page.
         to_login = redirect_to_login(htmx.current_url_abs_path or START)
         return HttpResponseClientRedirect(to_login.url)
-    # A form can't be sent again after the login, and its URL may not answer GET.
-    return redirect_to_login(request.get_full_path() if request.method in ("GET", "HEAD") else START)
+    # A form can't be sent again after the login, and its URL may not answer GET; the URLs of drafts do.
+    is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+    return redirect_to_login(request.get_full_path() if is_page else START)
 
 
 def _memberships(request: HttpRequest, organization: str = "") -> list[Membership]:

@@ -68,6 +68,11 @@ def create_person(*, email: str, password: str | None) -> User:
     return found
 
 
+def owned_by(person: User) -> int:
+    """Return the number of organizations that the person owns."""
+    return access.memberships_of(person).filter(role=Membership.Role.OWNER).count()
+
+
 def create_organization(*, name: str, owner: User) -> Organization:
     """Create an organization with its owner; the name need not be unique. Raises AccountRefused."""
     # Always a suffix, so that no user's organization gets a slug that an operator would name on the command line.
@@ -75,7 +80,7 @@ def create_organization(*, name: str, owner: User) -> Organization:
     with transaction.atomic():
         # Concurrent requests of the same person wait here, so that the count is right.
         User.objects.select_for_update(no_key=True).get(id=owner.id)
-        owned = access.memberships_of(owner).filter(role=Membership.Role.OWNER).count()
+        owned = owned_by(owner)
         if owned >= MAX_OWNED_ORGANIZATIONS:
             raise AccountRefused(f"You own {owned} organizations, which is the maximum.")
         organization = Organization.objects.create(name=name, slug=slug)

@@ -19,6 +19,7 @@ from django.utils import timezone
 from django.utils.cache import add_never_cache_headers
 from django.utils.functional import SimpleLazyObject
 
+from accounts import drafts
 from accounts.models import LoginSession, User
 
 SESSION_KEY = "login"
@@ -68,6 +69,7 @@ def begin(sender: object, request: HttpRequest, user: User, **_: object) -> None
         user_agent=request.META.get("HTTP_USER_AGENT", "").replace("\0", "")[:300],
     )
     request.session[SESSION_KEY] = row.id
+    drafts.forget_others(request, user)
 
 
 def end(request: HttpRequest) -> None:

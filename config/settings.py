@@ -148,7 +148,12 @@ TEMPLATES = [
         "DIRS": [BASE_DIR / "templates", templating.TEMPLATES],
         "OPTIONS": {
             "environment": "config.templates.environment",
-            "context_processors": [*CONTEXT_PROCESSORS, "accounts.roles.membership", "config.templates.csrf"],
+            "context_processors": [
+                *CONTEXT_PROCESSORS,
+                "accounts.roles.membership",
+                "accounts.drafts.draft_of",
+                "config.templates.csrf",
+            ],
         },
     },
     # Of the admin, which is Django's.
@@ -286,6 +291,7 @@ SCAN_SOURCE_ADDRESSES: tuple[IPNetwork, ...] = read(
 SECURE = BASE_URL.startswith("https://")
 SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = SECURE
 SESSION_COOKIE_HTTPONLY = True
+CSRF_FAILURE_VIEW = "accounts.pages.login.csrf_failure"
 SECURE_HSTS_SECONDS = 31_536_000 if SECURE else 0
 SECURE_HSTS_INCLUDE_SUBDOMAINS = SECURE
 SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else None

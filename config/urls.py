@@ -115,6 +115,7 @@ of_organization = [
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
+    path("webhooks/<str:webhook_id>/secret", webhook_views.webhook_secret, name="webhook-new-secret"),
     path("webhooks/<str:webhook_id>/edit", webhook_views.webhook_edit, name="webhook-edit"),
     path("webhooks/<str:webhook_id>/enable", webhook_views.webhook_enable, name="webhook-enable"),
     path("webhooks/<str:webhook_id>/disable", webhook_views.webhook_disable, name="webhook-disable"),

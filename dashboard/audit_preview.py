@@ -19,7 +19,7 @@ def card_of(audit: Audit) -> Card:
     grades = _grades(audit)
     if not grades:
         return Card(host, heading=_status(audit), path=path)
-    heading, note = _scope(audit), day_of(audit.completed_at) if audit.completed_at else ""
+    heading, note = _scope(audit), day_of(audit.created_at)
     if len(grades) == 1:
         heading, note = f"{grades[0].label} report", f"{heading}, {note}".removesuffix(", ")
     return Card(host, heading=heading, path=path, note=note, grades=grades)

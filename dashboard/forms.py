@@ -119,8 +119,8 @@ class TargetForm(JudgedForm):
     exclude = PatternsField("Not these pages", "*?page=*")
 
     def __init__(self, data: Any = None, *, pages_per_audit: int, initial: Mapping[str, Any] | None = None) -> None:
-        usual = {"max_pages": min(USUAL_MAX_PAGES, pages_per_audit)}
-        super().__init__(data, initial=usual | dict(initial or {}))
+        self.usual_pages = min(USUAL_MAX_PAGES, pages_per_audit)
+        super().__init__(data, initial={"max_pages": self.usual_pages} | dict(initial or {}))
         self.pages_per_audit = pages_per_audit
         self.fields["max_pages"].help_text = f"Your plan allows up to {pages_per_audit:,} per scan."
         self.fields["max_pages"].widget.attrs["max"] = pages_per_audit
@@ -194,7 +194,7 @@ class ScanForm(TargetForm):
             (Audit.Kind.PAGE, HintedLabel("This page", "One page only")),
             (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages first")),
         ],
-        label="What to scan",
+        label="Pages to scan",
         widget=forms.RadioSelect,
         initial=Audit.Kind.PAGE,
         required=False,

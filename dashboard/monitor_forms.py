@@ -97,7 +97,7 @@ class MonitorForm(TargetForm):
         widget=forms.TextInput(attrs={"autocomplete": "off"}),
     )
     scope = forms.ChoiceField(
-        choices=SCOPES, label="What to scan", widget=forms.RadioSelect, initial=Audit.Kind.PAGE, required=False
+        choices=SCOPES, label="Pages to scan", widget=forms.RadioSelect, initial=Audit.Kind.PAGE, required=False
     )
     pages = forms.CharField(
         label="Pages, one per line",

@@ -209,7 +209,8 @@ def state_of(monitor: Monitor) -> State:
         reason = "This month's scans are used up. It resumes automatically next month."
         return State("paused", "Paused", "warn", reason)
     if monitor.pause_reason == Monitor.Pause.PLAN:
-        reason = "Your plan allows fewer monitors than you have. Delete one or change your plan, then resume this one."
+        way_out = "Delete one, or ask the operator of this service for a larger plan, then resume this one."
+        reason = f"Your plan allows fewer monitors than you have. {way_out}"
         return State("paused", "Paused", "warn", reason)
     if monitor.is_paused:
         return State("paused", "Paused", "", "It does not run until someone resumes it.")

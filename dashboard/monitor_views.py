@@ -15,13 +15,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access
+from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, page_of, requires
 from dashboard import monitor_lists
 from dashboard import monitor_page as one
+from dashboard.estimates import estimate
 from dashboard.monitor_forms import MonitorForm, entered_of
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
@@ -73,7 +74,12 @@ def monitors(request: MemberRequest) -> HttpResponse:
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
     if request.method != "POST":
-        return _form_page(request, _form(request, initial=_suggested(request)), 200)
+        member = request.membership
+        used, most = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
+        if used >= most:
+            return render(request, "dashboard/monitors/full.html", {"section": "monitors", "most": most})
+        draft = drafts.take(request)
+        return _form_page(request, _form(request, draft, None if draft else _suggested(request)), 200)
     form = _form(request, request.POST)
     if not form.is_valid():
         return _form_page(request, form, 400)
@@ -148,7 +154,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
     if request.method != "POST":
-        return _form_page(request, _form(request, monitor=found), 200, found)
+        return _form_page(request, _form(request, drafts.take(request), monitor=found), 200, found)
     form = _form(request, request.POST, monitor=found)
     if not form.is_valid():
         return _form_page(request, form, 400, found)
@@ -263,12 +269,14 @@ def _form(
 
 
 def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
+    organization_id, limits = request.membership.organization_id, member_caller(request.membership).limits
     context = {
         "section": "monitors",
         "form": form,
         "monitor": monitor,
+        "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
         "zones": time_zones(),
-        "lacks_webhook": not receivers(request.membership.organization_id).exists(),
+        "lacks_webhook": not receivers(organization_id).exists(),
     }
     return render(request, "dashboard/monitors/form.html", context, status=status)
 

@@ -19,14 +19,16 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access
+from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
 from dashboard import scan_lists
+from dashboard.estimates import estimate
 from dashboard.forms import ScanForm
 from dashboard.monitor_lists import watch
+from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_page, page_results, site_page
 from dashboard.starting import start, start_again
 from infrastructure.api.errors import refuse_in_maintenance
@@ -62,14 +64,18 @@ def overview(request: MemberRequest) -> HttpResponse:
     """Show the overview: the month's quota, running and latest scans, recent sites and monitors."""
     member = request.membership
     limits = member_caller(member).limits
+    now = timezone.now()
+    month = scan_lists.month(member.organization_id, limits, now)
     context = {
         "section": "overview",
-        "month": scan_lists.month(member.organization_id, limits, timezone.now()),
+        "month": month,
         "recent": scan_lists.recent(member.organization_id),
         "labels": LABELS,
         "sites": scan_lists.recent_sites(member.organization_id),
-        "watch": watch(member.organization_id, timezone.now()),
+        "steps": next_steps(member, now),
+        "watch": watch(member.organization_id, now),
         "fields": _empty_fields(limits.pages_per_audit),
+        "estimate": estimate(ScanForm(None, pages_per_audit=limits.pages_per_audit), month.quota),
         "base_url": settings.BASE_URL,
     }
     return render(request, "dashboard/overview.html", context)
@@ -96,6 +102,8 @@ def scans(request: MemberRequest) -> HttpResponse:
 def scan_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new scan, and start one audit for all ticked types."""
     if request.method != "POST":
+        if draft := drafts.take(request):
+            return _scan_form(request, _form(request, draft), 200)
         entered = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
         types = {"type": request.GET.getlist("type")} if "type" in request.GET else {}
         return _scan_form(request, _form(request, initial=entered | types), 200)
@@ -157,7 +165,7 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     except AuditNotFound as error:
         raise Http404 from error
     if before.is_final:
-        messages.error(request, "It had already ended, so it could not be cancelled.")
+        messages.error(request, "The scan had already ended, so it could not be cancelled.")
     else:
         messages.success(request, "Cancelled. Scans that had not started do not count against your quota.")
     return _back(request)
@@ -241,7 +249,10 @@ def _empty_fields(pages_per_audit: int) -> SafeString:
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:
-    return render(request, "dashboard/scan_new.html", {"section": "scans", "form": form}, status=status)
+    limits = member_caller(request.membership).limits
+    quota = usage.quota(request.membership.organization_id, limits, timezone.now())
+    context = {"section": "scans", "form": form, "estimate": estimate(form, quota)}
+    return render(request, "dashboard/scan_new.html", context, status=status)
 
 
 def _scan(request: MemberRequest, scan_id: str) -> Scan:

@@ -12,7 +12,7 @@ from psycopg.errors import DiskFull
 from redis.exceptions import RedisError
 
 from infrastructure.cache import outage
-from infrastructure.maintenance import maintenance_message
+from infrastructure.maintenance import maintenance_notice, retry_after_s
 from infrastructure.postgresql.silence import log_failure
 
 
@@ -55,11 +55,12 @@ def readyz(request: HttpRequest) -> JsonResponse:
         problems["postgresql"] = "PostgreSQL's disk is full." if is_full else "PostgreSQL does not answer."
     if not redis_answers():
         problems["redis"] = "Redis does not answer."
-    if maintenance_message():
+    notice = maintenance_notice()
+    if notice:
         problems["maintenance"] = "Maintenance mode is on."
     if problems:
         response = JsonResponse({"status": "unavailable", "problems": problems}, status=503)
-        response["Retry-After"] = "5"
+        response["Retry-After"] = str(retry_after_s(notice) if notice else 5)
         return response
     return JsonResponse({"status": "ready"})
 

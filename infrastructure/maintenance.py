@@ -6,9 +6,14 @@ This module only reads the switch, and with SQL, because the API's errors import
 from __future__ import annotations
 
 import logging
+import math
+import re
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Generic, TypeVar
 
 from django.conf import settings
 from django.db import Error, InterfaceError, OperationalError
@@ -22,20 +27,33 @@ logger = logging.getLogger(__name__)
 REFRESH_S = 3.0
 MESSAGE = "The service is under maintenance. Try again later."
 
-SWITCH_QUERY = "SELECT is_on, message FROM infrastructure_maintenanceswitch ORDER BY id DESC LIMIT 1"
+SWITCH_QUERY = "SELECT is_on, message, created_at FROM infrastructure_maintenanceswitch ORDER BY id DESC LIMIT 1"
+# A time of day in the message is the end of the maintenance: clients wait until then.
+END = re.compile(r"(?<![\d:])([01]?\d|2[0-3]):([0-5]\d) ?(?:UTC|GMT)\b")
+# Without a time, or after it has passed.
+RETRY_S = 60
+T = TypeVar("T")
 
 
-class _Switch:
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """What clients are told, and when the maintenance ends, if the message says so."""
+
+    message: str
+    ends_at: datetime | None = None
+
+
+class _Switch(Generic[T]):
     """Cached state of the switch. One thread at a time refreshes it, the others use the cached state."""
 
-    def __init__(self, ask: Callable[[], str | None], next_ask: float = 0.0) -> None:
+    def __init__(self, ask: Callable[[], T | None], next_ask: float = 0.0) -> None:
         self._ask = ask
         self._next_ask = next_ask
-        self._message: str | None = None
+        self._message: T | None = None
         self._asking = threading.Lock()
 
-    def message(self) -> str | None:
-        """Return the message for clients; None while the switch is off."""
+    def message(self) -> T | None:
+        """Return the notice for clients; None while the switch is off."""
         if time.monotonic() >= self._next_ask and self._asking.acquire(blocking=False):
             try:
                 self._message = self._ask()
@@ -51,15 +69,31 @@ class _Switch:
         return self._message
 
 
-def _stored() -> str | None:
-    for is_on, message in fetch(SWITCH_QUERY, {}):
-        return (message or MESSAGE) if is_on else None
+def end_in(message: str, since: datetime) -> datetime | None:
+    """Return the first moment after `since` with the time of day in UTC that the message names; None without one."""
+    found = END.search(message)
+    if found is None:
+        return None
+    since = since.astimezone(UTC)
+    end = since.replace(hour=int(found[1]), minute=int(found[2]), second=0, microsecond=0)
+    return end if end > since else end + timedelta(days=1)
+
+
+def _stored() -> Notice | None:
+    for is_on, message, created_at in fetch(SWITCH_QUERY, {}):
+        return Notice(message or MESSAGE, end_in(message, created_at)) if is_on else None
     return None
 
 
 _switch = _Switch(_stored)
 
 
-def maintenance_message() -> str | None:
-    """Return the message for clients during maintenance, else None. It is at most `REFRESH_S` old."""
-    return MESSAGE if settings.MAINTENANCE_MODE else _switch.message()
+def maintenance_notice() -> Notice | None:
+    """Return the notice for clients during maintenance, else None. It is at most `REFRESH_S` old."""
+    return Notice(MESSAGE) if settings.MAINTENANCE_MODE else _switch.message()
+
+
+def retry_after_s(notice: Notice) -> int:
+    """Return the seconds until the end that the notice names, which is within a day; a minute without one."""
+    left = (notice.ends_at - datetime.now(UTC)).total_seconds() if notice.ends_at else 0
+    return math.ceil(left) if left > 0 else RETRY_S

@@ -10,7 +10,7 @@ class MaintenanceSwitch(models.Model):
     """One switch of maintenance, on or off. The newest row is in force, the others are the log."""
 
     is_on = models.BooleanField()
-    message = models.CharField(max_length=200, blank=True, help_text="What clients are told meanwhile.")
+    message = models.CharField(max_length=200, blank=True, help_text="Message for clients during maintenance.")
     actor_email = models.CharField(max_length=254, blank=True, help_text="Empty: from the command line.")
     created_at = models.DateTimeField(default=timezone.now)
 

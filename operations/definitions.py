@@ -64,8 +64,8 @@ QUEUE_AGE = Gauge(
 )
 VISITS_RUNNING = Gauge(f"{PREFIX}visits_running", "Visits that a worker is at.", ("queue", "class"))
 VISITS_INTERRUPTED = Gauge(f"{PREFIX}visits_interrupted", "Visits whose worker died, until another takes them.")
-AUDITS_UNFINISHED = Gauge(f"{PREFIX}audits_unfinished", "Audits under way, or waiting to be.")
-AUDIT_PAGES_WAITING = Gauge(f"{PREFIX}audit_pages_waiting", "Pages of audits that wait for a place.")
+AUDITS_UNFINISHED = Gauge(f"{PREFIX}audits_unfinished", "Audits in progress or waiting.")
+AUDIT_PAGES_WAITING = Gauge(f"{PREFIX}audit_pages_waiting", "Pages of audits that wait for a slot.")
 MONITORS_DUE = Gauge(f"{PREFIX}monitors_due", "Runs of monitors whose time has come and that have not begun.")
 MONITORS_LATE = Gauge(f"{PREFIX}monitors_late", "Runs of monitors that should have begun ten minutes ago.")
 DELIVERIES_PENDING = Gauge(

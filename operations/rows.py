@@ -11,7 +11,7 @@ from django.utils import timezone
 from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 
 from infrastructure.heartbeat import last_beat
-from infrastructure.maintenance import maintenance_message
+from infrastructure.maintenance import maintenance_notice
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.postgresql.statements import fetch
 from infrastructure.telemetry.counters import Histogram
@@ -117,7 +117,7 @@ def _of_rows() -> Iterator[Metric]:
     ((mails, age_s),) = fetch(MAILS, {})
     yield gauge(of.MAILS_WAITING, {(): mails})
     yield gauge(of.OLDEST_MAIL, {(): age_s or 0})
-    yield gauge(of.MAINTENANCE, {(): int(maintenance_message() is not None)})
+    yield gauge(of.MAINTENANCE, {(): int(maintenance_notice() is not None)})
 
 
 def _of_visits(rows: Iterable[tuple[Any, ...]]) -> Iterator[Metric]:

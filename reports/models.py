@@ -54,7 +54,7 @@ class Report(models.Model):
     pictures: models.JSONField[StoredPictures | None, StoredPictures | None] = models.JSONField(null=True, blank=True)
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField(db_index=True)
-    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
+    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anyone with the link can read it.")
 
     def __str__(self) -> str:
         return self.id
@@ -84,9 +84,9 @@ class Mute(models.Model):
     api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, related_name="+")
     created_at = models.DateTimeField(default=timezone.now)
     expires_at = models.DateTimeField()
-    ended_at = models.DateTimeField(null=True, blank=True, help_text="When somebody stopped it.")
+    ended_at = models.DateTimeField(null=True, blank=True, help_text="When somebody ended it.")
     notice_at = models.DateTimeField(
-        null=True, blank=True, help_text="From when on its end is announced; none: it has been, or was so near."
+        null=True, blank=True, help_text="When its end is announced. Empty: already announced, or too close."
     )
 
     class Meta:

@@ -29,6 +29,7 @@ from reports.page.preview import card_address, card_of, preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.sample import Sample, sample_of
 from reports.page.steps import steps_of
+from reports.page.tabs import Tab, tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scanner.document import StoredPictures, read_export
@@ -68,6 +69,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         return _expired(request, context) if seen.membership else _not_found(request)
     mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
     chosen = Filter.asked_by(request.GET, scan.type)
+    tabs = tabs_of(seen)
     context |= {
         "report": found,
         "preview": preview_of(scan),
@@ -75,7 +77,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
         "formats": FORMATS,
         "is_shared": bool(found.shared_at or (seen.audit and seen.audit.shared_at)),
-        "samples": (),
+        "tabs": tabs,
         "history": None,
         "past": "",
     }
@@ -89,7 +91,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             raise Http404  # the report has expired, or its sharing has ended, since the first query
         return row
 
-    other_ids = sorted(seen.reports_of_other_types().values_list("scan_id", flat=True))
+    other_ids = sorted(each.scan_id for each in tabs if each.scan_id and not each.is_current)
 
     def others() -> list[OtherReport]:
         exports = seen.reports_of_other_types().filter(scan_id__in=other_ids).values_list("scan_id", "export")
@@ -145,7 +147,11 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
         "scan": scan,
         "report": found,
         "link": None,
-        "samples": Scan.Type.choices,
+        "tabs": [
+            Tab(each, reverse("sample", args=[each]), sample_of(each).document["grade"], is_current=each == scan_type)
+            for each in Scan.Type.values
+        ],
+        "is_sample": True,
         "base_url": settings.BASE_URL,
         "preview": preview_of(scan),
     }
@@ -191,7 +197,7 @@ def _scan_of(found: Sample, scan_type: str) -> Scan:
         url=document["url"],
         score=document["score"],
         grade=document["grade"],
-        completed_at=datetime.fromisoformat(document["completed_at"]),
+        created_at=datetime.fromisoformat(document["created_at"]),
     )
 
 

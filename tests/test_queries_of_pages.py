@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from copy import copy
 
 import pytest
 from django.db import transaction
 from django.test import Client
+from lxml import html
 from pytest_django import DjangoDbBlocker
 
 from tests.furnished import Furnished, furnish
@@ -18,6 +20,7 @@ from tests.world import Member, browser_of
 
 ROWS = 55
 MOST = 12
+SPACE_BEFORE_END = re.compile(r"\S+\s+[.,;](?=\s|$)")
 
 
 def queries(client: Client, path: str) -> list[str]:
@@ -59,6 +62,23 @@ def test_every_list_of_the_admin_asks_the_database_little(furnished: Furnished) 
     paths = {address(each, ids) for each in routes() if each.startswith(ADMIN) and each.count("/") == 3}
     paths |= {"/admin/", "/admin/operations/"}
     assert {path: len(asked) for path in sorted(paths) if len(asked := queries(client, path)) > MOST} == {}
+
+
+def test_no_sentence_has_a_space_before_its_end(furnished: Furnished) -> None:
+    owner, found = browser_of(furnished.people["owner"]), {}
+    shown = [route for route, (gets, _, _) in TABLE.items() if gets.startswith("200") and not route.startswith("docs")]
+    paths = [address(route, furnished.ids) for route in shown]
+    paths += [f"/report/{furnished.ids[f'{state}_id']}" for state in ("queued", "running", "failed", "partial")]
+    paths += [f"/o/home/webhooks/{furnished.ids['disabled_id']}"]
+    for path in paths:
+        response = owner.get(path)
+        if response["Content-Type"].startswith("text/html"):
+            tree = html.fromstring(response.content.decode())
+            for code in tree.xpath("//code | //pre | //script"):
+                code[:], code.text = (), "code"
+            if faults := SPACE_BEFORE_END.findall(tree.text_content()):
+                found[path] = faults
+    assert found == {}
 
 
 def test_the_count_counts_prepared_queries_too(home: Member) -> None:

@@ -157,7 +157,12 @@ TABLE: dict[str, tuple[str, str, str]] = {
         "/o/home/webhooks/{webhook_id}",
     ),
     "o/<slug:organization>/webhooks/<str:webhook_id>/rotate": (
-        *("302 302 403 403 404 login", "200 200 403 403 404 login"),
+        *("302 302 403 403 404 login", "302 302 403 403 404 login"),
+        "/o/home/webhooks/{webhook_id}(/secret)?",
+    ),
+    # Without a new secret, it redirects to the webhook's page.
+    "o/<slug:organization>/webhooks/<str:webhook_id>/secret": (
+        *("302 302 403 403 404 login", NONE),
         "/o/home/webhooks/{webhook_id}",
     ),
     "o/<slug:organization>/webhooks/<str:webhook_id>/enable": (NONE, TO_ADMINS, "/o/home/webhooks/{webhook_id}"),
@@ -185,9 +190,15 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "o/<slug:organization>/members/<int:membership_id>/role": (NONE, TO_ADMINS, "/o/home/members/"),
     "o/<slug:organization>/members/<int:membership_id>/remove": (ADMINS, TO_ADMINS, "/o/home/members/"),
     "o/<slug:organization>/invitations/<str:invitation_id>/revoke": (NONE, TO_ADMINS, "/o/home/members/"),
-    "o/<slug:organization>/keys/": ("200 200 403 403 404 login", "200 200 403 403 404 login", ""),
+    "o/<slug:organization>/keys/": (
+        *("200 200 403 403 404 login", "302 302 403 403 404 login"),
+        r"/o/home/keys/\?shown=key_\w+",
+    ),
     "o/<slug:organization>/keys/<str:key_id>/rename": (NONE, TO_ADMINS, "/o/home/keys/"),
-    "o/<slug:organization>/keys/<str:key_id>/regenerate": (ADMINS, "200 200 403 403 404 login", ""),
+    "o/<slug:organization>/keys/<str:key_id>/regenerate": (
+        *(ADMINS, "302 302 403 403 404 login"),
+        r"/o/home/keys/\?shown=key_\w+",
+    ),
     "o/<slug:organization>/keys/<str:key_id>/former/<int:former_id>/end": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/keys/<str:key_id>/revoke": (ADMINS, TO_ADMINS, "/o/home/keys/"),
     "o/<slug:organization>/settings/": (OURS, "302 403 403 403 404 login", "/o/home/settings/"),

@@ -65,7 +65,7 @@ class Webhook(models.Model):
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="webhooks")
     url = models.CharField(max_length=8192)
     receiver = models.CharField(
-        max_length=300, help_text="The URL's host and port: what attempts at once are bounded by."
+        max_length=300, help_text="The URL's host and port, by which concurrent attempts are limited."
     )
     events = ArrayField(models.CharField(max_length=32, choices=EventKind))
     format = models.CharField(max_length=16, choices=Format, default=Format.STANDARD, db_default=Format.STANDARD)

@@ -91,7 +91,8 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
         # The lock serializes registrations of one organization, so that the limit holds.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
-            raise WebhookLimit(f"Your plan allows {caller.webhooks} webhooks.")
+            webhooks = "1 webhook" if caller.webhooks == 1 else f"{caller.webhooks} webhooks"
+            raise WebhookLimit(f"Your plan allows {webhooks}. Delete one, or ask the operator for a larger plan.")
         webhook = Webhook.objects.create(
             organization_id=caller.organization_id,
             url=target.url,

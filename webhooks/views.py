@@ -13,12 +13,15 @@ from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
-from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django.views.decorators.cache import never_cache
+from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
+from accounts import drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
+from accounts.shown_once import SECRETS
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scanner.errors import Refusal
@@ -85,9 +88,10 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
-    """Register a webhook and show its secret, this once."""
+    """Register a webhook, then redirect to the page that shows its secret, once."""
     if request.method != "POST":
-        return redirect(page_of(request.membership, "webhooks"))
+        draft = drafts.take(request)
+        return _list(request, WebhookForm(draft), 200) if draft else redirect(page_of(request.membership, "webhooks"))
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _list(request, form, 400)
@@ -97,7 +101,30 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
     except Refusal as refusal:
         form.add_refusal(refusal)
         return _list(request, form, refusal.status)
-    return _secret(request, webhook, secret, None)
+    return _show_secret(request, webhook.id, secret)
+
+
+@never_cache
+@require_GET
+@requires(Role.ADMIN)
+@_known
+def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
+    """Show a new secret, once: the next request for this page no longer has it."""
+    found = access_webhook(request.membership.organization_id, webhook_id)
+    kept = SECRETS.take(request, webhook_id)
+    if kept is None:
+        messages.info(request, "The secret has been shown already. If you did not copy it, rotate it to get a new one.")
+        return redirect(page_of(request.membership, "webhook", webhook_id))
+    valid_until = kept["valid_until"]
+    context = {
+        "section": "webhooks",
+        "webhook": found,
+        "secret": kept["secret"],
+        "valid_until": datetime.fromisoformat(valid_until) if valid_until else None,
+        "is_new": kept["is_new"],
+        "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
+    }
+    return render(request, "dashboard/webhooks/secret.html", context)
 
 
 @require_safe
@@ -117,6 +144,9 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @_known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
+        if draft := drafts.take(request):
+            found = access_webhook(request.membership.organization_id, webhook_id)
+            return _detail(request, found, WebhookForm(draft), 200)
         return redirect(page_of(request.membership, "webhook", webhook_id))
     found = access_webhook(request.membership.organization_id, webhook_id)
     form = WebhookForm(request.POST)
@@ -175,7 +205,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @fresh_login_needed("POST")
 @_known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    """Rotate the secret and show the new one, this once; the former one stays valid for a while."""
+    """Rotate the secret, then redirect to the page that shows the new one; the former one stays valid for a while."""
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
@@ -187,7 +217,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     except Refusal as refusal:
         messages.error(request, str(refusal))
         return redirect(page_of(request.membership, "webhook", webhook_id))
-    return _secret(request, access_webhook(request.membership.organization_id, webhook_id), secret, valid_until)
+    return _show_secret(request, webhook_id, secret, is_new=False, valid_until=valid_until)
 
 
 @require_POST
@@ -260,13 +290,16 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
 
 
 def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpResponse:
+    shown = [
+        (each, pages.shown_address(each, request.membership))
+        for each in pages.webhooks_of(request.membership.organization_id)
+    ]
+    limit = request.membership.organization.tier.webhooks
     context = {
         "section": "webhooks",
-        "webhooks": [
-            (each, pages.shown_address(each, request.membership))
-            for each in pages.webhooks_of(request.membership.organization_id)
-        ],
-        "limit": request.membership.organization.tier.webhooks,
+        "webhooks": shown,
+        "limit": limit,
+        "is_full": len(shown) >= limit and not form.is_bound,
         "form": form,
         "base_url": settings.BASE_URL,
     }
@@ -288,12 +321,10 @@ def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: i
     return render(request, "dashboard/webhooks/detail.html", context, status=status)
 
 
-def _secret(request: MemberRequest, found: Webhook, secret: str, valid_until: datetime | None) -> HttpResponse:
-    context = {
-        "section": "webhooks",
-        "webhook": found,
-        "secret": secret,
-        "valid_until": valid_until,
-        "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
-    }
-    return render(request, "dashboard/webhooks/secret.html", context)
+def _show_secret(
+    request: MemberRequest, webhook_id: str, secret: str, *, is_new: bool = True, valid_until: datetime | None = None
+) -> HttpResponse:
+    """Redirect to the page that shows the secret. `valid_until` is the end of the former one, if that stays valid."""
+    until = valid_until.isoformat() if valid_until else None
+    SECRETS.put(request, webhook_id, {"secret": secret, "is_new": is_new, "valid_until": until})
+    return redirect(page_of(request.membership, "webhook-new-secret", webhook_id))

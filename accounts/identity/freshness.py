@@ -25,6 +25,7 @@ from django.contrib.auth import login
 from django.http import HttpRequest, HttpResponseBase, HttpResponseRedirect
 from django.urls import reverse
 
+from accounts import drafts
 from accounts.identity.factors import providers_of
 from accounts.models import User
 
@@ -75,7 +76,8 @@ def fresh_login_needed(*methods: str, back: Callable[[Any], str] | None = None) 
             if methods and request.method not in methods:
                 return view(request, *args, **kwargs)
             if _needs_provider(request):
-                address = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("account")
+                is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+                address = request.get_full_path() if is_page else reverse("account")
                 return _to(reverse("account_again"), back(request) if back else address)
             if back and not did_recently_reauthenticate(request):
                 return _to(get_adapter().get_reauthentication_methods(request.user)[0]["url"], back(request))

@@ -11,6 +11,7 @@ from django.shortcuts import redirect
 from django.urls import reverse
 from django_htmx.http import HttpResponseClientRedirect
 
+from accounts import drafts
 from accounts.identity.factors import has_second_factor
 from accounts.models import Organization, User
 
@@ -59,7 +60,8 @@ class RequirementMiddleware:
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         if not isinstance(exception, Unmet):
             return None
-        back = request.get_full_path() if request.method in ("GET", "HEAD") else reverse("dashboard")
+        is_page = request.method in ("GET", "HEAD") or drafts.keep(request)
+        back = request.get_full_path() if is_page else reverse("dashboard")
         if exception.provider:
             target = f"{reverse('account_again')}?{urlencode({'provider': exception.provider, 'next': back})}"
         else:

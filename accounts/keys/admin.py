@@ -8,11 +8,14 @@ from django.contrib import admin, messages
 from django.db.models import QuerySet
 from django.forms import ModelForm
 from django.http import HttpRequest, HttpResponse
+from django.shortcuts import redirect
 from django.template.response import TemplateResponse
+from django.urls import URLPattern, path
 from django.utils.cache import add_never_cache_headers
 
 from accounts.keys.services import change_api_key, create_api_key, revoke_api_key
 from accounts.models import ApiKey, User
+from accounts.shown_once import SECRETS
 from accounts.tenant_admin import AddedBySuperusers, UncountedAdmin
 from infrastructure.api.scopes import Scope
 
@@ -81,9 +84,21 @@ class ApiKeyAdmin(AddedBySuperusers, UncountedAdmin):
         obj.id, obj.prefix, obj.digest = key.id, key.prefix, key.digest
         obj.plaintext = plaintext  # type: ignore[attr-defined]  # for `response_add`
 
+    def get_urls(self) -> list[URLPattern]:
+        shown = self.admin_site.admin_view(self.shown_view)
+        return [path("<str:key_id>/shown/", shown, name="accounts_apikey_shown"), *super().get_urls()]
+
     def response_add(self, request: HttpRequest, obj: ApiKey, post_url_continue: str | None = None) -> HttpResponse:
-        """Show the new key's plaintext, on this page only. A message would store it in a cookie until the next page."""
-        shown = {"title": "The new API key", "plaintext": getattr(obj, "plaintext", "")}
+        """Redirect to the page that shows the new key's plaintext. A message would store it in a cookie."""
+        SECRETS.put(request, obj.id, getattr(obj, "plaintext", ""))
+        return redirect("admin:accounts_apikey_shown", obj.id)
+
+    def shown_view(self, request: HttpRequest, key_id: str) -> HttpResponse:
+        """Show a new key's plaintext, once: the next request for this page no longer has it."""
+        plaintext = SECRETS.take(request, key_id) if request.method == "GET" else None
+        if plaintext is None:
+            return redirect("admin:accounts_apikey_changelist")
+        shown = {"title": "The new API key", "plaintext": plaintext}
         context = self.admin_site.each_context(request) | shown
         response = TemplateResponse(request, "admin/accounts/apikey_created.html", context)
         add_never_cache_headers(response)

@@ -29,7 +29,11 @@ class Mail(Leased):
     text = models.TextField()
     html = models.TextField()
     key = models.CharField(
-        max_length=250, unique=True, null=True, blank=True, help_text="What it tells of, so that it is told once."
+        max_length=250,
+        unique=True,
+        null=True,
+        blank=True,
+        help_text="What the e-mail is about, so that it is sent once.",
     )
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
     next_attempt_at = models.DateTimeField(default=timezone.now)

@@ -95,17 +95,19 @@ class Tier(models.Model):
     concurrent_scans = models.PositiveIntegerField()
     requests_per_minute = models.PositiveIntegerField()
     webhooks = models.PositiveIntegerField()
-    schedules = models.PositiveIntegerField(help_text="How many monitors.")
+    schedules = models.PositiveIntegerField(help_text="Number of monitors.")
     pages_per_audit = models.PositiveIntegerField(db_default=10)
     shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
     reports_kept_days = models.PositiveSmallIntegerField(
         default=REPORTS_KEPT_DAYS,
         db_default=REPORTS_KEPT_DAYS,
         validators=[MinValueValidator(1)],
-        help_text="After their scan was created; a change holds for scans from then on.",
+        help_text="Counted from the creation of the scan. Changes apply to new scans only.",
     )
     scans_kept_days = models.PositiveSmallIntegerField(
-        null=True, blank=True, help_text="Ended scans without a report; at least as long as reports. Empty: for ever."
+        null=True,
+        blank=True,
+        help_text="For ended scans without a report; at least as long as reports. Empty: forever.",
     )
     deliveries_kept_days = models.PositiveSmallIntegerField(
         default=DELIVERIES_KEPT_DAYS,
@@ -119,7 +121,7 @@ class Tier(models.Model):
         default=ACTIVITY_KEPT_DAYS,
         db_default=ACTIVITY_KEPT_DAYS,
         validators=[MinValueValidator(30)],
-        help_text="The entries of the activity log. Empty: for ever.",
+        help_text="For entries of the activity log. Empty: forever.",
     )
 
     class Meta:
@@ -143,9 +145,9 @@ class Organization(models.Model):
     slug = models.SlugField(max_length=60, unique=True)
     tier = models.ForeignKey(Tier, on_delete=models.PROTECT, default="free")
     members: models.ManyToManyField[User, Membership] = models.ManyToManyField(User, through="Membership")
-    shares_reports = models.BooleanField(default=False, help_text="Whether reports of new scans start shared.")
+    shares_reports = models.BooleanField(default=False, help_text="New reports are shared from the start.")
     second_factor_required = models.BooleanField(
-        default=False, db_default=False, help_text="Members without one see no page of the organization."
+        default=False, db_default=False, help_text="Members without one cannot see the organization's pages."
     )
     login_provider = models.CharField(
         max_length=40,
@@ -156,7 +158,7 @@ class Organization(models.Model):
     )
     login_domain = models.CharField(max_length=253, blank=True, default="", db_default="")
     created_at = models.DateTimeField(default=timezone.now)
-    closed_at = models.DateTimeField(null=True, blank=True, help_text="Out of use since; its rows are being deleted.")
+    closed_at = models.DateTimeField(null=True, blank=True, help_text="When it was closed; its rows are being deleted.")
 
     def __str__(self) -> str:
         return self.name

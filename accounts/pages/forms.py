@@ -30,7 +30,7 @@ MAX_KEY_LIFETIME = timedelta(days=5 * 365)
 
 def _printable(value: str) -> None:
     if not value.isprintable():
-        raise ValidationError("Use only letters, digits and signs, on one line.")
+        raise ValidationError("Use only letters, digits and symbols, on one line.")
 
 
 class NewPasswordForm(PasswordChangeForm):
@@ -130,7 +130,7 @@ class LoginRequirementsForm(forms.Form):
     def clean(self) -> dict[str, Any]:
         cleaned = super().clean() or self.cleaned_data
         if cleaned.get("provider") and not cleaned.get("domain"):
-            self.add_error("domain", "Enter the domain whose addresses the provider speaks for.")
+            self.add_error("domain", "Enter the domain of the addresses that must use the provider.")
         return cleaned
 
 

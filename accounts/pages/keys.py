@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from typing import cast
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -11,10 +12,11 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST
 
-from accounts import access
+from accounts import access, drafts
 from accounts.identity import notices
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.keys.services import (
+    MAX_ACTIVE_KEYS,
     add_api_key,
     end_former_key,
     listed_keys,
@@ -26,6 +28,7 @@ from accounts.models import ApiKey, Membership, User
 from accounts.pages.forms import KeyForm, KeyNameForm, KeyRegenerationForm
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
+from accounts.shown_once import SECRETS
 from infrastructure.api.scopes import Scope
 from scanner.ids import is_id
 
@@ -38,9 +41,9 @@ MAX_KEYS_SHOWN = 100  # all active ones are among them
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def keys(request: MemberRequest) -> HttpResponse:
-    """List the keys; POST creates one. The response to it is the only page that shows the key's plaintext."""
-    form = KeyForm(request.POST or None)
-    if form.is_valid():
+    """List the keys; POST creates one. `shown` is the ID of a new key, whose plaintext the page shows, once."""
+    form = KeyForm(request.POST or drafts.take(request))
+    if request.method == "POST" and form.is_valid():
         asked = form.cleaned_data
         try:
             key, plaintext = add_api_key(
@@ -54,8 +57,23 @@ def keys(request: MemberRequest) -> HttpResponse:
         else:
             made = {"key": key.name, "organization": request.membership.organization}
             notices.tell(cast("User", request.user), "key_made", request, **made)
-            return _listed(request, KeyForm(), shown=key, plaintext=plaintext)
+            return _show_plaintext(request, key, plaintext)
+    shown = request.GET.get("shown", "")
+    if request.method == "GET" and shown:
+        key = _key(request, shown)
+        plaintext = SECRETS.take(request, key.id)
+        if plaintext is None:
+            again = "If you did not copy it, regenerate the key to get a new one."
+            messages.info(request, f"The secret of {key.name} has been shown already. {again}")
+            return redirect(page_of(request.membership, "keys"))
+        return _listed(request, form, shown=key, plaintext=plaintext)
     return _listed(request, form)
+
+
+def _show_plaintext(request: MemberRequest, key: ApiKey, plaintext: str) -> HttpResponse:
+    """Redirect to the list, which shows the key's plaintext."""
+    SECRETS.put(request, key.id, plaintext)
+    return redirect(f"{page_of(request.membership, 'keys')}?{urlencode({'shown': key.id})}")
 
 
 @require_POST
@@ -80,7 +98,7 @@ def key_rename(request: MemberRequest, key_id: str) -> HttpResponse:
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
 def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
-    """Regenerate a key's secret. The response is the only page that shows the new secret."""
+    """Regenerate a key's secret, then redirect to the list, which shows the new one, once."""
     key = _key(request, key_id)
     form = KeyRegenerationForm(request.POST or None, key=key)
     if form.is_valid():
@@ -96,7 +114,7 @@ def key_regenerate(request: MemberRequest, key_id: str) -> HttpResponse:
         except AccountRefused as error:
             messages.error(request, str(error))
             return redirect(page_of(request.membership, "key-regenerate", key_id))
-        return _listed(request, KeyForm(), shown=key, plaintext=plaintext)
+        return _show_plaintext(request, key, plaintext)
     now = timezone.now()
     context = {
         "section": "keys",
@@ -161,6 +179,7 @@ def _listed(
     `shown` is a key with a new secret, `plaintext`; `renamed` is the ID of the key that the form `renaming` is for.
     """
     now = timezone.now()
+    shown_keys = list(listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN])
     context = {
         "section": "keys",
         "form": form,
@@ -168,7 +187,9 @@ def _listed(
         "plaintext": plaintext,
         "renamed": renamed,
         "renaming": renaming,
-        "keys": listed_keys(request.membership.organization_id, now)[:MAX_KEYS_SHOWN],
+        "keys": shown_keys,
+        "most": MAX_ACTIVE_KEYS,
+        "is_full": not form.is_bound and sum(each.revoked_at is None for each in shown_keys) >= MAX_ACTIVE_KEYS,
         "now": now,
         "base_url": settings.BASE_URL,
     }

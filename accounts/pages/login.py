@@ -21,7 +21,7 @@ from django.utils.http import url_has_allowed_host_and_scheme, urlsafe_base64_en
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_safe
 
-from accounts import access, limits, mail, sessions
+from accounts import access, drafts, limits, mail, sessions
 from accounts.addresses import mailbox
 from accounts.identity import devices, freshness
 from accounts.identity.freshness import session_suffices
@@ -71,6 +71,23 @@ class LogoutView(allauth_views.LogoutView):
     """Log out, by POST only. It also cancels a log-in that waits for the second factor."""
 
     http_method_names = ("post", "options")
+
+
+def csrf_failure(request: HttpRequest, reason: str = "") -> HttpResponse:
+    """Answer a form whose token is not the browser's: the person has logged in or out since the page was opened.
+
+    If our own page has sent it, redirect to the form with its input; nothing is done before the person sends it again.
+    """
+    is_ours = request.headers.get("Origin") == f"{request.scheme}://{request.get_host()}"
+    if is_ours and drafts.keep(request):
+        return redirect(request.get_full_path())
+    context = {
+        "status": 403,
+        "message": "The form has expired.",
+        "detail": "Nothing was changed. You have logged in or out since the page was opened, or your browser refuses "
+        "cookies. Go back, reload the page and try again.",
+    }
+    return render(request, "error.html", context, status=403)
 
 
 def limit_log_ins(request: HttpRequest, email: str) -> HttpResponse | None:

@@ -12,12 +12,13 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, activity, limits, mail, usage
+from accounts import access, activity, drafts, limits, mail, usage
 from accounts.addresses import mailbox
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.limits import Limit
 from accounts.mailing import topics
 from accounts.members import (
+    MAX_OPEN_INVITATIONS,
     change_role,
     copied_token,
     grantable_roles,
@@ -59,7 +60,8 @@ MEMBERS_SHOWN = 50
 def members(request: MemberRequest) -> HttpResponse:
     """List the organization's members; by POST, admins invite others."""
     actor = request.membership
-    form = InvitationForm(request.POST or None, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
+    entered = request.POST or drafts.take(request)
+    form = InvitationForm(entered, roles=grantable_roles(actor), initial={"role": Role.MEMBER})
     if request.method == "POST":
         if not actor.is_admin:
             return _refuse(request)
@@ -73,13 +75,16 @@ def members(request: MemberRequest) -> HttpResponse:
         rows = rows.filter(id__gt=after.cleaned_data["after"])
     found = list(rows[: MEMBERS_SHOWN + 1])
     shown = found[:MEMBERS_SHOWN]
+    invitations = _invitations(request) if actor.is_admin else []
     context = {
         "section": "members",
         "form": form,
         "rows": [(row, may_manage(actor, row)) for row in shown],
         "after": shown[-1].id if len(found) > len(shown) else None,
         "is_first": not after.is_valid() or not after.cleaned_data["after"],
-        "invitations": _invitations(request) if actor.is_admin else (),
+        "invitations": invitations,
+        "most": MAX_OPEN_INVITATIONS,
+        "is_full": len(invitations) >= MAX_OPEN_INVITATIONS and not form.is_bound,
         "grantable": [Role(role) for role in grantable_roles(actor)],
     }
     return render(request, "accounts/members.html", context)
@@ -188,8 +193,8 @@ def organization_settings(request: MemberRequest) -> HttpResponse:
     if request.method == "POST" and not actor.is_owner:
         return _refuse(request)
     initial = {"name": organization.name, "shares_reports": organization.shares_reports}
-    form = SettingsForm(request.POST or None, initial=initial)
-    if form.is_valid():
+    form = SettingsForm(request.POST or drafts.take(request), initial=initial)
+    if request.method == "POST" and form.is_valid():
         change_organization(actor=actor, **form.cleaned_data)
         messages.success(request, "The settings have been saved.")
         return redirect(page_of(request.membership, "organization-settings"))

@@ -12,7 +12,7 @@ from django.shortcuts import get_object_or_404, redirect, render
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, limits, mail, roles, sessions
+from accounts import access, drafts, limits, mail, roles, sessions
 from accounts.addresses import mailbox
 from accounts.identity.freshness import log_in_new, session_suffices
 from accounts.limits import Limit
@@ -28,7 +28,13 @@ from accounts.pages.login import (
 )
 from accounts.pages.security import limit_proofs
 from accounts.roles import login_needed
-from accounts.services import AccountRefused, create_organization, create_person
+from accounts.services import (
+    MAX_OWNED_ORGANIZATIONS,
+    AccountRefused,
+    create_organization,
+    create_person,
+    owned_by,
+)
 from scanner.ids import is_id
 
 ORGANIZATIONS_PER_DAY = 5
@@ -102,8 +108,8 @@ def organization_new(request: HttpRequest) -> HttpResponse:
     """Create an organization. If sign-up is closed, only staff may do so."""
     user = cast("User", request.user)
     may = settings.SIGN_UP_OPEN or user.is_staff
-    form = OrganizationForm(request.POST or None)
-    if may and form.is_valid():
+    form = OrganizationForm(request.POST or drafts.take(request))
+    if may and request.method == "POST" and form.is_valid():
         # Not the rows are counted, because people may delete them, and their account.
         made = [Limit(mailbox(user.email), ORGANIZATIONS_PER_DAY)]
         if refusal := limits.refusal(request, "organization", made, window_s=limits.DAY_S):
@@ -117,7 +123,9 @@ def organization_new(request: HttpRequest) -> HttpResponse:
             messages.success(request, f"{organization} is ready for its first scan.")
             return redirect("overview", organization.slug)
     status = 200 if may or request.method != "POST" else 403
-    return render(request, "accounts/organization_new.html", {"form": form, "may": may}, status=status)
+    is_full = not form.is_bound and owned_by(user) >= MAX_OWNED_ORGANIZATIONS
+    context = {"form": form, "may": may, "is_full": is_full, "most": MAX_OWNED_ORGANIZATIONS}
+    return render(request, "accounts/organization_new.html", context, status=status)
 
 
 @require_POST

@@ -76,6 +76,7 @@ def index(request: HttpRequest) -> HttpResponse:
     context = {
         "required_by": [] if second else list(requiring[:10]),
         "app": next((each for each in found if each.type == Authenticator.Type.TOTP), None),
+        "most_passkeys": MAX_PASSKEYS,
         "passkeys": [each for each in found if each.type == Authenticator.Type.WEBAUTHN],
         "recovery": recovery,
         "codes_left": len(recovery.wrap().get_unused_codes()) if recovery else 0,

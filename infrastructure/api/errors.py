@@ -12,7 +12,7 @@ from django.shortcuts import render
 from rest_framework import exceptions
 from rest_framework.response import Response
 
-from infrastructure.maintenance import maintenance_message
+from infrastructure.maintenance import maintenance_notice, retry_after_s
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import REFUSALS
@@ -144,5 +144,5 @@ def server_error(request: HttpRequest) -> HttpResponse:
 
 def refuse_in_maintenance() -> None:
     """Raise `ServiceUnavailable` while an operator has switched maintenance on."""
-    if message := maintenance_message():
-        raise ServiceUnavailable(message)
+    if notice := maintenance_notice():
+        raise ServiceUnavailable(notice.message, retry_after_s(notice))

@@ -17,7 +17,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.BigAutoField(auto_created=True, primary_key=True, serialize=False, verbose_name='ID')),
                 ('is_on', models.BooleanField()),
-                ('message', models.CharField(blank=True, help_text='What clients are told meanwhile.', max_length=200)),
+                ('message', models.CharField(blank=True, help_text='Message for clients during maintenance.', max_length=200)),
                 ('actor_email', models.CharField(blank=True, help_text='Empty: from the command line.', max_length=254)),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
             ],

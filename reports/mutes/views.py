@@ -12,7 +12,7 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access
+from accounts import access, drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
@@ -59,7 +59,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     url = document["url"]
     host, path = host_and_path(url)
     places = places_of(check, url)
-    form = MuteForm(request.POST or None, places=places, path=path, host=host, now=timezone.now())
+    form = MuteForm(request.POST or drafts.take(request), places=places, path=path, host=host, now=timezone.now())
     report = reverse("report-page", args=[document["id"]])
     if request.method == "POST" and form.is_valid():
         try:

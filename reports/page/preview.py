@@ -14,7 +14,7 @@ def card_of(scan: Scan) -> Card:
     """Return the card of a scan that has a report."""
     host, path = address_of(scan.url)
     label = scan.get_type_display()
-    notes = [day_of(scan.completed_at)] if scan.completed_at else []
+    notes = [day_of(scan.created_at)]
     if scan.status == Scan.Status.PARTIAL:
         notes.append("partial report")
     grades = (CardGrade(label, scan.grade or "", scan.score),)

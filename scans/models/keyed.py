@@ -28,7 +28,9 @@ def sealed(credentials: Credentials | None) -> dict[str, Any]:
 class Keyed(models.Model):
     """Abstract model of a row that may have credentials."""
 
-    credential_names = models.JSONField(null=True, blank=True, help_text="What of the credentials may be shown.")
+    credential_names = models.JSONField(
+        null=True, blank=True, help_text="Names of the credentials, which may be shown."
+    )
     encrypted_credentials = models.BinaryField(null=True, blank=True)
 
     class Meta:

@@ -73,9 +73,11 @@ class EndedScan(models.Model):
     status = models.CharField(max_length=16)
     error_code = models.CharField(max_length=40, blank=True)
     is_background = models.BooleanField()
-    waited_ms = models.BigIntegerField(null=True, help_text="Until its last attempt began; empty: it never did.")
+    waited_ms = models.BigIntegerField(null=True, help_text="Until its last attempt started. Empty: it never started.")
     duration_ms = models.BigIntegerField(null=True)
-    cpu_ms = models.BigIntegerField(null=True, help_text="Its share of its visit's, the browser's included, if known.")
+    cpu_ms = models.BigIntegerField(
+        null=True, help_text="Its share of the visit's processor time, the browser's included, if known."
+    )
 
     def __str__(self) -> str:
         return f"{self.type} {self.status}"

@@ -101,7 +101,7 @@ class Scan(Keyed, Leased):
         help_text="The URL's host, with its port where that is not the scheme's own: the site.",
     )
     domain = DomainField(
-        max_length=LONGEST_NAME, blank=True, default="", db_default="", help_text="What politeness is counted by."
+        max_length=LONGEST_NAME, blank=True, default="", db_default="", help_text="Domain by which visits are limited."
     )
     status = models.CharField(max_length=16, choices=Status, default=Status.QUEUED)
     score = models.PositiveSmallIntegerField(null=True, blank=True, validators=[MaxValueValidator(100)])
@@ -129,7 +129,7 @@ class Scan(Keyed, Leased):
 
     enqueued_at = models.DateTimeField(default=timezone.now)
     attempts = models.PositiveSmallIntegerField(default=0)
-    worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Whose the last attempt was.")
+    worker = models.CharField(max_length=100, blank=True, db_default="", help_text="Worker of the last attempt.")
     lead = models.ForeignKey(
         "self", on_delete=models.CASCADE, null=True, blank=True, related_name="companions", db_index=False
     )
@@ -137,7 +137,9 @@ class Scan(Keyed, Leased):
         "sites.AuditPage", on_delete=models.SET_NULL, null=True, blank=True, related_name="scans", db_index=False
     )
     is_background = models.BooleanField(
-        default=False, db_default=False, help_text="Of an audit of several pages: what somebody waits for goes first."
+        default=False,
+        db_default=False,
+        help_text="Part of an audit of several pages: scans that somebody waits for go first.",
     )
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."

@@ -70,7 +70,7 @@ class AuditCollection(ApiView):
             e413="`PAYLOAD_TOO_LARGE`: over 1 MiB.",
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
-            e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are under way.",
+            e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are in progress.",
         ),
     )
     def post(self, request: Request) -> Response:
@@ -138,7 +138,7 @@ class AuditItem(ApiView):
         return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
 
 
-EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still under way."}
+EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still in progress."}
 EXPORT_PARAMETERS = [
     id_parameter("audit_id", "aud"),
     *headers(

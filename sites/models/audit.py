@@ -109,7 +109,7 @@ class Audit(Keyed, Leased):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     kind = models.CharField(max_length=8, choices=Kind)
-    url = models.CharField(max_length=8192, help_text="The page, the first of the pages, or where the site begins.")
+    url = models.CharField(max_length=8192, help_text="The page, the first page of the list, or the start of the site.")
     types = ArrayField(models.CharField(max_length=16))
     discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
     include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
@@ -119,7 +119,7 @@ class Audit(Keyed, Leased):
     created_at = models.DateTimeField(default=timezone.now)
     started_at = models.DateTimeField(null=True, blank=True)
     completed_at = models.DateTimeField(null=True, blank=True)
-    released_at = models.DateTimeField(null=True, blank=True, help_text="When the last of its pages got a place.")
+    released_at = models.DateTimeField(null=True, blank=True, help_text="When the last of its pages got a slot.")
 
     kept_days = models.PositiveSmallIntegerField(
         default=REPORTS_KEPT_DAYS,
@@ -134,7 +134,7 @@ class Audit(Keyed, Leased):
     scans_done = models.PositiveIntegerField(default=0)
     # By type.
     totals: models.JSONField[dict[str, TypeTotal], dict[str, TypeTotal]] = models.JSONField(default=dict, blank=True)
-    notes = models.JSONField(default=list, blank=True, help_text="What was seen while looking for pages.")
+    notes = models.JSONField(default=list, blank=True, help_text="Notes from the discovery of pages.")
     spare_pages = models.JSONField(
         default=list, blank=True, help_text="URLs found beyond the list, which replace pages that are left out."
     )
@@ -143,11 +143,11 @@ class Audit(Keyed, Leased):
     )
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
-    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anybody with the link may read it.")
+    shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anyone with the link can read it.")
     of_monitor = models.BooleanField(
         default=False,
         db_default=False,
-        help_text="A monitor's run: nobody waits for it, and only changes are told.",
+        help_text="A monitor's run: nobody waits for it, and only changes are reported.",
     )
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."

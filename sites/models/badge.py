@@ -27,7 +27,9 @@ class Badge(models.Model):
     )
     created_at = models.DateTimeField(default=timezone.now)
     monitor = models.OneToOneField(Monitor, on_delete=models.CASCADE, null=True, blank=True, related_name="badge")
-    page = models.CharField(max_length=8192, blank=True, default="", help_text="Its URL, where it is no monitor's.")
+    page = models.CharField(
+        max_length=8192, blank=True, default="", help_text="The page's URL, if the badge is not a monitor's."
+    )
 
     class Meta:
         indexes = [models.Index(fields=["organization", "-created_at", "-id"], name="badge_newest_first")]

@@ -60,7 +60,9 @@ class Monitor(Keyed):
 
     # The same fields as in an audit.
     kind = models.CharField(max_length=8, choices=Audit.Kind)
-    pages = ArrayField(models.CharField(max_length=8192), help_text="The page, the pages, or where the site begins.")
+    pages = ArrayField(
+        models.CharField(max_length=8192), help_text="The page, the list of pages, or the start of the site."
+    )
     types = ArrayField(models.CharField(max_length=16))
     discover = ArrayField(models.CharField(max_length=8), default=list, blank=True)
     include = ArrayField(models.CharField(max_length=500), default=list, blank=True)
@@ -77,7 +79,9 @@ class Monitor(Keyed):
     paused_at = models.DateTimeField(null=True, blank=True)
     pause_reason = models.CharField(max_length=16, choices=Pause, blank=True, default="")
 
-    alert: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(help_text="What is worth a message.")
+    alert: models.JSONField[dict[str, Any], dict[str, Any]] = models.JSONField(
+        help_text="Conditions for a notification."
+    )
     recipients = ArrayField(
         models.BigIntegerField(),
         default=list,
@@ -96,7 +100,7 @@ class Monitor(Keyed):
         default=dict,
         blank=True,
         db_default=Value({}, models.JSONField()),
-        help_text="What the next run's scores are judged by, and which certificates were told of.",
+        help_text="Scores that the next run is compared with, and certificates already reported.",
     )
 
     class Meta:
@@ -155,7 +159,7 @@ class MonitorRun(models.Model):
     id = models.CharField(primary_key=True, max_length=40, default=new_run_id, editable=False)
     monitor = models.ForeignKey(Monitor, on_delete=models.CASCADE, related_name="runs", db_index=False)
     due_at = models.DateTimeField()
-    is_requested = models.BooleanField(default=False, help_text="Somebody asked for it, beside the schedule.")
+    is_requested = models.BooleanField(default=False, help_text="Requested by somebody, outside the schedule.")
     status = models.CharField(max_length=8, choices=Status, default=Status.DUE)
     not_before = models.DateTimeField(help_text="When it may start, or start again.")
     attempts = models.PositiveSmallIntegerField(default=0)
@@ -169,7 +173,7 @@ class MonitorRun(models.Model):
     # `scores` by type: {"before": …, "score": …, "grade": …}. `news`: the changes, as in an event (docs/monitors.md).
     scores: models.JSONField[dict[str, RunScore], dict[str, RunScore]] = models.JSONField(default=dict, blank=True)
     news: models.JSONField[News, News] = models.JSONField(default=dict, blank=True)
-    is_told = models.BooleanField(default=False, help_text="Whether it was worth a message.")
+    is_told = models.BooleanField(default=False, help_text="A notification was sent.")
 
     class Meta:
         indexes = [
@@ -203,7 +207,7 @@ class MonitorState(models.Model):
     page = models.CharField(max_length=64, help_text="SHA-256 of the URL, which may be longer than an index takes.")
     url = models.CharField(max_length=8192)
     type = models.CharField(max_length=16)
-    scan_id = models.CharField(max_length=40, help_text="Whose report it is; that may have expired.")
+    scan_id = models.CharField(max_length=40, help_text="The scan of the report, which may have expired.")
     confirmed_at = models.DateTimeField()
     # `document`: the report as far as comparisons need it, empty until the page has been judged.
     document: models.JSONField[ReducedDocument, ReducedDocument] = models.JSONField()

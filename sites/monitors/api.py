@@ -171,7 +171,7 @@ class MonitorRuns(ApiView):
             *headers([202], Location=(str, "The address of the run.")),
         ],
         responses=responses(
-            {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is under way already."
+            {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is already in progress."
         ),
     )
     def post(self, request: Request, monitor_id: str) -> Response:

@@ -107,7 +107,7 @@ def _refuse_too_many(organization: Organization) -> None:
     most = organization.tier.schedules
     if access.rows(Monitor, organization.id).count() >= most:
         monitors = "1 monitor" if most == 1 else f"{most} monitors"
-        raise MonitorLimit(f"Your plan allows {monitors}. Delete one, or change the plan.")
+        raise MonitorLimit(f"Your plan allows {monitors}. Delete one, or ask the operator for a larger plan.")
 
 
 def find_monitor(organization_id: int, monitor_id: str) -> Monitor:

@@ -125,10 +125,13 @@ def test_what_is_only_looked_at_cannot_be_changed(operator: Client, furnished: l
 
 def test_a_new_key_is_shown_once_and_works(operator: Client, home: Member) -> None:
     form = {"organization": home.organization.pk, "name": "CI", "scope": "read", "expires_at_0": "", "expires_at_1": ""}
-    response = operator.post(address(ApiKey, "add"), form)
-    assert "messages" not in response.cookies, "what stands in a cookie stands in a browser's files"
-    assert "no-store" in response["Cache-Control"]
+    made = operator.post(address(ApiKey, "add"), form)
     key = ApiKey.objects.get(name="CI")
+    assert made["Location"] == f"/admin/accounts/apikey/{key.pk}/shown/", "reloading the page makes no second key"
+    assert "messages" not in made.cookies, "what stands in a cookie stands in a browser's files"
+    response = operator.get(made["Location"])
+    assert "no-store" in response["Cache-Control"]
+    assert operator.get(made["Location"])["Location"] == address(ApiKey, "changelist")
     (shown,) = [
         word
         for word in response.content.decode().replace("<", " ").replace(">", " ").split()

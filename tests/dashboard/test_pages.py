@@ -79,11 +79,12 @@ def test_a_new_organization_is_shown_how_to_begin(home: Member) -> None:
     page = browser_of(home, "admin").get("/o/home/")
     assert 'Authorization: Bearer API_KEY"' in text_of(page)
     assert "http://localhost:8000/v1/scan" in text_of(page)
-    assert page_of(page).xpath("//a[@href='/o/home/keys/' and text()='Create an API key']")
+    assert not page_of(page).xpath("//a[text()='Create a key']"), "there is one"
+    assert page_of(page).xpath("//a[@href='/docs/ci' and text()='Set up a gate']")
     assert page_of(page).xpath("//form[@action='/o/home/scans/new']//input[@name='url']")
     assert home.plaintext not in page.content.decode()
     assert "No scans yet" in text_of(browser_of(home).get("/o/home/scans/"))
-    assert "No site yet" in text_of(browser_of(home).get("/o/home/sites/"))
+    assert "No sites yet" in text_of(browser_of(home).get("/o/home/sites/"))
 
 
 def test_the_gauge_says_what_is_left_and_when_it_starts_anew(home: Member) -> None:

@@ -325,7 +325,7 @@ def ask(shown: Shown, person: User | None, ids: Mapping[str, Any]) -> Rendered:
     if shown.data is None:
         response = client.get(path, follow=True)
     else:
-        response = client.post(path, {name: value.format(**ids) for name, value in shown.data.items()})
+        response = client.post(path, {name: value.format(**ids) for name, value in shown.data.items()}, follow=True)
     assert response.status_code == shown.status, f"{path}: {response.status_code}"
     body = b"".join(response.streaming_content) if response.streaming else response.content
     headers = {name: value for name, value in response.headers.items() if name != "Content-Length"}

@@ -117,7 +117,7 @@ def test_each_queue_has_its_depth_and_its_workers(operator: Client) -> None:
         "webhooks": (0, ()),
         "maintenance": (0, ("celery@one",)),
     }
-    assert "nobody serves it" in text_of(operator.get(PAGE))
+    assert "no worker serves it" in text_of(operator.get(PAGE))
 
 
 def test_scans_in_a_queue_that_nobody_serves_are_told(
@@ -156,7 +156,7 @@ def test_workers_are_asked_once_in_some_seconds(
     asked = []
     monkeypatch.setattr(state, "_ask_workers", lambda: asked.append(1) or {})
     with django_assert_max_num_queries(15):
-        assert "none answers" in text_of(operator.get(PAGE))
+        assert "none responds" in text_of(operator.get(PAGE))
     operator.get(PAGE)
     assert len(asked) == 1
 
@@ -176,7 +176,7 @@ def test_workers_that_cannot_be_asked_are_unknown(operator: Client, monkeypatch:
         raise ConnectionError("gone")
 
     monkeypatch.setattr(state, "_ask_workers", fail)
-    assert "The workers could not be asked." in text_of(operator.get(PAGE))
+    assert "The workers could not be reached." in text_of(operator.get(PAGE))
 
 
 @pytest.mark.filterwarnings("ignore::celery.exceptions.CeleryWarning")
@@ -210,7 +210,7 @@ def test_a_form_that_makes_no_sense_switches_nothing(operator: Client, form: dic
 
 def test_staff_without_the_permission_only_looks(db: None) -> None:
     client = staff_with("view_scan")
-    assert "You may look" in text_of(client.get(PAGE))
+    assert "Switching requires the permission" in text_of(client.get(PAGE))
     assert client.post(PAGE, {"is_on": "on"}).status_code == 403
     assert MaintenanceSwitch.objects.count() == 0
 

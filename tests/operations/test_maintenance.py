@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
 from io import StringIO
 
 import pytest
 from django.core.management import call_command
 from django.db import OperationalError
 from django.test import Client
+from django.utils import timezone
 
 from infrastructure import maintenance
 from infrastructure.models import MaintenanceSwitch, switch_maintenance
@@ -67,12 +69,12 @@ def test_a_process_asks_once_in_some_seconds(
     fetch = maintenance.fetch
     monkeypatch.setattr(maintenance.time, "monotonic", lambda: now)
     monkeypatch.setattr(maintenance, "fetch", lambda *query: asked.append(1) or fetch(*query))
-    assert [maintenance.maintenance_message() for _ in range(100)] == [None] * 100
+    assert [maintenance.maintenance_notice() for _ in range(100)] == [None] * 100
     switch_maintenance(is_on=True, message="Soon.")
-    assert maintenance.maintenance_message() is None
+    assert maintenance.maintenance_notice() is None
     assert len(asked) == 1
     now += maintenance.REFRESH_S
-    assert [maintenance.maintenance_message() for _ in range(100)] == ["Soon."] * 100
+    assert [maintenance.maintenance_notice() for _ in range(100)] == [maintenance.Notice("Soon.")] * 100
     assert len(asked) == 2
 
 
@@ -121,3 +123,31 @@ def test_the_command_switches_and_tells(db: None) -> None:
         (False, "", ""),
         (True, "Back soon.", ""),
     ]
+
+
+@pytest.mark.parametrize(
+    ("message", "ends"),
+    [
+        ("Back at 14:00 UTC.", "2026-11-26 14:00"),
+        ("Until 9:05 UTC", "2026-11-27 09:05"),
+        ("From 13:30 UTC on", "2026-11-27 13:30"),
+        ("Back at 14:00GMT, or 15:00 UTC", "2026-11-26 14:00"),
+        ("Back at 14:00 CET.", None),
+        ("Back at 24:00 UTC.", None),
+        ("At 1:14:00 UTC", None),
+        ("", None),
+    ],
+)
+def test_a_time_in_the_message_is_the_end(message: str, ends: str | None) -> None:
+    found = maintenance.end_in(message, datetime(2026, 11, 26, 13, 30, 5, tzinfo=UTC))
+    assert (found and f"{found:%Y-%m-%d %H:%M}") == ends
+
+
+def test_clients_wait_until_the_time_that_they_are_told(home: Member, new_process: Callable[[], None]) -> None:
+    end = (timezone.now() + timedelta(hours=2)).replace(second=0, microsecond=0)
+    switch_maintenance(is_on=True, message=f"Back at {end:%H:%M} UTC.")
+    for response in (home.api.get("/v1/usage"), Client().get("/readyz")):
+        back = timezone.now() + timedelta(seconds=int(response["Retry-After"]))
+        assert abs(back - end) < timedelta(seconds=30)
+    late = maintenance.Notice("Back at 14:00 UTC.", timezone.now() - timedelta(minutes=1))
+    assert maintenance.retry_after_s(late) == maintenance.retry_after_s(maintenance.Notice("Soon.")) == 60

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -131,18 +132,52 @@ def test_tokens_in_an_address_are_for_those_who_may_change_it(home: Member, rece
 
 def test_the_secret_is_shown_once(home: Member, target: str) -> None:
     client = browser_of(home, "admin")
-    page = client.post("/o/home/webhooks/new", {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]})
+    form = {"url": f"{target}hook", "event": ["scan.failed", "scan.partial"]}
+    added = client.post("/o/home/webhooks/new", form)
+    webhook = Webhook.objects.get()
+    assert added["Location"] == f"/o/home/webhooks/{webhook.id}/secret"
+    assert "whsec_" not in str(client.session.items()) + str(added.cookies)
+    assert client.head(added["Location"]).status_code == 405  # does not use the secret up
+    page = client.get(added["Location"])
     assert page.status_code == 200
     assert "no-store" in page["Cache-Control"]
-    webhook = Webhook.objects.get()
     assert webhook.events == ["scan.failed", "scan.partial"]
     (shown,) = page_of(page).xpath("//*[@id='plaintext']/text()")
     assert shown == encryption.decrypt(bytes(webhook.encrypted_secret))
     assert page_of(page).xpath("//button[@data-copy='plaintext']")
     for path in ("/o/home/webhooks/", f"/o/home/webhooks/{webhook.id}"):
         assert "whsec_" not in client.get(path).content.decode()
+    again = client.get(added["Location"], follow=True)
+    assert "whsec_" not in again.content.decode()
+    assert "The secret has been shown already." in text_of(again)
     event = ActivityEvent.objects.get(action="webhook.created", actor_key="")
     assert (event.target, "whsec_" in str(event.details)) == (webhook.url, False)
+
+
+def test_the_secrets_of_two_tabs_do_not_mix(home: Member, target: str) -> None:
+    client = browser_of(home, "admin")
+    pages = [client.post("/o/home/webhooks/new", {"url": f"{target}{n}", "event": "scan.failed"}) for n in range(2)]
+    for n, page in enumerate(pages):
+        shown = client.get(page["Location"])
+        assert f"{target}{n}" in text_of(shown)
+        webhook = Webhook.objects.get(url=f"{target}{n}")
+        assert page_of(shown).xpath("//*[@id='plaintext']/text()") == [encryption.decrypt(webhook.encrypted_secret)]
+
+
+def test_a_secret_is_not_shown_to_those_who_lost_the_role_or_come_late(
+    home: Member, stranger: Member, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    client = browser_of(home, "admin")
+    form = {"url": target, "event": "scan.failed"}
+    path = client.post("/o/home/webhooks/new", form)["Location"]
+    Membership.objects.filter(organization=home.organization).update(role="member")
+    assert client.get(path).status_code == 403
+    Membership.objects.filter(organization=home.organization).update(role="admin")
+    Membership.objects.create(organization=stranger.organization, user=User.objects.get(), role="admin")
+    assert client.get(path.replace("/home/", "/stranger/")).status_code == 404
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now + 601)
+    assert "whsec_" not in client.get(path, follow=True).content.decode()
 
 
 def test_the_format_is_chosen_and_stays_where_a_form_does_not_say(home: Member, target: str) -> None:
@@ -261,7 +296,7 @@ def test_deleting_asks_first(home: Member, receiver: Webhook) -> None:
 def test_a_rotated_secret_is_shown_once_with_its_overlap(home: Member, receiver: Webhook) -> None:
     client = browser_of(home, "admin")
     path = f"/o/home/webhooks/{receiver.id}"
-    page = client.post(f"{path}/rotate")
+    page = client.post(f"{path}/rotate", follow=True)
     receiver.refresh_from_db()
     assert page_of(page).xpath("//*[@id='plaintext']/text()") == [encryption.decrypt(bytes(receiver.encrypted_secret))]
     assert "stays valid for 24 hours" in text_of(page)

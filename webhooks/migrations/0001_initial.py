@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
             fields=[
                 ('id', models.CharField(default=webhooks.models.new_webhook_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=8192)),
-                ('receiver', models.CharField(help_text="The URL's host and port: what attempts at once are bounded by.", max_length=300)),
+                ('receiver', models.CharField(help_text="The URL's host and port, by which concurrent attempts are limited.", max_length=300)),
                 ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('audit.scan', 'A scan of an audit of several pages ended.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.')], max_length=32), size=None)),
                 ('format', models.CharField(choices=[('standard', 'Standard'), ('slack', 'Slack'), ('teams', 'Microsoft Teams')], db_default='standard', default='standard', max_length=16)),
                 ('encrypted_secret', models.BinaryField()),

@@ -35,7 +35,7 @@ class Command(BaseCommand):
             choices=list(Scope),
             default=Scope.MANAGE,
             metavar="|".join(Scope),
-            help="What the key may do; each holds those before it. Without it, everything.",
+            help="What the key may do; each scope includes those before it. Default: everything.",
         )
         parser.add_argument(
             "--expires",

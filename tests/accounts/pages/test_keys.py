@@ -24,7 +24,9 @@ def admin(home: Member) -> Client:
 
 def create(client: Client, name: str = "Nightly build", **fields: str) -> tuple[str, ApiKey]:
     """Create a key; returns the page that shows it, and its row."""
-    response = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
+    made = client.post("/o/home/keys/", {"name": name, "scope": "scan", "lifetime": ""} | fields)
+    assert made.status_code == 302, "reloading the page that shows the key must not make another"
+    response = client.get(made["Location"])
     assert response.status_code == 200
     assert "no-store" in response["Cache-Control"]
     return response.content.decode(), ApiKey.objects.get(name=name)
@@ -39,8 +41,10 @@ def test_a_key_is_shown_once_and_works(admin: Client) -> None:
     page, key = create(admin)
     plaintext = plaintext_in(page)
     assert Api(plaintext).get("/v1/usage").status_code == 200
+    reloaded = admin.get(f"/o/home/keys/?shown={key.id}", follow=True).content.decode()
+    assert "The secret of Nightly build has been shown already." in reloaded
     listed = admin.get("/o/home/keys/").content.decode()
-    assert plaintext not in listed
+    assert plaintext not in reloaded + listed
     assert key.digest not in listed
     assert f"{key.prefix}…" in listed
     assert "by admin@people.<wbr>test" in listed
@@ -156,7 +160,8 @@ def test_regenerating_shows_the_new_secret_once_and_both_work(home: Member, admi
     path = f"/o/home/keys/{home.key.id}/regenerate"
     form = admin.get(path).content.decode()
     assert f'value="{home.key.prefix}"' in form
-    shown = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
+    made = admin.post(path, {"replaces": home.key.prefix, "lifetime": "30", "at_once": ""})
+    shown = admin.get(made["Location"])
     assert "no-store" in shown["Cache-Control"]
     new = plaintext_in(shown.content.decode())
     assert Api(new).get("/v1/usage").status_code == home.api.get("/v1/usage").status_code == 200
@@ -170,7 +175,8 @@ def test_regenerating_shows_the_new_secret_once_and_both_work(home: Member, admi
 
 def test_a_leaked_secret_is_replaced_at_once(home: Member, admin: Client) -> None:
     form = {"replaces": home.key.prefix, "lifetime": "", "at_once": "1"}
-    new = plaintext_in(admin.post(f"/o/home/keys/{home.key.id}/regenerate", form).content.decode())
+    shown = admin.post(f"/o/home/keys/{home.key.id}/regenerate", form, follow=True)
+    new = plaintext_in(shown.content.decode())
     assert Api(new).get("/v1/usage").status_code == 200
     assert home.api.get("/v1/usage").json()["code"] == "KEY_REVOKED"
 
@@ -204,7 +210,8 @@ def test_what_is_done_with_keys_says_who_used_them_last(home: Member, admin: Cli
 def test_the_name_of_a_revoked_key_is_free(home: Member, admin: Client) -> None:
     _, key = create(admin)
     admin.post(f"/o/home/keys/{key.id}/revoke")
-    again = admin.post("/o/home/keys/", {"name": "Nightly build", "scope": "scan", "lifetime": ""}).content.decode()
+    form = {"name": "Nightly build", "scope": "scan", "lifetime": ""}
+    again = admin.post("/o/home/keys/", form, follow=True).content.decode()
     assert plaintext_in(again).startswith("wss_")
 
 

@@ -48,7 +48,7 @@ def test_a_person_signs_up_and_owns_an_organization(client: Client) -> None:
     assert ActivityEvent.objects.get().action == "organization.created"
     keys = f"/o/{membership.organization.slug}/keys/"
     made = client.post(keys, {"name": "First", "scope": "read", "lifetime": ""})
-    assert made.status_code == 200, "who has just chosen a password is not asked for it"
+    assert "/keys/?shown=key_" in made["Location"], "who has just chosen a password is not asked for it"
 
 
 def test_a_person_gets_to_the_scan_that_they_came_for() -> None:

@@ -27,7 +27,8 @@ def test_secrets_are_shown_at_the_first_start_and_then_on_a_terminal_only(tmp_pa
     keep_demo(path, LOGIN)
     for was_known, on_terminal, shown in ((False, False, True), (True, True, True), (True, False, False)):
         login = login_to_show(path, was_known=was_known, on_terminal=on_terminal)
-        text = welcome("https://scan.example.com", tmp_path, login)
+        text = welcome("https://scan.example.com", tmp_path, login, path)
+        assert (str(path) in text) == (not shown)
         assert ("the password" in text, "the key" in text) == (shown, shown)
         assert "demo@example.com" in text
         assert "https://scan.example.com/admin/ with the login below" in text
@@ -36,11 +37,11 @@ def test_secrets_are_shown_at_the_first_start_and_then_on_a_terminal_only(tmp_pa
 @pytest.mark.parametrize(("backend", "told"), [(CONSOLE, True), ("django.core.mail.backends.smtp.EmailBackend", False)])
 def test_who_starts_it_learns_where_mail_goes(settings: Settings, tmp_path: Path, backend: str, told: bool) -> None:
     settings.EMAIL_BACKEND = backend
-    assert ("is written to this log" in welcome("http://localhost:8000", tmp_path, None)) == told
+    assert ("is written to this log" in welcome("http://localhost:8000", tmp_path, None, None)) == told
 
 
 def test_without_a_demo_organization_there_is_no_login_to_show(tmp_path: Path) -> None:
-    text = welcome("https://scan.example.com", tmp_path, login_to_show(None, was_known=False, on_terminal=True))
+    text = welcome("https://scan.example.com", tmp_path, login_to_show(None, was_known=False, on_terminal=True), None)
     assert "Login" not in text
     assert "https://scan.example.com/admin/ for whom `make superuser` makes a login" in text
     assert "Bearer <API key>" in text

@@ -134,4 +134,4 @@ def test_operators_find_audits_by_their_id_and_their_scans(operator: Client, end
 def test_operators_see_how_many_audits_are_under_way(operator: Client, home: Member, ended: Audit) -> None:
     created(home, {"pages": pages(4), "types": ["seo"]})
     page = " ".join(operator.get("/admin/operations/").content.decode().split())
-    assert "Audits under way</span><strong>1</strong> <span>3 pages wait for a place" in page
+    assert "Audits in progress</span><strong>1</strong> <span>3 pages waiting for a slot" in page

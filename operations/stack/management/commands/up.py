@@ -49,7 +49,6 @@ WEB_FIRST_S = 10.0  # maximum wait of the other programs for the web process
 WEB_GRACE_S = 4
 ORPHAN_TIMEOUT_S = 8.0  # more than gunicorn's graceful timeout
 NO_KEY = "<API key>"
-SHOWN_BEFORE = "(shown at the first start; DATA_DIR keeps it)"
 REFUSED = 2  # exit status if the person at the terminal has to change something
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
 
@@ -103,7 +102,7 @@ class Command(BaseCommand):
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
                 known = {name: value for name in environment.defaults if (value := environment.given_in(env, name))}
                 with running.shown(data_dir, known):
-                    self._supervise(data_dir, port, env, stack, login)
+                    self._supervise(data_dir, port, env, stack, login, demo)
 
     def _supervise(
         self,
@@ -112,6 +111,7 @@ class Command(BaseCommand):
         env: dict[str, str],
         stack: embedded.Stack,
         login: DemoLogin | None,
+        kept_in: Path | None,
     ) -> None:
         welcomed = False
         next_revival = 0.0
@@ -124,7 +124,7 @@ class Command(BaseCommand):
             nonlocal welcomed, next_revival
             if not welcomed and _is_healthy(port):
                 welcomed = True
-                self.stdout.write(welcome(settings.BASE_URL, data_dir, login))
+                self.stdout.write(welcome(settings.BASE_URL, data_dir, login, kept_in))
                 self.stdout.flush()
             if time.monotonic() >= next_revival:
                 next_revival = time.monotonic() + REVIVE_EVERY_S
@@ -138,8 +138,11 @@ class Command(BaseCommand):
         supervisor.run()
 
 
-def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
-    """Return the welcome message: the service's address, how to log in, and a first request to copy."""
+def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, kept_in: Path | None) -> str:
+    """Return the welcome message: the service's address, how to log in, and a first request to copy.
+
+    `kept_in` is the file with the login.
+    """
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
     who = "with the login below" if login else "for whom `make superuser` makes a login"
     lines = [
@@ -154,8 +157,9 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None) -> str:
     lines.append(f"  Browser   {browser}")
     key = login.api_key if login else None
     if login:
-        lines.append(f"  Login     {login.email}  password: {login.password or SHOWN_BEFORE}")
-        lines.append(f"  API key   {key or SHOWN_BEFORE}")
+        kept = f"in {kept_in}"  # what goes into a log names the file instead
+        lines.append(f"  Login     {login.email}  password: {login.password or kept}")
+        lines.append(f"  API key   {key or kept}")
     body = json.dumps({"url": "https://example.com/", "type": "security"})
     request = [f"curl -X POST {base_url}/v1/scan"]
     request.append(f"-H {shlex.quote(f'Authorization: Bearer {key or NO_KEY}')}")

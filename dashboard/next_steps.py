@@ -1,0 +1,59 @@
+"""Next steps of an organization: what it has not done yet, derived from its rows, so that each is gone when it is done.
+
+Nobody has to dismiss them: after `SHOWN_FOR`, an organization that has not taken a step does without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from django.urls import reverse
+
+from accounts import access
+from accounts.models import Membership
+from accounts.roles import page_of
+
+SHOWN_FOR = timedelta(days=30)
+DONE = """
+    SELECT
+        EXISTS (SELECT FROM scans_scan WHERE organization_id = %(organization)s),
+        EXISTS (SELECT FROM sites_monitor WHERE organization_id = %(organization)s),
+        EXISTS (SELECT FROM accounts_apikey WHERE organization_id = %(organization)s),
+        EXISTS (SELECT FROM accounts_apikey WHERE organization_id = %(organization)s AND last_used_at IS NOT NULL)
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """Step that the person can take; `action` is the text of its link."""
+
+    name: str
+    title: str
+    text: str
+    url: str
+    action: str
+
+
+def next_steps(member: Membership, now: datetime) -> list[Step]:
+    """Return the steps that are not done and that the member's role and plan allow; at most one query."""
+    organization = member.organization
+    if not member.is_member or organization.created_at < now - SHOWN_FOR:
+        return []
+    ((has_scan, has_monitor, has_key, has_used_key),) = access.fetch_rows(DONE, organization.id)
+    steps = []
+    if not has_scan:
+        text = "In seconds you have four grades, and what to fix first."
+        steps.append(Step("scan", "Scan a page", text, "#new-scan", "Enter an address"))
+    if not has_monitor and organization.tier.schedules:
+        text = "A monitor scans a page or a site on a schedule, and notifies you when something changes."
+        steps.append(Step("monitor", "Watch a site", text, page_of(member, "monitor-new"), "Create a monitor"))
+    if not has_key and member.is_admin:
+        text = "With a key, scripts and builds start scans and read reports."
+        steps.append(Step("key", "Create an API key", text, page_of(member, "keys"), "Create a key"))
+    if not has_used_key:
+        text = "The command website-scan, or a call to the API, fails a build when a page gets worse."
+        if not has_key and not member.is_admin:
+            text += f" It needs an API key, which an admin of {organization.name} can create."
+        steps.append(Step("gate", "Gate a build", text, reverse("docs-guide", args=["ci"]), "Set up a gate"))
+    return steps

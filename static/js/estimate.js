@@ -1,0 +1,34 @@
+// What a form costs, for what is entered at the moment. The server writes the same sentences for the values that the page
+// was opened with (dashboard/estimates.py).
+const RUNS = { hour: 744, "6h": 124, day: 31, week: 5, month: 1 };
+const box = document.getElementById("estimate");
+const form = box.closest("form");
+const counted = (number, one) => `${number.toLocaleString("en")} ${one}${number === 1 ? "" : "s"}`;
+const pagesOf = {
+  page: () => 1,
+  pages: () => Math.min(form.elements.pages.value.split(/\s+/).filter(Boolean).length, +form.elements.max_pages.max),
+  site: () => {
+    const field = form.elements.max_pages;
+    return Math.min(/^\s*\d+\s*$/.test(field.value) && +field.value ? +field.value : +box.dataset.usual, +field.max);
+  },
+};
+function estimate() {
+  const types = form.querySelectorAll('[name="type"]:checked').length;
+  const runs = RUNS[form.querySelector('[name="every"]:checked')?.value] ?? 0;
+  for (const each of box.querySelectorAll("[data-kind]")) {
+    const pages = pagesOf[each.dataset.kind]();
+    const scans = pages * types;
+    const write = (name, text) => {
+      const place = each.querySelector(`[data-${name}]`);
+      if (place && place.textContent !== text) place.textContent = text;
+    };
+    write("pages", counted(pages, "page"));
+    write("types", counted(types, "type"));
+    write("scans", counted(scans, "scan"));
+    write("month", (scans * runs).toLocaleString("en"));
+    each.querySelector("[data-over]").hidden = runs ? scans * runs <= +box.dataset.limit : scans <= +box.dataset.left;
+  }
+}
+form.addEventListener("input", estimate);
+// A browser may have restored what was entered before.
+addEventListener("pageshow", estimate);

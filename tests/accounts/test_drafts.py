@@ -1,0 +1,210 @@
+"""Input of forms whose session has ended: it is back after the log-in, for its author alone."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+from urllib.parse import quote
+
+import pytest
+from allauth.socialaccount.models import SocialAccount
+from django import forms
+from django.contrib.sessions.models import Session
+from django.http import HttpResponse
+from django.test import Client
+from lxml import html
+
+from accounts import drafts
+from accounts.models import LoginSession, Membership, Organization, User
+from dashboard.forms import SecretField
+from infrastructure.environment import IdentityProvider
+from reports.models import Mute
+from sites.models import Audit, Monitor
+from tests.world import Member, browser_of, finished_scan, person_of
+from webhooks.models import Webhook
+
+PASSWORD = "correct horse 9"
+ADA = "ada@people.test"
+SCAN_NEW = "/o/home/scans/new"
+# The page with the form, the address that it is sent to, and input that is valid.
+FORMS = [
+    ("/o/home/", SCAN_NEW, {"url": "https://example.com/a", "scope": "site", "include": "/docs/*\n/shop/*"}),
+    (SCAN_NEW, SCAN_NEW, {"url": "https://example.com/b", "type": "seo"}),
+    ("/o/home/monitors/new", "/o/home/monitors/new", {"url": "https://example.com/c", "name": "Ours", "every": "week"}),
+    ("/o/home/webhooks/", "/o/home/webhooks/new", {"url": "https://example.com/hook", "event": "scan.failed"}),
+    ("/o/home/keys/", "/o/home/keys/", {"name": "Nightly", "scope": "read", "lifetime": "30"}),
+    ("/o/home/members/", "/o/home/members/", {"email": "bert@people.test", "role": "viewer"}),
+    ("/o/home/settings/", "/o/home/settings/", {"name": "Home sweet home"}),
+    ("/organizations/new", "/organizations/new", {"organization": "One more"}),
+]
+
+
+def person(home: Member, email: str = ADA, role: str = "owner") -> User:
+    user = person_of(home, role, email)
+    user.set_password(PASSWORD)
+    user.save()
+    return user
+
+
+def log_in(client: Client, email: str = ADA, next_page: str = "") -> HttpResponse:
+    return client.post("/login/", {"login": email, "password": PASSWORD, "next": next_page})
+
+
+def draft_in(page: HttpResponse, action: str) -> str:
+    """Return the hidden field of the form that is sent to `action`."""
+    tree = html.fromstring(page.content.decode())
+    (found,) = tree.xpath(f"//form[@action='{action}' or not(@action)]//input[@name='{drafts.FIELD}']/@value")
+    return str(found)
+
+
+def entered_in(page: HttpResponse, name: str) -> list[str]:
+    """Return the values of a field as the page shows them."""
+    tree = html.fromstring(page.content.decode())
+    found = tree.xpath(f"//main//input[@name='{name}'][not(@type='checkbox' or @type='radio') or @checked]/@value")
+    found += tree.xpath(f"//main//select[@name='{name}']/option[@selected]/@value")
+    return [*found, *(each.text.strip() for each in tree.xpath(f"//main//textarea[@name='{name}']") if each.text)]
+
+
+@pytest.fixture
+def client(home: Member) -> Client:
+    """Browser of an owner, logged in."""
+    person(home)
+    client = Client()
+    log_in(client)
+    return client
+
+
+def send_late(client: Client, page: str, action: str, entered: dict[str, str]) -> HttpResponse:
+    """Open a page, lose the session, and send its form."""
+    token = draft_in(client.get(page), action)
+    LoginSession.objects.all().delete()
+    return client.post(action, entered | {drafts.FIELD: token})
+
+
+@pytest.mark.parametrize(("page", "action", "entered"), FORMS, ids=[each[0] for each in FORMS])
+def test_the_input_is_back_after_the_log_in(
+    home: Member, client: Client, page: str, action: str, entered: dict[str, str]
+) -> None:
+    late = send_late(client, page, action, entered)
+    assert late["Location"] == f"/login/?next={action}"
+    assert "Log in to return to the form with your input." in client.get(late["Location"]).content.decode()
+    assert log_in(client, next_page=action)["Location"] == action
+    form = client.get(action)
+    assert form.status_code == 200
+    assert "Your input is back" in form.content.decode()
+    for name, value in entered.items():
+        assert entered_in(form, name)[:1] == [value], name
+    assert not [each for each in (Audit, Monitor, Webhook) if each.objects.exists()]
+    assert Organization.objects.get().name == "Home"
+    again = client.get(action, follow=True)
+    assert "Your input is back" not in again.content.decode()
+
+
+def test_a_finding_that_was_to_be_muted_is_still_meant(home: Member, client: Client) -> None:
+    path = f"/o/home/mutes/new?scan={finished_scan(home).id}&check=bad"
+    late = send_late(client, path, path, {"reason": "We know.", "until": "2030-01-01"})
+    form = client.get(log_in(client, next_page=path)["Location"])
+    assert late["Location"] == f"/login/?next={quote(path)}"
+    assert entered_in(form, "reason") == ["We know."]
+    assert not Mute.objects.exists()
+
+
+def test_an_identity_provider_that_is_asked_again_leads_back_to_the_input(
+    home: Member, client: Client, settings: Any
+) -> None:
+    settings.OIDC_PROVIDERS = [IdentityProvider("id", "Our ID", "https://id.test", "us", "s3cret")]
+    ada = User.objects.get()
+    ada.set_unusable_password()
+    ada.save()
+    SocialAccount.objects.create(user=ada, provider="id", uid="1")
+    by_provider = browser_of(ada)
+    entered = {"url": "https://example.com/hook", "event": "scan.failed"}
+    token = draft_in(by_provider.get("/o/home/webhooks/"), "/o/home/webhooks/new")
+    asked = by_provider.post("/o/home/webhooks/new", entered | {drafts.FIELD: token})
+    assert asked["Location"] == "/account/again/provider/?next=%2Fo%2Fhome%2Fwebhooks%2Fnew"
+    assert entered_in(by_provider.get("/o/home/webhooks/new"), "url") == ["https://example.com/hook"]
+
+
+def test_passwords_and_credentials_are_not_kept(home: Member, client: Client) -> None:
+    secrets = {"headers": "X-Key: s3cret", "cookies": "a=s3cret", "username": "s3cret", "password": "s3cret"}
+    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/plain"} | secrets)
+    log_in(client)
+    kept = drafts.DRAFTS._value(client.session["drafts"][SCAN_NEW])
+    assert kept["text"] == "url=https%3A%2F%2Fexample.com%2Fplain"
+    stored = [each.get_decoded() for each in Session.objects.all()]
+    assert "example.com" not in str(stored), "sessions hold it encrypted"
+
+
+def test_no_field_for_secrets_is_kept() -> None:
+    """Forms of ours whose templates take part in drafts; the others are not kept at all."""
+    kinds, found = [forms.BaseForm], set()
+    while kinds:
+        kind = kinds.pop()
+        kinds += kind.__subclasses__()
+        if kind.__module__.startswith(("dashboard", "webhooks", "sites", "reports")):
+            for name, field in kind.base_fields.items():  # type: ignore[attr-defined]
+                if isinstance(field, SecretField) or isinstance(field.widget, forms.PasswordInput):
+                    found.add(name)
+    assert found
+    assert found <= drafts.UNKEPT
+
+
+def test_another_person_does_not_get_the_input(home: Member, client: Client) -> None:
+    person(home, "bert@people.test")
+    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
+    log_in(client, "bert@people.test")
+    assert entered_in(client.get(SCAN_NEW), "url") == []
+    assert "drafts" not in client.session
+    client.post("/logout/")
+    log_in(client)
+    assert entered_in(client.get(SCAN_NEW), "url") == []
+
+
+def test_whoever_is_no_member_any_more_gets_nothing(home: Member, client: Client) -> None:
+    send_late(client, SCAN_NEW, SCAN_NEW, {"url": "https://example.com/mine"})
+    Membership.objects.all().delete()
+    log_in(client)
+    assert client.get(SCAN_NEW).status_code == 404
+
+
+@pytest.mark.parametrize("token", ["", "x", "1:x:y"])
+def test_strangers_fill_no_sessions(db: None, token: str) -> None:
+    client = Client()
+    answer = client.post(SCAN_NEW, {"url": "https://example.com/", drafts.FIELD: token})
+    assert answer["Location"] == "/login/?next=/dashboard/"
+    assert not client.session.keys()
+
+
+def test_what_is_kept_is_bounded_and_ends(home: Member, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    tokens = {path: draft_in(client.get(path), path) for path in (SCAN_NEW, "/o/home/monitors/new")}
+    LoginSession.objects.all().delete()
+    token = tokens[SCAN_NEW]
+    large = client.post(SCAN_NEW, {"url": "x" * drafts.MAX_LENGTH, drafts.FIELD: token})
+    assert large["Location"] == "/login/?next=/dashboard/"
+    assert "your input could not be kept" in client.get("/login/").content.decode()
+    for number in range(drafts.DRAFTS.most + 2):
+        client.post(f"{SCAN_NEW}?tab={number}", {"url": "https://example.com/", drafts.FIELD: token})
+    assert len(client.session["drafts"]) == drafts.DRAFTS.most
+    log_in(client)
+    later = time.time() + drafts.DRAFTS.max_age_s + 1
+    monkeypatch.setattr(time, "time", lambda: later)
+    assert entered_in(client.get(f"{SCAN_NEW}?tab=4"), "url") == []
+
+
+def test_a_form_from_before_another_log_in_is_back_too(home: Member, client: Client) -> None:
+    strict = Client(enforce_csrf_checks=True)
+    strict.cookies = client.cookies
+    page = strict.get(SCAN_NEW)
+    token = draft_in(page, SCAN_NEW)
+    (csrf,) = set(html.fromstring(page.content.decode()).xpath("//input[@name='csrfmiddlewaretoken']/@value"))
+    strict.cookies["csrftoken"] = "a" * 32  # as after a log-in in another tab
+    entered = {"url": "https://example.com/mine", "csrfmiddlewaretoken": csrf, drafts.FIELD: token}
+    ours = strict.post(SCAN_NEW, entered, HTTP_ORIGIN="http://testserver")
+    assert (ours.status_code, ours["Location"]) == (302, SCAN_NEW)
+    assert entered_in(strict.get(SCAN_NEW), "url") == ["https://example.com/mine"]
+    for origin in ({"HTTP_ORIGIN": "http://evil.test"}, {}):
+        theirs = strict.post(SCAN_NEW, entered, **origin)
+        assert theirs.status_code == 403
+        assert "The form has expired." in theirs.content.decode()
+    assert entered_in(strict.get(SCAN_NEW), "url") == []
+    assert not Audit.objects.exists()

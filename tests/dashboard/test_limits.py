@@ -1,0 +1,89 @@
+"""Limits of the plan and of the service: told before a form is filled in, with who can change them."""
+
+from __future__ import annotations
+
+import pytest
+from django.contrib.auth.models import Permission
+from django.test import Client
+
+from accounts.models import Membership, Tier, User
+from accounts.pages import keys, organization, person, security
+from tests.dashboard.test_pages import browser_of, page_of, text_of
+from tests.furnished_monitors import make_monitor
+from tests.world import Member, person_of, register_webhook
+from tests.world import browser_of as browser_of_person
+
+OPERATOR = "The operator of this service sets the plan of Home: ask them for a larger one."
+
+
+def forms(client: Client, path: str, field: str) -> int:
+    """Return the number of forms on the page with this field."""
+    return len(page_of(client.get(path)).xpath(f"//main//form[@method='post'][.//*[@name='{field}']]"))
+
+
+def test_a_plan_without_room_for_a_monitor_says_so_before_the_form(home: Member) -> None:
+    client = browser_of(home, "member")
+    assert forms(client, "/o/home/monitors/new", "every") == 1
+    make_monitor(home)
+    for path in ("/o/home/monitors/new", "/o/home/monitors/"):
+        told = text_of(client.get(path))
+        assert "All 1 monitor of your plan are in use" not in told
+        assert "The only monitor of your plan is in use" in told, path
+        assert f"Delete one to add another. {OPERATOR}" in told, path
+    assert forms(client, "/o/home/monitors/new", "every") == 0
+    assert "in use" not in text_of(browser_of(home, "viewer").get("/o/home/monitors/")).split("monitor in your plan")[0]
+
+
+def test_a_plan_without_room_for_a_webhook_says_so_before_the_form(home: Member, target: str) -> None:
+    client = browser_of(home, "admin")
+    for n in range(3):
+        assert forms(client, "/o/home/webhooks/", "event") == 1
+        register_webhook(home, f"{target}{n}")
+    assert forms(client, "/o/home/webhooks/", "event") == 0
+    told = text_of(client.get("/o/home/webhooks/"))
+    assert f"All 3 webhooks of your plan are in use Delete one to add another. {OPERATOR}" in told
+    refused = client.post("/o/home/webhooks/new", {"url": f"{target}late", "event": "scan.failed"})
+    assert page_of(refused).xpath("string(//input[@name='url']/@value)") == f"{target}late", "the input stays"
+
+
+@pytest.mark.parametrize("things", ["monitors", "webhooks"])
+def test_a_plan_with_none_of_them_says_that(home: Member, things: str) -> None:
+    Tier.objects.filter(name="free").update(schedules=0, webhooks=0)
+    told = text_of(browser_of(home, "admin").get(f"/o/home/{things}/"))
+    assert f"Your plan has no {things}" in told
+    assert OPERATOR in told
+
+
+def test_an_operator_gets_to_the_plan_from_there(home: Member, target: str) -> None:
+    make_monitor(home)
+    operator = person_of(home, "owner", "operator@people.test")
+    link = f"/admin/accounts/organization/{home.organization.pk}/change/"
+    pages = ("/o/home/monitors/new", "/o/home/settings/")
+    assert [link in browser_of_person(operator).get(path).content.decode() for path in pages] == [False, False]
+    operator.is_staff = True
+    operator.save()
+    operator.user_permissions.add(Permission.objects.get(codename="change_organization"))
+    assert [link in browser_of_person(operator).get(path).content.decode() for path in pages] == [True, True]
+
+
+def test_limits_of_the_service_are_told_before_the_form(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(keys, "MAX_ACTIVE_KEYS", 1)
+    monkeypatch.setattr(organization, "MAX_OPEN_INVITATIONS", 0)
+    monkeypatch.setattr(person, "MAX_OWNED_ORGANIZATIONS", 1)
+    monkeypatch.setattr(security, "MAX_PASSKEYS", 0)
+    client = browser_of(home, "owner")
+    assert "Revoke one to create another." in text_of(client.get("/o/home/keys/"))
+    assert forms(client, "/o/home/keys/", "scope") == 0
+    assert forms(client, "/o/home/members/", "email") == 0
+    assert "You own 1 organizations" not in text_of(client.get("/organizations/new"))
+    assert "which is the maximum" in text_of(client.get("/organizations/new"))
+    assert forms(client, "/organizations/new", "organization") == 0
+    assert "/account/security/passkeys/add/" not in client.get("/account/security/").content.decode()
+    assert Membership.objects.filter(user=User.objects.get()).count() == 1
+
+
+def test_the_settings_list_the_limits_of_the_plan(home: Member) -> None:
+    told = text_of(browser_of(home, "viewer").get("/o/home/settings/"))
+    assert "Monitors 1, run every day at most" in told
+    assert "Pages per scan of a site 10" in told
+    assert "The operator of this service sets the plan." in told
