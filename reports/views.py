@@ -78,6 +78,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "formats": FORMATS,
         "is_shared": bool(found.shared_at or (seen.audit and seen.audit.shared_at)),
         "tabs": tabs,
+        "is_sample": False,
         "history": None,
         "past": "",
     }

@@ -80,7 +80,7 @@ def test_the_sentence_is_what_to_fix_first(home: Member) -> None:
     page = share(audit)
     AuditFinding.objects.exclude(title="Bad thing found", type="seo").delete()
     assert preview_of(Client().get(page))["og:description"] == "Fix first: Bad thing found, on 3 of 3 pages."
-    AuditFinding.objects.update(severity="critical")
+    AuditFinding.objects.update(severity="critical", critical_pages=3)
     assert preview_of(Client().get(page))["og:description"] == "Critical: Bad thing found, on 3 of 3 pages."
     AuditFinding.objects.all().delete()
     assert preview_of(Client().get(page))["og:description"] == "Nothing to fix would raise the scores."

@@ -13,8 +13,21 @@ import scanner
 from scanner.catalogue import checks
 from scanner.findings import ScanType
 
-TYPES = (ScanType.SECURITY, ScanType.PERFORMANCE)
-ALTERNATIVES = re.compile(r",|;|\b(?:or|and|nor)\b")
+ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
+# Their “and” or slash is part of the one thing.
+ONE_THING = frozenset(
+    {
+        "Duplicate IDs in labels and ARIA",
+        "Touch targets that are too small and too close together",
+        "Tap targets are too small and too close together",
+        "Frames with controls and a negative tabindex",
+        "Terms and descriptions outside a description list",
+        "Landmarks with the same role and name",
+        "lang and xml:lang differ",
+        "Back/forward cache is prevented",
+        "Static files are sent over HTTP/1.1",
+    }
+)
 LONGEST = 60
 
 
@@ -37,21 +50,21 @@ def _texts(node: ast.expr) -> Iterator[str]:
             yield from _texts(orelse)
 
 
-@pytest.mark.parametrize("scan_type", TYPES)
+@pytest.mark.parametrize("scan_type", ScanType)
 def test_a_title_says_the_one_thing_found(scan_type: ScanType) -> None:
     """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
     every = {each.found for each in checks(scan_type)} | set(titles(scan_type))
-    assert {text for text in every if ALTERNATIVES.search(text)} == set()
+    assert {text for text in every if ALTERNATIVES.search(text)} <= ONE_THING
 
 
-@pytest.mark.parametrize("scan_type", TYPES)
+@pytest.mark.parametrize("scan_type", ScanType)
 def test_titles_are_short_phrases(scan_type: ScanType) -> None:
     for text in {each.found for each in checks(scan_type)} | set(titles(scan_type)):
         assert len(text) <= LONGEST, text
         assert not text.endswith("."), text
 
 
-@pytest.mark.parametrize("scan_type", TYPES)
+@pytest.mark.parametrize("scan_type", ScanType)
 def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
     """It follows messages of several findings, in which a pronoun would have nothing to stand for."""
     for each in checks(scan_type):

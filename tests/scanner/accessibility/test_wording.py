@@ -9,9 +9,9 @@ from scanner.accessibility.wording import Wording, in_number, wording_of
 from scanner.browser.evidence import AxeNode, AxeReport, AxeRule
 from scanner.catalogue import Check, checks
 from scanner.findings import Fail, ScanType, Warn
-from tests.scanner.titles import faults_of_titles
 
-CHECKS = checks(ScanType.ACCESSIBILITY)
+# axe-core has no rule for a page that shows nothing.
+CHECKS = [each for each in checks(ScanType.ACCESSIBILITY) if each.id != "accessibility-blank-page"]
 IMAGES = Wording("image|images", "has|have no alternative text")
 DOCUMENT = Wording("the page", "has no title")
 
@@ -64,7 +64,3 @@ def test_what_axe_core_leaves_open_names_a_person_and_the_question(check: Check)
     assert finding.title == f"Check by hand: {check.name}"
     clause = wording_of(check.function).clause(2)
     assert finding.message.startswith(f"Only a person can tell whether {clause}: <i id=a> at #a")
-
-
-def test_titles_say_one_thing() -> None:
-    assert faults_of_titles(ScanType.ACCESSIBILITY) == []

@@ -14,17 +14,17 @@ HSTS = 'add_header Strict-Transport-Security "max-age=31536000; includeSubDomain
 def test_the_example_is_that_of_the_server_that_answered() -> None:
     found = how_to("hsts", Server.NGINX, "Send it.", has_page=True)
     assert [(each.server, each.code) for each in found.snippets] == [("nginx", HSTS)]
-    assert found.others == ("Apache", "Caddy", "Django", "Express")
+    assert found.others == ("Apache", "IIS", "Caddy", "Django", "Express")
 
 
 @pytest.mark.parametrize("server", ["", Server.IIS, "unheard-of"])
 def test_for_another_server_the_page_of_the_check_is_linked(server: str) -> None:
     found = how_to("hsts", server, "Send it.", has_page=True)
     assert found.snippets == ()
-    assert found.others == ("nginx", "Apache", "Caddy", "Django", "Express")
+    assert found.others == ("nginx", "Apache", "IIS", "Caddy", "Django", "Express")
     # A file has no such page, so it has all examples.
     found = how_to("hsts", server, "Send it.", has_page=False)
-    assert [each.server for each in found.snippets] == ["nginx", "Apache", "Caddy", "Django", "Express"]
+    assert [each.server for each in found.snippets] == ["nginx", "Apache", "IIS", "Caddy", "Django", "Express"]
     assert found.others == ()
 
 
