@@ -205,6 +205,10 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
     def shown(load: BrowserLoad) -> ShownContent:
         return ShownContent(Unshown.BLANK, "The page shows nothing.")
 
+    @probe()
+    def served(clock: Clock) -> ServedContent:
+        return ServedContent(is_blank=False, has_scripts=True)
+
     @check("blank", name="Blank", found="Is blank", severity=CRITICAL, fix="-", content=True)
     def blank(content: ShownContent) -> Finding:
         return judge_shown(content)
@@ -229,7 +233,7 @@ def test_of_a_page_that_shows_nothing_only_faults_that_are_there_are_found(plant
         return Pass("No element fails this check.") if check.id == "passed" else None
 
     every = (blank, passed, faulty, absent, quick, static)
-    plant(*every, verdict=verdict, probes=(shown,), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),))
+    plant(*every, verdict=verdict, probes=(shown, served), caps=(Cap(40, "It is blank.", checks=frozenset({"blank"})),))
     result = run(FakeBrowser(LAID_OUT))
     assert {each.id for each in result.checks} == {"blank", "faulty", "static"}
     assert {each.reason for each in result.skipped_checks} == {"The page stays blank in the browser."}
