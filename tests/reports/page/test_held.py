@@ -71,7 +71,7 @@ def test_the_page_says_in_a_sentence_what_holds_the_score_and_marks_it_on_each_f
         "Detail found (+0.9 points)",
     ]
     assert "those in brackets count once the score is no longer capped" in text_of(response)
-    tags = texts(response, "//li[@id='check-frame']//p[@class='tags']")
+    tags = texts(response, "//li[@id='check-frame']//*[@class='tags']")
     assert tags == ["High Caps the score"]
 
 

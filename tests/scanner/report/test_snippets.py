@@ -14,17 +14,17 @@ HSTS = 'add_header Strict-Transport-Security "max-age=31536000; includeSubDomain
 def test_the_example_is_that_of_the_server_that_answered() -> None:
     found = how_to("hsts", Server.NGINX, "Send it.", has_page=True)
     assert [(each.server, each.code) for each in found.snippets] == [("nginx", HSTS)]
-    assert found.others == ("Apache", "Caddy", "Django", "Express")
+    assert found.others == ("Apache", "IIS", "Caddy", "Django", "Express")
 
 
-@pytest.mark.parametrize("server", ["", Server.IIS, "unheard-of"])
+@pytest.mark.parametrize("server", ["", Server.STATIC, "unheard-of"])
 def test_for_another_server_the_page_of_the_check_is_linked(server: str) -> None:
     found = how_to("hsts", server, "Send it.", has_page=True)
     assert found.snippets == ()
-    assert found.others == ("nginx", "Apache", "Caddy", "Django", "Express")
+    assert found.others == ("nginx", "Apache", "IIS", "Caddy", "Django", "Express")
     # A file has no such page, so it has all examples.
     found = how_to("hsts", server, "Send it.", has_page=False)
-    assert [each.server for each in found.snippets] == ["nginx", "Apache", "Caddy", "Django", "Express"]
+    assert [each.server for each in found.snippets] == ["nginx", "Apache", "IIS", "Caddy", "Django", "Express"]
     assert found.others == ()
 
 
@@ -51,6 +51,6 @@ def test_a_card_folds_the_example_with_its_copy_button() -> None:
     assert "Strict-Transport-Security" in button.getprevious().text_content()
     (link,) = found.xpath("//p[@class='others']/a")
     assert link.get("href") == "/docs/checks/hsts"
-    assert link.text == "How to do it on nginx, Apache, Django, Express"
+    assert link.text == "nginx, Apache, IIS, Django, Express"
     # A passed check needs no fix.
     assert not card(id="hsts", status="pass", severity=None, fix="Send it.").xpath("//details[@class='example']")
