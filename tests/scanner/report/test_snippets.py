@@ -17,7 +17,7 @@ def test_the_example_is_that_of_the_server_that_answered() -> None:
     assert found.others == ("Apache", "IIS", "Caddy", "Django", "Express")
 
 
-@pytest.mark.parametrize("server", ["", Server.IIS, "unheard-of"])
+@pytest.mark.parametrize("server", ["", Server.STATIC, "unheard-of"])
 def test_for_another_server_the_page_of_the_check_is_linked(server: str) -> None:
     found = how_to("hsts", server, "Send it.", has_page=True)
     assert found.snippets == ()
@@ -51,6 +51,6 @@ def test_a_card_folds_the_example_with_its_copy_button() -> None:
     assert "Strict-Transport-Security" in button.getprevious().text_content()
     (link,) = found.xpath("//p[@class='others']/a")
     assert link.get("href") == "/docs/checks/hsts"
-    assert link.text == "How to do it on nginx, Apache, Django, Express"
+    assert link.text == "nginx, Apache, IIS, Django, Express"
     # A passed check needs no fix.
     assert not card(id="hsts", status="pass", severity=None, fix="Send it.").xpath("//details[@class='example']")
