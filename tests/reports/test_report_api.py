@@ -196,7 +196,9 @@ def test_exports_say_that_no_browser_judged_and_what_was_left_out(home: Member) 
     assert run["properties"]["browser"] is None
     (note,) = run["invocations"][0]["toolExecutionNotifications"]
     assert note["level"] == "note"
-    assert note["message"]["text"].startswith("Judged without a browser: 2 checks were left out. The load was estimated")
+    assert note["message"]["text"].startswith(
+        "Judged without a browser: 2 checks were left out. The load was estimated"
+    )
     assert note["message"]["text"].endswith("Left out: Largest contentful paint, Total blocking time.")
     rows = list(csv.DictReader(io.StringIO(home.api.get(f"/v1/report/{scan.id}/export?format=csv").content.decode())))
     assert [row["id"] for row in rows if row["status"] == "left out"] == ["lcp", "tbt"]

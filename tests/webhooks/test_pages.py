@@ -7,6 +7,7 @@ import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import Permission
 from django.test import Client
 from django.utils import timezone
@@ -76,8 +77,8 @@ def test_the_activity_log_and_the_admin_show_no_token(home: Member, body_format:
     staff = Client()
     staff.force_login(viewer)
     delivery = delivery_of(webhook, home)
-    pages = [f"webhooks/webhook/{webhook.id}/change/", "webhooks/webhook/", "webhooks/delivery/"]
-    pages += [f"webhooks/delivery/{delivery.id}/change/", "accounts/activityevent/"]
+    pages = [f"webhooks/webhook/{quote(webhook.id)}/change/", "webhooks/webhook/", "webhooks/delivery/"]
+    pages += [f"webhooks/delivery/{quote(delivery.id)}/change/", "accounts/activityevent/"]
     for page in pages:
         shown = staff.get(f"/admin/{page}")
         assert shown.status_code == 200, page
@@ -246,7 +247,7 @@ def test_address_and_events_are_changed_and_noted(home: Member, receiver: Webhoo
     ("reason", "words"),
     [
         ("requested", "by a member or over the API"),
-        ("gone", "answered 410 Gone"),
+        ("gone", "responded with 410 Gone"),
         ("failing", "every attempt failed for five days"),
     ],
 )
@@ -352,7 +353,7 @@ def test_the_log_shows_attempts_and_escapes_what_was_answered(home: Member, rece
     page = browser_of(home, "viewer").get(f"/o/home/webhooks/{receiver.id}")
     text = text_of(page)
     assert "2 attempts" in text
-    assert "answered 500 after 1500 ms: The receiver answered 500. RECEIVER_STATUS" in text
+    assert "status 500 after 1500 ms: The receiver answered 500. RECEIVER_STATUS" in text
     assert "Not public. DOMAIN_BLOCKED Nothing was sent." in text
     assert b"<script>alert" not in page.content
     assert page_of(page).xpath("//ol[@class='attempts']//pre/code/text()") == [EVIL]
