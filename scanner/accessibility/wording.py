@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeVar
 
 F = TypeVar("F", bound=Callable[..., Any])
-FORMS = re.compile(r"([\w-]+)\|([\w-]+)")
+FORMS = re.compile(r"(?<![\w-])([\w-]+)\|([\w-]+)")
 
 
 @dataclass(frozen=True, slots=True)

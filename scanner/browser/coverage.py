@@ -2,14 +2,43 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
+
+from playwright.async_api import CDPSession
 
 from scanner.browser.evidence import UsedFile
 from scanner.page.references import ResourceKind
 
 MAX_RANGES = 200_000
 MAX_FILES = 300
+
+
+class UseOfFiles:
+    """Use of functions and CSS rules from the start to the stop."""
+
+    def __init__(self) -> None:
+        self._sheets: dict[str, Mapping[str, Any]] = {}
+
+    async def start(self, cdp: CDPSession) -> None:
+        cdp.on("CSS.styleSheetAdded", self._keep_sheet)
+        await asyncio.gather(cdp.send("Profiler.enable"), cdp.send("DOM.enable"))
+        await asyncio.gather(
+            cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
+            cdp.send("CSS.enable"),
+        )
+        await cdp.send("CSS.startRuleUsageTracking")
+
+    async def stop(self, cdp: CDPSession) -> list[UsedFile]:
+        """Return the scripts and style sheets of the page with their unused parts."""
+        scripts = await cdp.send("Profiler.takePreciseCoverage")
+        rules = await cdp.send("CSS.stopRuleUsageTracking")
+        await cdp.send("Profiler.stopPreciseCoverage")
+        return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
+
+    def _keep_sheet(self, event: Mapping[str, Any]) -> None:
+        self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
 
 
 def used_scripts(result: Iterable[Mapping[str, Any]]) -> list[UsedFile]:

@@ -7,7 +7,19 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from scanner.browser.evidence import LargestPaint, Layout, RenderedImage, Screen, ShownThing, TapTarget, Viewport
+from scanner.browser.evidence import (
+    LargestPaint,
+    Layout,
+    LayoutShift,
+    Load,
+    MainThread,
+    RenderedImage,
+    Screen,
+    ShownThing,
+    TapTarget,
+    Viewport,
+)
+from scanner.browser.network_log import NetworkLog
 
 
 @cache
@@ -22,6 +34,27 @@ def expression(name: str) -> str:
     """Return a script that is a single expression, as a function with selector.js in front."""
     # Wrapped in a function, so that two evaluations do not declare the same names twice.
     return "(() => {\n" + script("selector.js") + "\nreturn " + script(name) + "\n})()"
+
+
+def read_load(vitals: Mapping[str, Any], metrics: Mapping[str, float], log: NetworkLog, worked: MainThread) -> Load:
+    """Return a load from the result of vitals.js, the browser's metrics and the requests."""
+    return Load(
+        fcp_s=_seconds(vitals["firstContentfulPaint"]),
+        lcp=read_largest_paint(vitals["largestContentfulPaint"]),
+        shifts=tuple(
+            LayoutShift(each["time"] / 1000, float(each["value"]), each["source"]) for each in vitals["layoutShifts"]
+        ),
+        load_s=_seconds(vitals["load"]),
+        main_thread_s=metrics.get("TaskDuration", 0.0),
+        script_s=metrics.get("ScriptDuration", 0.0),
+        requests=log.requests(frozenset(vitals["renderBlocking"])),
+        left_out=log.left_out,
+        main_thread=worked,
+    )
+
+
+def _seconds(milliseconds: float | None) -> float | None:
+    return milliseconds / 1000 if milliseconds else None
 
 
 def read_largest_paint(seen: Mapping[str, Any] | None) -> LargestPaint | None:

@@ -17,22 +17,21 @@ from urllib.parse import urlsplit
 from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request
 
 from scanner.browser.axe import SKIPPED, run_axe
-from scanner.browser.coverage import used_scripts, used_sheets
+from scanner.browser.console import ConsoleErrors
+from scanner.browser.coverage import UseOfFiles
 from scanner.browser.credentials import HeaderSender, add_cookies
 from scanner.browser.evidence import (
     AxeReport,
     BrowserLoad,
     Layout,
-    LayoutShift,
     Load,
-    MainThread,
     PagePicture,
     Screen,
-    UsedFile,
 )
-from scanner.browser.injected_scripts import expression, read_largest_paint, read_layout, read_screen
+from scanner.browser.injected_scripts import expression, read_layout, read_load, read_screen
 from scanner.browser.main_thread import Trace, main_thread
 from scanner.browser.network_log import NetworkLog
+from scanner.browser.patience import Patience
 from scanner.browser.pictures import (
     PICTURE_S,
     Filmstrip,
@@ -60,15 +59,12 @@ PIXEL_RATIO = 2
 QUIET_S = 0.5  # without a request: then the page counts as complete
 QUIET_LIMIT_S = 4.0
 POLL_S = 0.05
-PATIENCE_S = 5.0  # after the load, for a page that shows nothing yet
 LOOK_S = 0.25
 LOAD_SHARE = 0.6  # share of the time for the load itself; the rest is for the evidence
 SCRIPT_LIMIT_MS = 10_000
 MAX_POPUPS = 20
 AXE_CPU_S = 12.0  # processor time, because other work of this machine is not the page's fault
 AXE_LOOK_S = 0.25
-CONSOLE_ERRORS = 20
-CONSOLE_LENGTH = 300
 WORLD = "scan"
 
 
@@ -141,9 +137,8 @@ class _Look:
         self._over = asyncio.get_running_loop().create_future()  # fails with the reason
         self._began = bounds.usage()
         self._log = NetworkLog()
-        self._sheets: dict[str, Mapping[str, Any]] = {}
-        self._errors: list[str] = []
-        self._exceptions: list[str] = []
+        self._use = UseOfFiles()
+        self._console = ConsoleErrors()
         self._problems: dict[str, str] = {}
         self._popups = 0
         self._documents = 0  # documents that the main frame has shown
@@ -197,7 +192,7 @@ class _Look:
         if film:
             await film.start()
         await self._load(page)
-        self._loaded, self._starved_s = time.monotonic(), self._bounds.usage().waited_s
+        self._patience.begin()
         self._world = await self._isolated_world()
         seen, metrics = await self._wait_for_content()
         if film:
@@ -205,7 +200,7 @@ class _Look:
         vitals = await self._ask("vitals.js")
         traced = await self._within(trace.stop()) if trace else []
         worked = main_thread(traced, self._frame, metrics.get("NavigationStart", 0.0), seen.at_s)
-        first = self._first(vitals, metrics, worked)
+        first = read_load(vitals, metrics, self._log, worked)
         if film:
             with contextlib.suppress(Error, BrowserFailed):  # then there is no Speed Index
                 first = replace(first, progress=await self._within(film.progress(self._world, first, vitals["began"])))
@@ -214,7 +209,7 @@ class _Look:
         if not is_full:
             return BrowserLoad(product, first)
         parts = self._visit.parts
-        files = await self._try("files", self._coverage()) if Part.COVERAGE in parts else None
+        files = await self._try("files", self._use.stop(self._cdp)) if Part.COVERAGE in parts else None
         layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
         named = named_first(first, layout) if Part.LAYOUT in parts else []
         picture = await self._try("first_screen", first_screen(self._cdp, self._world, named))
@@ -230,8 +225,8 @@ class _Look:
             first_screen=picture,
             frames=film.frames(first, vitals["began"]) if film else (),
             screen=screen,
-            console_errors=tuple(self._errors),
-            exceptions=tuple(self._exceptions),
+            console_errors=tuple(self._console.errors),
+            exceptions=tuple(self._console.exceptions),
             host_ms=host_ms,
             problems=dict(self._problems),
         )
@@ -253,27 +248,15 @@ class _Look:
             await HeaderSender(self._cdp, self._visit.credentials).start()
         if not is_full:
             return
-        self._cdp.on("Runtime.exceptionThrown", self._keep_exception)
-        self._cdp.on("Log.entryAdded", self._keep_entry)
-        await asyncio.gather(self._cdp.send("Runtime.enable"), self._cdp.send("Log.enable"))
+        await self._console.listen(self._cdp)
         if Part.COVERAGE in self._visit.parts:
-            await self._watch_use()
-
-    async def _watch_use(self) -> None:
-        """Start the tracking of used functions and CSS rules."""
-        self._cdp.on("CSS.styleSheetAdded", self._keep_sheet)
-        await asyncio.gather(self._cdp.send("Profiler.enable"), self._cdp.send("DOM.enable"))
-        await asyncio.gather(
-            self._cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
-            self._cdp.send("CSS.enable"),
-        )
-        await self._cdp.send("CSS.startRuleUsageTracking")
+            await self._use.start(self._cdp)
 
     async def _load(self, page: Page) -> None:
         """Wait for the load event, then until no requests are made for a while: limited, as some pages never idle."""
         limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
-        began = self._navigated = time.monotonic()
-        self._shown_until = began + limit_s
+        began = time.monotonic()
+        self._patience = Patience(self._bounds.usage, self._log, limit_s)
         try:
             await page.goto(self._visit.url, wait_until="commit", timeout=limit_s * 1000)
         except Error as error:
@@ -324,8 +307,8 @@ class _Look:
         while True:
             metrics = await self._metrics()
             seen = read_screen(await self._ask("screen.js"))
-            has_failed = bool(self._exceptions)
-            if nothing_shown(seen, has_failed=has_failed) is None or self._is_over():
+            has_failed = bool(self._console.exceptions)
+            if nothing_shown(seen, has_failed=has_failed) is None or self._patience.is_over():
                 return seen, metrics
             await asyncio.sleep(LOOK_S)
 
@@ -334,55 +317,20 @@ class _Look:
     ) -> tuple[Screen, PagePicture | None]:
         """Complete what the page shows by what its picture shows: colours and styles can hide everything."""
         if not await self._is_plain(picture):
-            return self._timed(seen), picture
-        while not self._is_over() and await self._is_plain(picture):
+            return self._patience.timed(seen), picture
+        while not self._patience.is_over() and await self._is_plain(picture):
             await asyncio.sleep(LOOK_S)
             picture = await first_screen(self._cdp, self._world, named)
         seen = read_screen(await self._ask("screen.js"))
         is_blank = await self._is_plain(picture) and not (seen.is_below and await has_colours(self._cdp, self._world))
-        return replace(self._timed(seen), is_plain=is_blank), picture
+        return replace(self._patience.timed(seen), is_plain=is_blank), picture
 
     async def _is_plain(self, picture: PagePicture | None) -> bool:
         return picture is not None and await is_plain(self._cdp, self._world, picture.data)
 
-    def _timed(self, seen: Screen) -> Screen:
-        """Add how long the page was given to show something, and whether that was enough."""
-        return replace(seen, waited_s=time.monotonic() - self._navigated, had_time=self._had_time())
-
-    def _is_over(self) -> bool:
-        """Return True if the page had its time to show something, or no more is left. Requests may take all of it."""
-        return time.monotonic() >= self._shown_until or (self._had_time() and not self._log.in_flight)
-
-    def _had_time(self) -> bool:
-        """Return True if enough time has passed since the load, without the time in which the machine was busy."""
-        starved_s = self._bounds.usage().waited_s - self._starved_s
-        return time.monotonic() - self._loaded - starved_s >= PATIENCE_S
-
     async def _metrics(self) -> Mapping[str, float]:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
         return {each["name"]: float(each["value"]) for each in metrics["metrics"]}
-
-    def _first(self, vitals: Mapping[str, Any], metrics: Mapping[str, float], worked: MainThread) -> Load:
-        return Load(
-            fcp_s=_seconds(vitals["firstContentfulPaint"]),
-            lcp=read_largest_paint(vitals["largestContentfulPaint"]),
-            shifts=tuple(
-                LayoutShift(each["time"] / 1000, float(each["value"]), each["source"])
-                for each in vitals["layoutShifts"]
-            ),
-            load_s=_seconds(vitals["load"]),
-            main_thread_s=metrics.get("TaskDuration", 0.0),
-            script_s=metrics.get("ScriptDuration", 0.0),
-            requests=self._log.requests(frozenset(vitals["renderBlocking"])),
-            left_out=self._log.left_out,
-            main_thread=worked,
-        )
-
-    async def _coverage(self) -> list[UsedFile]:
-        scripts = await self._cdp.send("Profiler.takePreciseCoverage")
-        rules = await self._cdp.send("CSS.stopRuleUsageTracking")
-        await self._cdp.send("Profiler.stopPreciseCoverage")
-        return used_scripts(scripts["result"]) + used_sheets(self._sheets, rules["ruleUsage"])
 
     async def _layout(self) -> Layout:
         return read_layout(await self._ask("layout.js"))
@@ -431,30 +379,6 @@ class _Look:
         if self._documents > 1:
             self._end(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))
 
-    def _keep_sheet(self, event: Mapping[str, Any]) -> None:
-        self._sheets[str(event["header"]["styleSheetId"])] = event["header"]
-
-    def _keep_exception(self, event: Mapping[str, Any]) -> None:
-        details = event["exceptionDetails"]
-        self._exceptions += self._keep(str(details.get("exception", {}).get("description") or details.get("text", "")))
-
-    def _keep_entry(self, event: Mapping[str, Any]) -> None:
-        entry = event["entry"]
-        if entry.get("level") == "error":
-            self._keep(f"{entry.get('text', '')} {entry.get('url', '')}")
-
-    def _keep(self, text: str) -> list[str]:
-        """Keep an error of the console. Returns it in a list, which is empty if there are too many."""
-        if len(self._errors) >= CONSOLE_ERRORS:
-            return []
-        kept = " ".join(text[: CONSOLE_LENGTH * 2].split())[:CONSOLE_LENGTH]
-        self._errors.append(kept)
-        return [kept]
-
 
 async def _dismiss(dialog: Dialog) -> None:
     await dialog.dismiss()
-
-
-def _seconds(milliseconds: float | None) -> float | None:
-    return milliseconds / 1000 if milliseconds else None

@@ -24,13 +24,13 @@ TURNING = frozenset({"background", "canvas", "img", "progress", "svg"})
 OPAQUE = frozenset({"canvas", "embed", "frame", "iframe", "object", "video"})
 # What scripts report if there is no WebGL: the scanner's browser has none.
 NO_WEBGL = re.compile(
-    r"webgl|webgpu|3d context|(?:of null|null \()\W*(?:reading )?\W*(?:attachShader|bindBuffer|canvas|clear|clearColor"
-    r"|createBuffer|createProgram|createShader|createTexture|enable|getExtension|getParameter|viewport)\b",
+    r"webgl|webgpu|3d context|(?:of null|null \()\W{0,4}(?:reading )?\W{0,4}(?:attachShader|bindBuffer|canvas|clear"
+    r"|clearColor|createBuffer|createProgram|createShader|createTexture|enable|getExtension|getParameter|viewport)\b",
     re.IGNORECASE,
 )
 # The console's words for scripts that the browser refuses to run.
 REFUSED = re.compile(r"script.{0,400}(?:content security policy|mime type)", re.IGNORECASE)
-STACK = re.compile(r"\s+at (?:\S+ \()?(?:https?:|<anonymous>)")
+STACK = re.compile(r"(?<!\s)\s+at (?:\S+ \()?(?:https?:|<anonymous>)")
 
 JUDGED = (
     "Fails if a browser that waits still shows nothing, only a loading screen, only a header or footer around an empty "

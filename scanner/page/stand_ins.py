@@ -52,7 +52,7 @@ _ERROR_SENTENCE = re.compile(
 # The whole text of an error boundary.
 _ERROR_TEXT = re.compile(
     r"(?:(?:o+ps|uh[- ]?oh|sorry|error)[\s!.,:…]*)*(?:something|etwas) (?:went wrong|ist schiefgelaufen)[\s!.…]*"
-    r"(?:(?:please )?(?:try again|reload|refresh|retry|go back|back)[\w\s,]{0,60}[\s!.…]*)*",
+    r"(?:(?:please )?(?:try again|reload|refresh|retry|go back|back)[\w\s,!.…]{0,200})?",
     re.IGNORECASE,
 )
 _CHALLENGE = re.compile(

@@ -91,7 +91,7 @@ def test_a_site_is_scanned_followed_and_shared(running: Running, travel: Callabl
         for other in ("Performance", "Accessibility"):
             ada.page.get_by_label(other).uncheck()
         ada.press("Start scan")
-        ended(ada, "Affects")
+        ended(ada, "On all")
         ended(ada, "Scan again")
         ada.page.get_by_role("navigation", name="Parts").get_by_role("link", name="Pages").click()
         row = ada.page.get_by_role("row").filter(has_text=f"/{path}/bread")

@@ -39,6 +39,7 @@ BOUNDED = {
 LOCALS: dict[str, dict[str, object]] = {
     "infrastructure.api.examples": {"prefix": "scan", "pattern": "/v1/scan/[^/]+"},
     "scanner.ids": {"prefix": "scan"},
+    "scanner.report.evidence.tables": {"value": "/assets/app.js"},
     "scanner.security.checks.disclosure": {"pattern": "|".join(title for _, title in LISTING_TITLES), "folder": "/a"},
 }
 # Computed patterns that are missing there.

@@ -10,8 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from scanner.browser import load as loading
-from scanner.browser import probe
+from scanner.browser import patience, probe
 from scanner.browser.warm import WarmBrowser
 from scanner.catalogue import checks
 from scanner.findings import CRITICAL, ScanType
@@ -89,7 +88,7 @@ def blank(result: ScanResult) -> CheckResult | None:
 def test_a_page_that_shows_nothing_is_told_and_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(loading, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
     results = scanned(browser, FAULTY[name])
     for scan_type, result in results.items():
         found = blank(result)
@@ -113,7 +112,7 @@ def test_a_page_that_shows_nothing_is_told_and_not_judged(
 def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
     browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
-    monkeypatch.setattr(loading, "PATIENCE_S", 0.5)
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
     for result in scanned(browser, UNJUDGED[name]).values():
         assert blank(result) is None
         assert result.status == "partial"

@@ -144,7 +144,7 @@ def test_every_static_rule_is_broken_and_kept_somewhere(reports: Mapping[str, Ax
 
 
 def test_the_catalogue_has_every_rule_of_axe_and_no_other(reports: Mapping[str, AxeReport]) -> None:
-    ours = {each.id for each in checks(ScanType.ACCESSIBILITY)}
+    ours = {each.id for each in checks(ScanType.ACCESSIBILITY)} - {"accessibility-blank-page"}  # axe-core judges none
     for name, report in reports.items():
         told = report.violations.keys() | report.incomplete.keys() | report.passes | report.inapplicable
         assert told == ours, name
