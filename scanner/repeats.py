@@ -147,9 +147,10 @@ def _including(teller: CheckResult, silent: Sequence[tuple[CheckResult, Repeat]]
     if not titles:
         return teller
     listed = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
+    seen = teller.message.removesuffix(teller.why).rstrip()
     return replace(
         teller,
-        message=f"{teller.message} This includes {listed}.",
+        message=f"{seen} This includes {listed}. {teller.why}".rstrip(),
         fix=" ".join(str(each.fix) for each in (teller, *parts) if each.fix),
         included_weight=sum(SEVERITY_WEIGHT[each.declared_severity] for each in parts),
     )
