@@ -67,7 +67,7 @@ REPEATS = (
     Repeat(_seo("twitter-card"), _seo("og-title"), is_part=True),
     # Without an answer for robots.txt, nobody knows what it blocks.
     Repeat(_seo("robots-blocked"), _seo("robots-txt"), same_places=True),
-    # An error page is told by its words, whatever the browser shows of them.
+    # An error page is known by its words, whatever the browser shows of them.
     Repeat(_seo("soft-404"), _seo("seo-blank-page")),
     # Two types.
     Repeat(_seo("seo-blank-page"), _accessibility("accessibility-blank-page")),
