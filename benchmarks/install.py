@@ -47,7 +47,7 @@ def measure(table: Table, share: float) -> None:
         for tool in NPM_TOOLS[: max(1, round(len(NPM_TOOLS) * share))]:
             _rows(table, f"{tool}, npm", _by_npm(tool), _of_npm, ())
         table.head("installing step of the action, with an empty cache", "s", "CPU s")
-        for title, browser in (("without a browser", "false"), ("with what drives a browser", "true")):
+        for title, browser in (("without a browser", "false"), ("with Playwright", "true")):
             runner = Path(tempfile.mkdtemp(dir=folder))
             began, cpu_began = time.perf_counter(), _cpu_s()
             ran = Action(source, runner).run(

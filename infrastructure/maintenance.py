@@ -37,7 +37,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """What clients are told, and when the maintenance ends, if the message says so."""
+    """Message for clients, and the end of the maintenance if the message names it."""
 
     message: str
     ends_at: datetime | None = None

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
 from scanner import scoring
-from scanner.browser.evidence import AxeReport, BrowserLoad, ShownContent
+from scanner.browser.evidence import AxeReport, BrowserLoad, ShownContent, Unshown
 from scanner.browser.waterfall import waterfall
 from scanner.catalogue import Category, Check, caps, catalogue_version
 from scanner.catalogue import checks as checks_of
@@ -18,7 +18,7 @@ from scanner.exhibits.collection import exhibits
 from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
 from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.illustrations import pictures
-from scanner.messages import excerpt, plain, plain_item
+from scanner.messages import excerpt, plain, plain_item, sentences
 from scanner.net.targets import Target
 from scanner.page.evidence import Clock, Page, ServedContent
 from scanner.page.server import server_of
@@ -129,7 +129,7 @@ class Judgement:
                 severity = _severity(finding, each)
                 fix = finding.fix or each.fix
                 fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
-                title, message, why = finding.title or each.found, f"{finding.message} {each.why}".strip(), each.why
+                title, message, why = finding.title or each.found, sentences(finding.message, each.why), each.why
         return CheckResult(
             id=each.id,
             name=each.name,
@@ -154,6 +154,8 @@ class Judgement:
             return NOT_HTML
         if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
             return ERROR_PAGE
+        if self._is_stand_in and not each.error_pages and not each.content:
+            return Missing(self._unseen)
         finding = self._unfiltered(each)
         if not (each.content and self._unseen) or isinstance(finding, Missing):
             return finding
@@ -212,6 +214,12 @@ class Judgement:
         if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
             return ""
         return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
+
+    @property
+    def _is_stand_in(self) -> bool:
+        """Return True if all of the HTML, such as its title, is that of an error page or a bot protection."""
+        shown = self.evidence.get(ShownContent)
+        return isinstance(shown, ShownContent) and shown.unshown in (Unshown.ERROR, Unshown.CHALLENGE)
 
     def result(self, error: ScanError | None) -> ScanResult:
         """Compute the score of the checks that ran, and build the result."""

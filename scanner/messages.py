@@ -18,6 +18,23 @@ def counted(number: int, noun: str, plural: str | None = None) -> str:
     return f"{number} {noun if number == 1 else plural or noun + 's'}"
 
 
+def agreeing(number: int, one: str, many: str) -> str:
+    """Return the form of a verb for its subject's number: "has" for 1, "have" for 3."""
+    return one if number == 1 else many
+
+
+def clause(sentence: str) -> str:
+    """Return a sentence as a part of another one: "The site did not answer." as "the site did not answer"."""
+    text = excerpt(sentence).rstrip(".")
+    return text[:1].lower() + text[1:] if re.match(r"[A-Z][a-z ]", text) else text
+
+
+def sentences(message: str, why: str) -> str:
+    """Return a finding's message, followed by why it matters. A quote's own full stop also ends the sentence."""
+    ended = re.sub(r"([.!?…])”\.(?= |$)", r"\1”", message)
+    return f"{ended} {why}".strip()
+
+
 def some(values: Sequence[str]) -> str:
     """Return the first few values, and how many more there are."""
     more = len(values) - SHOWN

@@ -67,7 +67,7 @@ REPEATS = (
     Repeat(_seo("twitter-card"), _seo("og-title"), is_part=True),
     # Without an answer for robots.txt, nobody knows what it blocks.
     Repeat(_seo("robots-blocked"), _seo("robots-txt"), same_places=True),
-    # An error page is told by its words, whatever the browser shows of them.
+    # An error page is known by its words, whatever the browser shows of them.
     Repeat(_seo("soft-404"), _seo("seo-blank-page")),
     # Two types.
     Repeat(_seo("seo-blank-page"), _accessibility("accessibility-blank-page")),
@@ -147,9 +147,10 @@ def _including(teller: CheckResult, silent: Sequence[tuple[CheckResult, Repeat]]
     if not titles:
         return teller
     listed = " and ".join([", ".join(titles[:-1]), titles[-1]] if len(titles) > 1 else titles)
+    seen = teller.message.removesuffix(teller.why).rstrip()
     return replace(
         teller,
-        message=f"{teller.message} This includes {listed}.",
+        message=f"{seen} This includes {listed}. {teller.why}".rstrip(),
         fix=" ".join(str(each.fix) for each in (teller, *parts) if each.fix),
         included_weight=sum(SEVERITY_WEIGHT[each.declared_severity] for each in parts),
     )

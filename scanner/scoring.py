@@ -92,11 +92,11 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     def explained(result: CheckResult, number: int) -> CheckResult:
         if not result.weighs or _credit(result) == 1.0:
             return replace(result, holds=result.id in holders)
-        mended = _as_passed(result)
+        fixed = _as_passed(result)
         category = categories[number]
-        left = _kept(replace(category, checks=tuple(mended if each is result else each for each in category.checks)))
+        left = _kept(replace(category, checks=tuple(fixed if each is result else each for each in category.checks)))
         mean = _mean([*parts[:number], left, *parts[number + 1 :]])
-        capped = _capped(mean, [mended if each is result else each for each in results], caps)
+        capped = _capped(mean, [fixed if each is result else each for each in results], caps)
         return replace(
             result,
             points=round(capped - exact, 1),
@@ -381,8 +381,8 @@ def _points_in(
     """Compute `_points` without caps. The other categories are computed once, because pages ask for points often."""
     if not result.weighs or _credit(result) == 1.0:
         return 0.0
-    mended = _as_passed(result)
-    changed = _kept(replace(category, checks=tuple(mended if each is result else each for each in category.checks)))
+    fixed = _as_passed(result)
+    changed = _kept(replace(category, checks=tuple(fixed if each is result else each for each in category.checks)))
     return round(_mean([*parts[:number], changed, *parts[number + 1 :]]) - exact, 1)
 
 

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 
 def browser_program() -> Path | None:
-    """Return the Chromium that scans of this process use; None if it or the package that drives it is missing."""
+    """Return the Chromium that scans of this process use; None if it or Playwright is missing."""
     return browser_to_drive(settings.SCAN_BROWSER)
 
 

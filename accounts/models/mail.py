@@ -17,7 +17,7 @@ def new_mail_id() -> str:
 class Mail(Leased):
     """E-mail to one person in the outbox: waiting → sent | given up.
 
-    `accounts.mailing.outbox` writes it in the transaction of the event that it tells of.
+    `accounts.mailing.outbox` writes it in the transaction of the event that it reports.
     """
 
     id = models.CharField(primary_key=True, max_length=40, default=new_mail_id, editable=False)

@@ -54,7 +54,7 @@ def stack(data_dir: Path, *, database: bool = True, redis: bool = True, durable:
 
     Yields once they answer: `env` has `DATABASE_URL` and `REDIS_URL`. `durable` False trades the
     database's safety in a crash of the machine for speed. Raises EmbeddedError or AlreadyRunning.
-    Call it from the main thread: the servers are told to stop when their starting thread ends.
+    Call it from the main thread: the servers stop when their starting thread ends.
     """
     with locked(data_dir) as lock, servers(lock, database, redis, durable) as running:
         yield running

@@ -50,6 +50,11 @@ def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
     return found.select_related("created_by", "api_key").order_by("expires_at", "id")
 
 
+def is_full(organization_id: int, now: datetime) -> bool:
+    """Return True if the organization may have no further mute."""
+    return in_force(organization_id, now).count() >= MAX_ACTIVE
+
+
 def rule_of(mute: Mute) -> MuteRule:
     """Return the rule of a row whose `created_by` and `api_key` are loaded already."""
     by = f"API key {mute.api_key.name}" if mute.api_key else mute.created_by.email if mute.created_by else ""
@@ -95,7 +100,7 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
             # The mute has expired. Setting `ended_at` keeps it as history and frees its scope for a new one.
             known.ended_at = known.expires_at
             known.save(update_fields=["ended_at"])
-        if rows.filter(expires_at__gt=now).count() >= MAX_ACTIVE:
+        if is_full(caller.organization_id, now):
             raise MuteLimit(f"{MAX_ACTIVE:,} mutes are active, which is the maximum. End some first.")
         mute = Mute.objects.create(
             organization_id=caller.organization_id,

@@ -18,6 +18,7 @@ from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from reports.models import Mute, Report
+from reports.mutes import services
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
 from scanner.document import ExportDocument, ExportedFinding
@@ -79,6 +80,8 @@ def mute_new(request: MemberRequest) -> HttpResponse:
         "title": check.get("title", check["name"]),
         "page_url": url,
         "report": report,
+        "most": services.MAX_ACTIVE,
+        "is_full": services.is_full(request.membership.organization_id, timezone.now()),
     }
     return render(request, "mutes/new.html", context)
 

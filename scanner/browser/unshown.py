@@ -43,7 +43,7 @@ TITLES: Mapping[Unshown, str] = {
     Unshown.ERROR: "The page shows an error message with a successful status",
 }
 FIX = (
-    "Open the page in a private window with the browser's console, and mend the first error: an exception, a script "
+    "Open the page in a private window with the browser's console, and fix the first error: an exception, a script "
     "that does not load or is blocked, or a request that fails."
 )
 FIX_ERROR = "Find the cause in the log of the server or app, and send error pages with an error status, such as 500."

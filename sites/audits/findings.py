@@ -26,9 +26,9 @@ class ListedPlace:
 
 @dataclass(frozen=True, slots=True)
 class ListedFinding:
-    """Finding with what mending it wins, how far it is muted, and its most frequent places.
+    """Finding with the points that fixing it gains, how far it is muted, and its most frequent places.
 
-    `points` is the gain in the type's score if it is mended on all pages, `later` the gain if no cap applied.
+    `points` is the gain in the type's score if it is fixed on all pages, `later` the gain if no cap applied.
     `places_total` counts the kept places (AuditPlace.MOST).
     """
 

@@ -247,7 +247,7 @@ class AuditFindingSerializer(serializers.Serializer):
         source="row.critical_pages", min_value=0, help_text="On how many of them it is a critical failure."
     )
     holds = serializers.BooleanField(help_text="Whether a cap that lowers the score of a page counts it.")
-    points = serializers.FloatField(help_text="What the audit's score wins if it is mended on all pages.")
+    points = serializers.FloatField(help_text="Points that the audit's score gains if it is fixed on all pages.")
     later = serializers.FloatField(help_text="What the score would win if no cap applied.")
     told_by = serializers.SerializerMethodField(
         help_text="The check of another type that tells the same; such findings are listed only with `type`."

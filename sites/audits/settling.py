@@ -204,7 +204,7 @@ def _gap(audit: Audit) -> tuple[str, str] | None:
         return None
     scans = Scan.objects.filter(audit_page__audit=audit, status=Scan.Status.PARTIAL)
     skipped = scans.order_by("audit_page__position", "id").values_list("skipped_checks", flat=True).first()
-    example = f" For example, {skipped[0]['name']}: {skipped[0]['reason']}" if skipped else ""
+    example = f" For example, “{skipped[0]['name']}” was not checked. {skipped[0]['reason']}" if skipped else ""
     return CHECKS_SKIPPED, f"Checks could not run in {partial} of {counted(audit.scans_done, 'scan')}.{example}"
 
 

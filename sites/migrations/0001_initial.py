@@ -76,7 +76,7 @@ class Migration(migrations.Migration):
                 ('pages_affected', models.PositiveIntegerField()),
                 ('critical_pages', models.PositiveIntegerField(default=0, help_text='Pages on which it is a critical failure.')),
                 ('held_pages', models.PositiveIntegerField(default=0, help_text='Pages whose score a cap lowers that counts it.')),
-                ('points', models.FloatField(help_text='The sum over its pages of what mending it wins on each.')),
+                ('points', models.FloatField(help_text='Sum over the pages of the points that fixing the finding gains.')),
                 ('later', models.FloatField(default=0, help_text='The same if no cap applied.')),
                 ('told_by', models.CharField(blank=True, db_default='', default='', help_text='The check of another type that tells the same on all of its pages.', max_length=80)),
                 ('samples', models.JSONField(default=list, help_text='The first pages on which it is worst: {url, scan_id}.')),

@@ -220,13 +220,13 @@ class Audit(Keyed, Leased):
         return self.totals[type]["pages"] if type in self.totals else 0
 
     def gain(self, finding: AuditFinding) -> float:
-        """Return what the type's score wins if the finding is mended on all pages."""
+        """Return what the type's score gains if the finding is fixed on all pages."""
         total = self.totals.get(finding.type)
         if not total or not total["pages"]:
             return 0.0
-        mended = total["sum"] / total["pages"] + finding.points / total["pages"]
+        fixed = total["sum"] / total["pages"] + finding.points / total["pages"]
         # What holds the score takes its cap with it. Below a cap that stays, nothing more can be won.
-        value = min(mended, MOST) if finding.held_pages else _capped(mended, total)
+        value = min(fixed, MOST) if finding.held_pages else _capped(fixed, total)
         return round(max(0.0, value - _capped(total["sum"] / total["pages"], total)), 1)
 
     def gain_without_caps(self, finding: AuditFinding) -> float:
@@ -318,7 +318,7 @@ class AuditFinding(models.Model):
     pages_affected = models.PositiveIntegerField()
     critical_pages = models.PositiveIntegerField(default=0, help_text="Pages on which it is a critical failure.")
     held_pages = models.PositiveIntegerField(default=0, help_text="Pages whose score a cap lowers that counts it.")
-    points = models.FloatField(help_text="The sum over its pages of what mending it wins on each.")
+    points = models.FloatField(help_text="Sum over the pages of the points that fixing the finding gains.")
     later = models.FloatField(default=0, help_text="The same if no cap applied.")
     told_by = models.CharField(
         max_length=80,

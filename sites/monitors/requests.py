@@ -64,7 +64,7 @@ def _every(**options: Any) -> Choice:
 
 
 class MonitorFieldsSerializer(AuditFields):
-    """The fields that POST and PATCH have in common: those of an audit, when it is repeated, and who is told."""
+    """The fields that POST and PATCH have in common: those of an audit, when it is repeated, and who gets messages."""
 
     name = Text(
         max_length=NAME_LENGTH,

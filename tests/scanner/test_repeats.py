@@ -106,7 +106,8 @@ def test_a_robots_file_without_an_answer_is_told_once(robots: Answer, found: lis
 def test_the_finding_says_what_it_includes_and_how_to_fix_it() -> None:
     result = scanned(SEO, head(""))
     told_by = finding(result, "og-title")
-    assert told_by.message.endswith("This includes “Open Graph image is missing” and “Twitter card is missing”.")
+    included = "This includes “Open Graph image is missing” and “Twitter card is missing”."
+    assert told_by.message == f"The page has no og:title. {included} {told_by.why}"
     assert told_by.fix is not None
     assert all(tag in told_by.fix for tag in ("og:title", "og:image", "twitter:card"))
     assert result.repeated_checks == (

@@ -12,6 +12,14 @@ import pytest
 import scanner
 from scanner.catalogue import checks
 from scanner.findings import ScanType
+from scanner.net.client import Network
+from scanner.net.policy import Policy
+from scanner.result import Budget, CheckResult
+from scanner.run import scan
+from tests.scanner.cast import target
+from tests.scanner.net.loopback import NETWORKS
+from tests.targets.server import Answer, Site
+from tests.targets.shop import shop_site
 
 ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
 # Their “and” or slash is part of the one thing.
@@ -69,3 +77,54 @@ def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
     """It follows messages of several findings, in which a pronoun would have nothing to stand for."""
     for each in checks(scan_type):
         assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
+    """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
+    for each in checks(scan_type):
+        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", str(each.fix)), (each.id, each.fix)
+
+
+HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
+# Quotes, markup, addresses and brackets have punctuation that ends no sentence.
+FOREIGN = re.compile(r"“[^”]*”|<[^>]*>|https?://\S+|\([^()]*\)")
+BARE = (
+    "<html><head><title>Ends with a stop.</title><meta name=description content='Short.'></head><body>{}</body></html>"
+)
+CROWDED = (
+    "<img src=/a.png><a href=/b>click here</a><a href=/c></a><input><h4>Tea</h4><p tabindex=3>Tea<script src=/a.js>"
+    "</script><form action='http://shop.example/'><input type=password></form><iframe src=/b></iframe><ul><p>Tea</ul>"
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[CheckResult]:
+    """Return what scans of all types find on three pages, without a browser."""
+    html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
+    pages = [Site({"/": Answer(BARE.format(each), headers=html)}) for each in ("", CROWDED)]
+    results: list[CheckResult] = []
+    for site in (shop_site(), *pages):
+        with site, Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)) as network:
+            for result in scan(target(site.url_as("localhost") + "/"), list(ScanType), network, Budget()):
+                results += [each for each in result.checks if each.status != "pass"]
+    return results
+
+
+def sentences(text: str) -> list[str]:
+    return [each for each in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if each]
+
+
+def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> None:
+    """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
+    assert len({each.id for each in found}) > 35
+    for each in found:
+        text = f"{each.message} {each.fix}"
+        assert len(sentences(each.message)) <= 3, each.message
+        assert len(sentences(text)) <= 5, text
+        assert each.message.endswith(each.why), each.message
+        assert each.message.count(each.why) == 1, each.message
+        assert len(set(sentences(text))) == len(sentences(text)), text
+        assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
+        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", each.message), each.message
+        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", each.message), each.message

@@ -31,6 +31,8 @@ BLANK = {
     ScanType.SEO: "seo-blank-page",
 }
 METRICS = {"lcp", "fcp", "cls", "tbt", "speed-index", "script-time", "main-thread", "long-tasks"}
+# Checks of what an error page or a bot protection says of itself, which is not what the site says.
+METADATA = {"title", "meta-description", "og-title", "og-image", "twitter-card", "font-legible"}
 # Titles of the findings that are not “The page stays blank in a browser”.
 TITLES = {
     "a spinner that never ends": "loading screen",
@@ -103,6 +105,7 @@ def test_a_page_that_shows_nothing_is_told_and_not_judged(
         assert result.screenshot
         content = {each.id for each in checks(scan_type) if each.content}
         assert not [each.id for each in result.checks if each.id in content and each.status == "pass"]
+        assert TITLES.get(name) != "error message" or METADATA.isdisjoint(each.id for each in result.checks)
     assert METRICS.isdisjoint(each.id for each in results[ScanType.PERFORMANCE].checks)
     of_visit = {each.type: told(each.checks, each.repeated_checks) for each in results.values()}
     assert {each.id for each in told_elsewhere(of_visit)} >= {BLANK[each] for each in TYPES[1:]}
@@ -120,6 +123,7 @@ def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
         assert result.score <= 79
         assert "was not judged" in str(result.facts["notice"])
         assert BLANK[result.type] in {each.id for each in result.skipped_checks}
+        assert "challenge" not in name or METADATA.isdisjoint(each.id for each in result.checks)
         assert METRICS.isdisjoint(each.id for each in result.checks)
 
 

@@ -16,7 +16,7 @@ class Command(BaseCommand):
     def add_arguments(self, parser: CommandParser) -> None:
         parser.add_argument("state", nargs="?", choices=["on", "off"])
         limit = MaintenanceSwitch._meta.get_field("message").max_length
-        parser.add_argument("--message", default="", help=f"what clients are told, up to {limit} characters")
+        parser.add_argument("--message", default="", help=f"message for clients, up to {limit} characters")
 
     def handle(self, *args: Any, state: str | None, message: str, **options: Any) -> None:
         if state is None:

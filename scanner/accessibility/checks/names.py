@@ -118,7 +118,7 @@ def input_button_name(document: AccessibleDocument) -> Finding:
     found="Summaries without a name",
     why="Screen readers cannot say what the element opens.",
     severity=HIGH,
-    fix="Say what it opens: <details><summary>Delivery</summary>…",
+    fix="Say what the element opens: <details><summary>Delivery</summary>…",
     references=(f"{NAME_ROLE_VALUE}", "axe-core: summary-name"),
 )
 @faulty("summary element|elements", "has|have no name")
@@ -179,7 +179,7 @@ def empty_table_header(document: AccessibleDocument) -> Finding:
     found="ARIA controls without a name",
     why="Screen readers announce the role alone, and not what the control does.",
     severity=HIGH,
-    fix='Say what it does: <div role="button" aria-label="Close" …>, or write it as text.',
+    fix='Say what the control does: <div role="button" aria-label="Close" …>, or write it as text.',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-command-name"),
 )
 @faulty("ARIA link|links, button|buttons or menu item|items", "has|have no name")

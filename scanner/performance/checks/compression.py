@@ -116,8 +116,9 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     shown = some([excerpt(text.url, 80) for _, text in savings])
     message = f"{counted(len(savings), 'text file')} sent uncompressed ({shown}); gzip would save {size(total)}"
     if any(text.url == page.target.url for _, text in savings):
+        document = f"the document itself ({size(len(page.response.body))})"
         return Fail(
-            f"{message}. The document itself ({size(len(page.response.body))}) is one of them.",
+            f"{message}. {'It is' if len(savings) == 1 else 'One of them is'} {document}.",
             evidence=evidence,
             title="Page is sent uncompressed",
         )

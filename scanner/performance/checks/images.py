@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 from scanner.browser.evidence import BrowserLoad, Layout
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import KIB, by_steps, counted, excerpt, size, some
+from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
 from scanner.page.css import declarations, is_sizing
 from scanner.page.evidence import Document
 from scanner.page.image_headers import ImageFormat
@@ -68,7 +68,8 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
         len(unsized),
         UNSIZED_GOOD,
         UNSIZED_POOR,
-        f"{len(unsized)} of {counted(len(images), 'image')} have no width and height: {some(shown)}",
+        f"{len(unsized)} of {counted(len(images), 'image')} {agreeing(len(unsized), 'has', 'have')} no width and "
+        f"height: {some(shown)}",
         evidence=[{"src": each} for each in shown],
     )
 

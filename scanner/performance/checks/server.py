@@ -7,7 +7,7 @@ import statistics
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import by_steps, counted, excerpt, some
+from scanner.messages import agreeing, by_steps, counted, excerpt, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live
 from scanner.page.references import ResourceKind
@@ -92,7 +92,7 @@ def broken_resources(resources: Resources) -> Finding:
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]
-    asked = f"{len(resources.items)} resources" + (
+    asked = counted(len(resources.items), "resource") + (
         f" ({resources.left_out} more were not requested)" if resources.left_out else ""
     )
     unjudged = f" {counted(unknown, 'resource')} could not be checked: {NO_OUTSIDE_NAMES}." if unknown else ""
@@ -109,7 +109,8 @@ def broken_resources(resources: Resources) -> Finding:
         )
     if refused:
         return Warn(
-            f"{len(refused)} of {asked} were refused to the scanner, and perhaps to visitors: "
+            f"{len(refused)} of {asked} {agreeing(len(refused), 'was', 'were')} refused to the scanner, and perhaps to "
+            "visitors: "
             f"{some([_failure(each) for each in refused])}.{unjudged}",
             LOW,
             [_resource_evidence(each) for each in refused],
@@ -118,7 +119,7 @@ def broken_resources(resources: Resources) -> Finding:
         )
     if unknown and len({each.url for each in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
-    return Pass(f"All other resources loaded.{unjudged}" if unknown else f"All {asked} loaded.")
+    return Pass(f"All other resources loaded.{unjudged}" if unknown else f"Loaded without a failure: {asked}.")
 
 
 @check(

@@ -11,7 +11,7 @@ from collections import Counter
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import KB, by_steps, counted, excerpt, size, some
+from scanner.messages import KB, agreeing, by_steps, counted, excerpt, size, some
 from scanner.page.evidence import Page
 from scanner.page.references import ResourceKind
 from scanner.page.registrable_domain import is_same_site, site_of
@@ -157,7 +157,7 @@ def third_party_share(page: Page, resources: Resources) -> Finding:
     total = len(loaded) + 1
     share = 100 * len(foreign) / total
     sites = [site for site, _ in Counter(site_of(each.host) for each in foreign).most_common()]
-    message = f"{len(foreign)} of {total} requests ({share:.0f}%) go to other sites"
+    message = f"{len(foreign)} of {total} requests ({share:.0f}%) {agreeing(len(foreign), 'goes', 'go')} to other sites"
     if sites:
         message += f": {some(sites)}"
     if share > SHARE_PERCENT[0] and len(foreign) < FEW_REQUESTS:

@@ -91,8 +91,8 @@ def _shown(urls: Iterable[str]) -> str:
     found="Third-party files without integrity",
     why="Anyone who can change such a file can change this page, and may read what visitors type.",
     severity=LOW,
-    fix='Add its hash: <script src="https://cdn.example/lib.js" integrity="sha384-…" crossorigin="anonymous">, '
-    "or serve the file yourself.",
+    fix='Add the hash of the file, <script src="https://cdn.example/lib.js" integrity="sha384-…" '
+    'crossorigin="anonymous">, or serve the file yourself.',
     references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
 )
 def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:

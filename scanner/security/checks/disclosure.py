@@ -98,7 +98,7 @@ def server_version(page: Page) -> Finding:
     found="Headers name the software in use",
     why="The name of a framework tells attackers which published vulnerabilities to try first.",
     severity=LOW,
-    fix="Stop sending it: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
+    fix="Stop sending the header: expose_php = Off in PHP, app.disable('x-powered-by') in Express, "
     '<httpRuntime enableVersionHeader="false"/> in ASP.NET, or remove it at the proxy.',
     references=("CWE-200", "OWASP WSTG-INFO-08"),
 )

@@ -188,7 +188,8 @@ def exposed_phpinfo(exposure: Exposure) -> Finding:
     found="Server status page is public",
     why="The page shows which addresses visit which pages, with their query strings, as it happens.",
     severity=MEDIUM,
-    fix='Restrict it to the server: <Location "/server-status"> Require local </Location>, and /server-info too.',
+    fix='Restrict the page to the server itself: <Location "/server-status"> Require local </Location>, and '
+    "/server-info too.",
     references=("CWE-497", "Apache HTTP Server, mod_status"),
 )
 def exposed_server_status(exposure: Exposure) -> Finding:

@@ -12,7 +12,7 @@ from scanner.crawl.robots import MAX_BYTES as ROBOTS_MAX_BYTES
 from scanner.crawl.robots_file import RobotsFile
 from scanner.crawl.sitemaps import HTML, MAX_BYTES, MAX_URLS, Sitemap, SitemapFile, SitemapKind, Sitemaps
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scanner.messages import counted, excerpt, size, some
+from scanner.messages import clause, counted, excerpt, size, some
 from scanner.net.errors import NetError
 from scanner.page.evidence import Page
 
@@ -40,7 +40,7 @@ def robots_txt(file: RobotsFile) -> Finding:
     response = file.response
     if file.redirected_away:
         return Warn(
-            f"The redirects of robots.txt lead to no file ({excerpt(file.error).rstrip('.')}), so crawlers assume that "
+            f"The redirects of robots.txt lead to no file ({clause(file.error)}), so crawlers assume that "
             "nothing is blocked.",
             MEDIUM,
             fix=f"Let {excerpt(file.url)} answer with the file itself.",
@@ -48,8 +48,7 @@ def robots_txt(file: RobotsFile) -> Finding:
         )
     if response is None:
         return Fail(
-            f"robots.txt can't be reached ({excerpt(file.error).rstrip('.')}), so crawlers stay away from the whole "
-            "site.",
+            f"robots.txt can't be reached ({clause(file.error)}), so crawlers stay away from the whole site.",
             title="robots.txt cannot be reached",
         )
     evidence: list[EvidenceItem] = [{"url": excerpt(response.url), "status": response.status}]
@@ -239,7 +238,7 @@ def _child_fault(file: SitemapFile) -> str:
 
 
 def _no_answer(file: SitemapFile) -> str:
-    return f"answers with status {file.status}" if file.status else f"does not load: {excerpt(file.error).rstrip('.')}"
+    return f"answers with status {file.status}" if file.status else f"does not load: {clause(file.error)}"
 
 
 def _belongs_in(page: Page, indexing: IndexingRules, canonicals: Canonicals, robots: RobotsFile | None) -> bool:

@@ -15,7 +15,7 @@ from scanner.crawl.link_relations import RelatedLink
 from scanner.crawl.robots import GOOGLEBOT, Decision, blocked_engines, decide
 from scanner.crawl.robots_file import RobotsFile
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scanner.messages import excerpt, some
+from scanner.messages import clause, excerpt, some
 from scanner.page.evidence import Clock, Document, Page
 from scanner.page.meta import refresh
 from scanner.page.registrable_domain import is_same_site
@@ -158,8 +158,7 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
     if file.is_unreachable:
         why = file.error or f"it answers with status {file.response.status if file.response else ''}"
         return Warn(
-            f"What robots.txt blocks is unknown ({excerpt(why).rstrip('.')}), and crawlers stay away until it "
-            "can be read.",
+            f"What robots.txt blocks is unknown ({clause(why)}), and crawlers stay away until it can be read.",
             HIGH,
             [{"url": excerpt(file.response.url), "status": file.response.status}] if file.response else (),
             fix=f"Let {excerpt(file.url)} answer with status 200, or with 404 if nothing is blocked.",

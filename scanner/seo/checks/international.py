@@ -6,7 +6,7 @@ from scanner.accessibility.wording import Wording
 from scanner.catalogue import Category, check
 from scanner.crawl.canonicals import Canonicals
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scanner.messages import counted, excerpt, some
+from scanner.messages import clause, counted, excerpt, some
 from scanner.seo.evidence import AlternateAnswers
 from scanner.seo.hreflang import Alternates, code_fault, read_alternates
 
@@ -127,7 +127,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
         judged += 1
         url = each.url or ""
         if each.page is None or each.document is None:
-            faults.append((url, f"does not load ({excerpt(each.error.rstrip('.'))})"))
+            faults.append((url, f"does not load ({clause(each.error)})"))
         elif status != 200:
             faults.append((url, f"answers with status {status}"))
         elif not own & {version.url for version in read_alternates(each.page, each.document).links}:

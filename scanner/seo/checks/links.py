@@ -22,7 +22,7 @@ from scanner.crawl.links import (
     reference_of,
 )
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scanner.messages import counted, excerpt, some
+from scanner.messages import clause, counted, excerpt, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live, resolve, select
 from scanner.seo.evidence import LinkAnswer, LinkAnswers
@@ -131,7 +131,7 @@ def link_text(links: PageLinks, document: AccessibleDocument) -> Finding:
     "broken-links",
     name="No broken links found",
     found="Broken links",
-    why="Visitors and crawlers who follow them end at an error.",
+    why="Visitors and crawlers who follow a broken link end at an error.",
     severity=MEDIUM,
     fix="Correct or remove the links, or redirect the old URLs with status 301 to those that replace them.",
     references=("RFC 9110, section 15.5.5", "Google Search Central: HTTP status codes"),
@@ -143,7 +143,7 @@ def broken_links(links: LinkAnswers) -> Finding:
     broken = [each for each in judged if each.is_broken]
     checked = f"{len(answers)} of {counted(links.internal + links.external, 'link')} checked"
     if links.stopped:
-        checked += f", until: {excerpt(links.stopped).rstrip('.')}"
+        checked += f", until: {clause(links.stopped)}"
     if not links.knows_outside_names:
         checked += f"; {NO_OUTSIDE_NAMES}"
     evidence = [_answer_evidence(each) for each in broken]

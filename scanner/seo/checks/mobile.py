@@ -41,7 +41,7 @@ def viewport(document: Document) -> Finding:
     found="Viewport does not have the width of the device",
     why="Phones lay the page out wider or narrower than their screen.",
     severity=MEDIUM,
-    fix=f"Change it to {VIEWPORT}",
+    fix=f"Change the viewport to {VIEWPORT}",
     references=("CSS Viewport Module Level 1",),
 )
 def viewport_width(document: Document) -> Finding:
@@ -65,6 +65,7 @@ def viewport_width(document: Document) -> Finding:
     severity=LOW,
     fix="Set body text to 16 pixels, and no text below 12: body { font-size: 16px }",
     references=("Lighthouse: legible font sizes",),
+    content=True,
 )
 def font_legible(rendered: Rendered) -> Finding:
     total = sum(rendered.letters_by_px.values())
@@ -87,7 +88,7 @@ def font_legible(rendered: Rendered) -> Finding:
     why="People on phones hit the wrong link.",
     judged=f"Targets must be {TARGET_PX} by {TARGET_PX} px, or have as much room around their centre.",
     severity=LOW,
-    fix=f"Make them at least {TARGET_PX} pixels wide and high, for example with min-width: {TARGET_PX}px; "
+    fix=f"Make links and buttons at least {TARGET_PX} pixels wide and high, for example with min-width: {TARGET_PX}px; "
     f"min-height: {TARGET_PX}px, or leave as much space between them.",
     references=("WCAG 2.2, 2.5.8 Target Size (Minimum)",),
 )

@@ -6,7 +6,7 @@ from scanner.catalogue import Category, check
 from scanner.crawl.canonicals import Canonicals
 from scanner.crawl.link_relations import is_absolute, same_escapes
 from scanner.findings import LOW, EvidenceItem, Finding, NotApplicable, Pass, Warn
-from scanner.messages import excerpt
+from scanner.messages import clause, excerpt
 from scanner.page.evidence import Page
 from scanner.page.markup import http_address, parse_url
 from scanner.seo.evidence import SocialImage
@@ -55,7 +55,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
         )
     if image.status is None:
         return Warn(
-            f"og:image does not load ({excerpt(image.error.rstrip('.'))}): {shown}.",
+            f"og:image does not load ({clause(image.error)}): {shown}.",
             evidence=evidence,
             title="Open Graph image does not load",
         )

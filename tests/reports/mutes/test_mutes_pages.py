@@ -176,6 +176,18 @@ def test_a_limit_that_is_met_half_way_mutes_nothing(home: Member, monkeypatch: p
     assert not Mute.objects.exists()
 
 
+def test_the_form_says_that_all_mutes_are_in_use_before_it_is_filled(
+    home: Member, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    scan, member = reported(home), person(home.organization)
+    form = f"{mutes_of(home)}new?scan={scan.id}&check=hsts"
+    assert "mutes are in use" not in text_of(member.get(form))
+    monkeypatch.setattr(services, "MAX_ACTIVE", 0)
+    shown = member.get(form)
+    assert "All 0 mutes are in use." in text_of(shown)
+    assert page_of(shown).xpath("//p[@class='callout']/a/@href") == [mutes_of(home)]
+
+
 @pytest.mark.parametrize(
     "query", ["", "?scan=x&check=hsts", "?scan={id}&check=csp-present", "?scan={id}&check=nothing"]
 )

@@ -16,9 +16,10 @@ from hypothesis import strategies as st
 
 from accounts.models import Membership, User
 from scanner.findings import CRITICAL, HIGH, LOW
+from scanner.report.explanations import GRADES
 from scanner.report.report_page import report_page
 from scanner.report.waterfall import waterfall
-from scanner.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
+from scanner.result import NOT_JUDGED, AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
@@ -315,3 +316,28 @@ def test_without_a_browser_there_is_neither_and_the_page_says_so(home: Member) -
     assert "Left out without a browser 1 Text has sufficient contrast" in " ".join(text_of(response).split())
     assert not page_of(response).xpath("//figure | //ol[@class='waterfall']")
     assert client.get(f"/report/{scan.id}/screenshot.webp").status_code == 404
+
+
+def test_a_report_of_content_that_nobody_saw_says_so_and_praises_nothing(home: Member) -> None:
+    """Regression: under "35 checks could not run", a report said that all checks passed."""
+    scan = make_scan(home, type="performance")
+    checks = (CheckResult("good", "Good thing", "Good thing", "pass", None, HIGH, "All is well."),)
+    result = make_result(
+        scan,
+        "partial",
+        score=79,
+        grade="C",
+        categories=(CategoryResult("things", "Things", 10, checks, 100),),
+        facts={"notice": f"A bot protection answered the browser in place of the site. {NOT_JUDGED}"},
+    )
+    claim = claim_scan(scan.id)
+    assert claim is not None
+    assert finish_scan(claim, result)
+    member = person(home.organization)
+    shown = text_of(member.get(f"/report/{scan.id}"))
+    assert "A bot protection answered the browser in place of the site." in shown
+    assert not [each for each in GRADES["performance"].values() if each in shown]
+    assert "Nothing: all checks that ran passed." in shown
+    member.post(f"/report/{scan.id}/share", {"shared": "on"})
+    (said,) = page_of(Client().get(f"/report/{scan.id}")).xpath("//meta[@property='og:description']/@content")
+    assert said == result.facts["notice"]

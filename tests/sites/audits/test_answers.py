@@ -72,7 +72,7 @@ def test_a_partial_audit_names_a_check_that_could_not_run(roomy: Member) -> None
     error = shown(roomy, audit)["error"]
     assert error["code"] == "CHECKS_SKIPPED"
     assert error["message"] == (
-        "Checks could not run in 1 of 1 scan. For example, Successful answer is no error page: "
+        "Checks could not run in 1 of 1 scan. For example, “Successful answer is no error page” was not checked. "
         "The site did not answer in time."
     )
 

@@ -101,7 +101,7 @@ UNTOLD = file(None, None, error="site.example.com did not answer in time.", is_c
         (Sitemaps(), "warn", "robots.txt names no sitemap"),
         (Sitemaps((DEAD,), 1), "warn", "answers with status 404"),
         (Sitemaps((GOOD, DEAD), 2), "warn", "1 unavailable sitemap"),
-        (Sitemaps((file(None, None, error="It refuses."),), 1), "warn", "does not load: It refuses"),
+        (Sitemaps((file(None, None, error="It refuses."),), 1), "warn", "does not load: it refuses"),
         (Sitemaps((GOOD, UNTOLD), 2), "pass", ""),
     ],
 )
@@ -223,7 +223,7 @@ def test_a_child_with_relative_addresses_fails() -> None:
         (Sitemaps((INDEX,), 1, (GOOD, UNTOLD)), "pass", "1 of 2 sitemaps"),
         (Sitemaps((INDEX,), 1, (file(sitemap(OTHER, is_cut=True)),)), "pass", ""),
         (Sitemaps((INDEX,), 1, (GOOD, DEAD)), "fail", "answers with status 404"),
-        (Sitemaps((INDEX,), 1, (file(None, None, error="It refuses."),)), "fail", "does not load: It refuses"),
+        (Sitemaps((INDEX,), 1, (file(None, None, error="It refuses."),)), "fail", "does not load: it refuses"),
         (Sitemaps((INDEX,), 1, (file(read("<urlset>")),)), "fail", "malformed XML"),
         (Sitemaps((INDEX,), 1, (file(read(HTML)),)), "fail", "is an HTML page"),
         (Sitemaps((INDEX,), 1, (INDEX,)), "fail", "is an index itself"),

@@ -138,7 +138,7 @@ def answering(html: str = "", status: int = 200) -> AlternateAnswers:
         (answering(head(f'<link rel=alternate hreflang=de href="{GERMAN}">')), "does not link back"),
         (answering(head(SET), 404), "status 404"),
         (answering(head(SET), 301), "status 301"),
-        (AlternateAnswers((PageAnswer(GERMAN, error="It does not resolve."),)), "It does not resolve"),
+        (AlternateAnswers((PageAnswer(GERMAN, error="It does not resolve."),)), "it does not resolve"),
     ],
 )
 def test_hreflang_return(answers: AlternateAnswers, said: str | None) -> None:

@@ -40,7 +40,7 @@ def test_og_title(markup: str, expected: str) -> None:
         ("/a.jpg", SocialImage(200), "not an absolute URL"),
         ("//cdn.example.com/a.jpg", SocialImage(200), "not an absolute URL"),
         ("https://cdn.example.com/a.jpg", SocialImage(404), "status 404"),
-        ("https://cdn.example.com/a.jpg", SocialImage(error="It can't be reached."), "It can't be reached"),
+        ("https://cdn.example.com/a.jpg", SocialImage(error="It can't be reached."), "it can't be reached"),
         ("", SocialImage(), "no og:image"),
     ],
 )
