@@ -36,7 +36,7 @@ class Since:
 
 
 def since(changes: Diff[ExportDocument]) -> Since:
-    when = _when(changes.before_at, changes.after_at)
+    when = when_before(changes.before_at, changes.after_at)
     if obstacle := _obstacle(changes):
         return Since(when, obstacle, 0, (), explained=True, rest="")
     points = changes.points or 0
@@ -69,7 +69,7 @@ def _skipped(document: ExportDocument) -> set[str]:
     return {each["id"] for each in document["skipped_checks"]}
 
 
-def _when(before: datetime, after: datetime) -> str:
+def when_before(before: datetime, after: datetime) -> str:
     """Return when the report before was made: the day, or the time if it is the same day."""
     if before.date() == after.date():
         return f"{before:%H:%M} UTC"

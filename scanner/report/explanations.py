@@ -39,7 +39,7 @@ GRADES = {
 
 # What a grade does not prove, by scan type.
 NOTES = {
-    "security": "The scan finds ways in. It cannot see whether anyone has used them.",
+    "security": "The scan shows ways in, not whether anyone used them.",
     "accessibility": "Automated checks find only some barriers. Also test the page with a keyboard and a screen "
     "reader.",
 }
