@@ -18,6 +18,7 @@ from accounts.identity.freshness import session_suffices
 from accounts.shared_pages import for_who_may_see, surroundings
 from dashboard import audit_findings, audit_page
 from dashboard.audit_preview import card_address, card_of, preview_of, sentence_of
+from dashboard.audit_since import audit_since
 from dashboard.monitor_page import monitor_of
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
@@ -46,7 +47,9 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
     mutes = _mutes_of(seen)
-    context["critical"] = audit_findings.critical(found, mutes)
+    context["critical"] = critical = audit_findings.critical(found, mutes)
+    # Strangers must not learn about other audits.
+    context["compared"] = audit_since(found, critical) if seen.membership else None
     if found.shared_at:
         context["preview_text"] = sentence_of(found, mutes)
     if found.kind == Audit.Kind.PAGE:

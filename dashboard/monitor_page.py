@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from urllib.parse import urlencode
 
 from django.urls import reverse
@@ -20,6 +20,8 @@ from sites.models.documents import CertificateNews, Direction, FindingNews, News
 from sites.models.documents import RunScore as StoredRunScore
 
 RUNS_SIZE = 20
+# Runs on the same day of the week are not exactly a week apart.
+WEEK = timedelta(days=6, hours=12)
 TREND_RUNS = 90
 # Maximum number of findings shown for each kind of change, and of pages for each finding.
 SHOWN_GROUPS = 10
@@ -38,6 +40,27 @@ class TypeTrend:
     grade: str | None
     runs: list[RunScore]
     trend: charts.Trend[RunScore] | None
+
+    @property
+    def week(self) -> WeekChange | None:
+        """Return the difference to the last score that is a week older than the newest, or to the oldest score.
+
+        None without a second score by the same rules.
+        """
+        if not self.runs:
+            return None
+        newest, *earlier = (each for each in self.runs if each.catalogue_version == self.runs[0].catalogue_version)
+        week_ago = (each for each in earlier if newest.created_at - each.created_at >= WEEK)
+        before = next(week_ago, earlier[-1] if earlier else None)
+        return WeekChange(before.created_at, newest.score - before.score) if before else None
+
+
+@dataclass(frozen=True, slots=True)
+class WeekChange:
+    """Difference of a score to that of a run about a week before."""
+
+    since: datetime
+    points: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -24,7 +24,7 @@ from infrastructure.web.cards import responses as cards
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
 from reports.page.history import history, other_reports
-from reports.page.kept.parts import history_of, parts_of
+from reports.page.kept.parts import history_of, parts_of, since_of
 from reports.page.preview import card_address, card_of, preview_of
 from reports.page.reader_muting import muting_of
 from reports.page.sample import Sample, sample_of
@@ -81,6 +81,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         "is_sample": False,
         "history": None,
         "past": "",
+        "since": "",
     }
 
     # The large columns are read only if the parts of the page are not in the cache.
@@ -119,10 +120,11 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.membership:  # strangers must not learn about other scans
         context["history"] = past = history(scan, lambda: whole().document, seen.now, mutes)
         context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
+        context["since"] = since_of(past, scan, key=(found.id, frozenset(mutes)))
     # A report never changes, but its page depends on the mutes and on the reader's rights.
     of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
     context["parts"] = parts_of(
-        of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, *other_ids)
+        of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, context["since"], *other_ids)
     )
     return render(request, "report/report.html", context)
 
@@ -144,6 +146,7 @@ def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
         "audit": None,
         "history": None,
         "past": "",
+        "since": "",
         "formats": (),
         "scan": scan,
         "report": found,

@@ -78,6 +78,9 @@ def furnish_audits(
 ) -> dict[str, str]:
     """Create audits of each kind; return their IDs by name."""
     known = {str(each): result for each, result in (results or {}).items()}
+    last_week = now - timedelta(days=7)
+    for_page = make_audit(home, created_at=last_week)
+    look_at(make_pages(for_page, [SITE])[0], last_week, score=78)
     done = make_audit(home)
     look_at(make_pages(done, [SITE])[0], now - timedelta(minutes=5), known)
     shared = make_audit(home, shared_at=now)
@@ -95,6 +98,8 @@ def furnish_audits(
     site = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]}
     discovering = make_audit(home, **site, created_at=now, status="discovering", pages_found=23)
     pages = [f"{SITE}{path}" for path in PATHS] + [f"{SITE}menu/{n}" for n in range(rows)]
+    for_site = make_audit(home, **site, exclude=["*?print=*"], created_at=last_week)
+    look_at(make_pages(for_site, [SITE])[0], last_week, score=78)
     whole = make_audit(
         home, **site, exclude=["*?print=*"], notes=["The site has no sitemap.", "robots.txt forbids 3 addresses."]
     )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import datetime
@@ -38,7 +39,7 @@ class EarlierScan:
 class Previous:
     """The last report before this one that has not expired.
 
-    `changes` computes the diff when it is called; it returns None if the report has been deleted meanwhile.
+    `changes` computes the diff when it is first called; it returns None if the report has been deleted meanwhile.
     """
 
     url: str
@@ -112,6 +113,7 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
 
 
 def _previous(scan: Scan, report_id: str, document: Callable[[], ExportDocument], mutes: Mutes) -> Previous:
+    @functools.cache
     def changes() -> Diff[ExportDocument] | None:
         kept = access.rows(Report, scan.organization_id).filter(id=report_id)
         export = kept.values_list("export", flat=True).first()

@@ -37,8 +37,12 @@ GRADES = {
     },
 }
 
-# Shown with every accessibility report, because a good grade does not prove conformance.
-ACCESSIBILITY_NOTE = "Automated checks find only some barriers. Also test the page with a keyboard and a screen reader."
+# What a grade does not prove, by scan type.
+NOTES = {
+    "security": "The scan shows ways in, not whether anyone used them.",
+    "accessibility": "Automated checks find only some barriers. Also test the page with a keyboard and a screen "
+    "reader.",
+}
 
 # Advice on failed scans, by error code.
 ADVICE = {

@@ -25,7 +25,7 @@ from scanner.report.elsewhere import Elsewhere, OtherReport, elsewhere
 from scanner.report.evidence.columns import column
 from scanner.report.evidence.tables import written
 from scanner.report.exhibits.exhibits import Exhibits, exhibits_of
-from scanner.report.explanations import ACCESSIBILITY_NOTE, category_meaning, grade_meaning
+from scanner.report.explanations import NOTES, category_meaning, grade_meaning
 from scanner.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from scanner.report.judge import WORTH
 from scanner.report.metrics import Metric, metrics
@@ -275,7 +275,7 @@ def report_page(
         # What grades mean is said of content that was judged.
         meaning="" if NOT_JUDGED in facts.get("notice", "") else grade_meaning(scan_type, document["grade"] or ""),
         held=muting.held(document, muted),
-        note=ACCESSIBILITY_NOTE if scan_type == "accessibility" else "",
+        note=NOTES.get(scan_type, ""),
         categories=categories,
         clear=tuple(each for each in found if each.is_clear),
         filters=filter_bar(chosen, by_id.values(), scan_type),

@@ -12,9 +12,11 @@ from django.utils import timezone
 
 from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
+from reports.models import Report
+from reports.page.since import when_before
 from scanner.result import ScanError
 from scans.models import Scan
-from sites.models import Audit, AuditPage
+from sites.models import Audit, AuditFinding, AuditPage
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.world import Member, finished_scan, make_result, member_of
@@ -168,6 +170,54 @@ def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
     of_type = client.get(f"/audit/{audit.id}?type=seo")
     assert len(texts(of_type, "//ol[@class='findings']/li")) == 2
     assert texts(of_type, "//ul[@class='gauges']//a[@aria-current]") == ["C SEO Grade C, 71 of 100 7 pages"]
+
+
+def test_a_page_is_compared_with_its_last_audit(home: Member) -> None:
+    elsewhere = make_audit(home, url=f"{SITE}elsewhere", created_at=NOW() - timedelta(days=1))
+    look_at(make_pages(elsewhere, [elsewhere.url])[0], NOW())
+    before = make_audit(home, created_at=NOW() - timedelta(hours=26))
+    look_at(make_pages(before, [SITE])[0], NOW(), score=80)
+    failed = make_audit(home, created_at=NOW() - timedelta(hours=2))
+    look_at(make_pages(failed, [SITE])[0], NOW(), **FAILURE)
+    audit = page_audit(home, score=71)
+    client = browser_of(home)
+    said = "//p[@class='since']"
+    day = when_before(before.created_at, audit.created_at)
+    scores = ", ".join(f"{label} 80 → 71" for label in Scan.Type.labels)
+    response = client.get(f"/audit/{audit.id}")
+    assert texts(response, said) == [f"Since the scan of {day}: {scores}."]
+    assert page_of(response).xpath(f"{said}/a/@href") == [f"/audit/{before.id}"]
+    assert texts(client.get(f"/audit/{before.id}"), said) == []
+    Audit.objects.update(shared_at=NOW())
+    assert texts(Client().get(f"/audit/{audit.id}"), said) == []
+
+    Scan.objects.filter(audit_page__audit=before, type="seo").update(catalogue_version="2025.1")
+    report = Report.objects.get(scan__audit_page__audit=before, scan__type="security")
+    Report.objects.filter(id=report.id).update(facts={**report.facts, "browser": "Chromium 150.0"})
+    only = "Performance 80 → 71, Accessibility 80 → 71"
+    assert texts(client.get(f"/audit/{audit.id}"), said) == [
+        f"Since the scan of {day}: {only}. Cannot be compared: Security, SEO."
+    ]
+    Scan.objects.filter(audit_page__audit=before).update(catalogue_version="2025.1")
+    assert texts(client.get(f"/audit/{audit.id}"), said) == [
+        f"Cannot be compared with the scan of {day}: the rules changed, or only one of the two was made in a browser."
+    ]
+
+
+def test_a_site_tells_which_critical_failures_are_new(home: Member) -> None:
+    before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
+    site_audit(home, 3, created_at=NOW() - timedelta(hours=3), exclude=["*?print=*"])
+    audit, client = site_audit(home, 3), browser_of(home)
+    Audit.objects.update(status="completed")
+    AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
+    (finding, *_) = AuditFinding.objects.filter(audit=audit, type="seo")
+    AuditFinding.objects.filter(audit=audit).exclude(id=finding.id).update(critical_pages=0)
+    day = when_before(before.created_at, audit.created_at)
+    said = f"The same scores as in the scan of {day}."
+    page = f"/audit/{audit.id}"
+    assert texts(client.get(page), "//p[@class='since']") == [f"{said} New: {finding.title}."]
+    AuditFinding.objects.filter(audit=before, type="seo").update(critical_pages=1)
+    assert texts(client.get(page), "//p[@class='since']") == [said]
 
 
 def test_what_a_query_says_wrongly_is_ignored(home: Member) -> None:

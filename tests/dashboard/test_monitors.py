@@ -252,6 +252,26 @@ def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, ho
     assert "Left out" in text
 
 
+def test_a_monitor_says_what_changed_within_a_week(client: Client, home: Member) -> None:
+    monitor, now = make_monitor(home, types=["seo", "security"]), timezone.now()
+
+    def ran(days: int, before: int | None, seo: int) -> None:
+        scores = {"seo": score(seo, before=before), "security": score(80, before=None if before is None else 80)}
+        at = now - timedelta(days=days)
+        MonitorRun.objects.create(monitor=monitor, due_at=at, not_before=at, ended_at=at, status="done", scores=scores)
+
+    path = f"/o/home/monitors/{monitor.id}"
+    ran(9, None, 99)
+    assert "Since " not in text_of(client.get(path))
+    ran(8, None, 70)  # other rules
+    assert "Since " not in text_of(client.get(path))
+    ran(7, 70, 73)
+    ran(3, 73, 90)
+    ran(0, 90, 75)
+    day = now - timedelta(days=7)
+    assert f"Since {day:%-d %B %Y} Security unchanged, SEO +2 " in text_of(client.get(path))
+
+
 def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     for age in (1, 0):

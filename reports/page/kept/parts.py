@@ -17,6 +17,7 @@ from django.utils.safestring import SafeString
 
 from infrastructure.web.kept_html import KeptHtml
 from reports.page.history import History
+from reports.page.since import since
 from scanner.report.filters import Filter
 from scans.models import Scan
 
@@ -68,6 +69,25 @@ def _screenshot_url(shown: Mapping[str, Any]) -> str:
 
 class _Gone(Exception):
     """The previous report was deleted after the query that found it."""
+
+
+def since_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
+    """Return the difference to the last report for the verdict; empty without one. `key` as in `history_of`."""
+    previous = past.previous
+    if previous is None:
+        return SafeString("")
+
+    def made() -> SafeString:
+        found = previous.changes()
+        if found is None:
+            raise _Gone
+        values = {"since": since(found), "scan": scan, "before_url": previous.url}
+        return SafeString(render_to_string("report/_since.html", values).strip())
+
+    try:
+        return KEPT.get(("since", key, previous.report_id), made)
+    except _Gone:
+        return SafeString("")
 
 
 def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:

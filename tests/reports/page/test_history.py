@@ -8,12 +8,13 @@ from typing import Any
 
 import pytest
 from django.db import connection
+from django.test import Client
 from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
 from reports import views
-from reports.models import Report
+from reports.models import Mute, Report
 from reports.page.history import History, history, same_page
 from reports.page.kept.parts import history_of
 from scans.models import Scan
@@ -110,6 +111,82 @@ def test_the_page_tells_what_has_changed(home: Member) -> None:
     assert "now only a warning, had failed" in text
     for anchor in ("check-good", "check-bad", "check-meh"):
         assert len(page.xpath(f"//*[@id='{anchor}']")) == 1
+
+
+def verdict_of(client: Client, scan: Scan) -> str:
+    """Return the sentence of the verdict on the report before; empty without one."""
+    (verdict,) = page_of(client.get(f"/report/{scan.id}")).xpath("//section[contains(@class, 'verdict')]")
+    return " ".join(verdict.xpath("string(.//p[@class='since'])").split())
+
+
+BACK = {"bad": "pass", "meh": "pass", "good": "fail"}  # the statuses before two faults came and one went
+
+
+@pytest.mark.parametrize(
+    ("score", "statuses", "points", "why"),
+    [
+        (78, {}, "7 points lower than", ", the same findings"),
+        (71, {}, "The same score as", ", the same findings"),
+        (78, BACK, "7 points lower than", ": 2 new findings (Meh thing found first), 1 fixed"),
+        (60, BACK, "11 points higher than", ": 1 fixed (Good thing), 2 new findings"),
+        (78, {"good": "fail"}, "7 points lower than", "; 1 fixed (Good thing)"),
+    ],
+)
+def test_the_verdict_tells_whether_it_is_better_or_worse_and_why(
+    home: Member, score: int, statuses: dict[str, str], points: str, why: str
+) -> None:
+    before, scan = aged(home, 24 * 7, score=score), aged(home, 0, score=71)
+    change(before, statuses=statuses)
+    client = person(home.organization, "viewer")
+    day = f"{before.created_at:%-d %B}" + (
+        "" if before.created_at.year == scan.created_at.year else f" {before.created_at.year}"
+    )
+    said = f"{points} in the report of {day}{why}. Compare"
+    assert verdict_of(client, scan) == said
+
+
+@pytest.mark.parametrize(
+    ("changes", "reason"),
+    [
+        ({"catalogue_version": "2025.1"}, "the rules changed"),
+        ({"browser": "Chromium 150.0"}, "only one of the two was made in a browser"),
+        (
+            {"skipped_checks": [{"id": "odd", "name": "Odd", "reason": "timeout"}]},
+            "not the same checks could run",
+        ),
+    ],
+)
+def test_the_verdict_claims_no_difference_that_may_not_be_the_pages(
+    home: Member, changes: dict[str, Any], reason: str
+) -> None:
+    before, scan = aged(home, 2, score=60), aged(home, 1)
+    change(before, statuses={"good": "fail"}, **changes)
+    said = verdict_of(person(home.organization), scan)
+    assert said == f"Cannot be compared with the report of {before.created_at:%H:%M} UTC: {reason}. Compare"
+
+
+def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
+    before, scan = aged(home, 2, score=78), aged(home, 1)
+    change(before, statuses={"bad": "pass"})
+    Mute.objects.create(
+        organization=home.organization,
+        check_id="bad",
+        host="example.com",
+        reason="We accept it.",
+        expires_at=timezone.now() + timedelta(days=9),
+    )
+    said = verdict_of(person(home.organization), scan)
+    assert said.endswith("UTC, the same findings, apart from muted ones. Compare")
+    assert "Bad" not in said
+
+
+def test_a_stranger_learns_nothing_of_the_report_before(home: Member) -> None:
+    before, scan = aged(home, 2, score=78), aged(home, 1)
+    Report.objects.update(shared_at=timezone.now())
+    assert verdict_of(person(home.organization), scan).startswith("7 points lower")
+    assert verdict_of(person(home.organization), before) == ""
+    assert verdict_of(Client(), scan) == ""
+    assert before.id not in Client().get(f"/report/{scan.id}").content.decode()
 
 
 def test_what_other_rules_found_is_not_told_as_a_change_of_the_page(home: Member) -> None:

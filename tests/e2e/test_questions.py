@@ -1,0 +1,68 @@
+"""Questions of a site's owner that a page answers on its first screen, without a click, on a desk and on a phone."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+
+from tests.e2e.pages import Rendering, Window, render_pages
+from tests.e2e.test_axe_of_pages import Stage
+
+pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
+
+SCREENS = ((1440, 900), (390, 844))
+# By question: the page where it is asked, where the answer stands there, and the answer.
+QUESTIONS = {
+    "Is my site hacked?": ("report", ".verdict .hint", r"ways in, not whether anyone used them"),
+    "How bad is it?": ("report", ".verdict .meaning", r"^Fair: some protections"),
+    "What do I tell my developer first?": ("report", ".first li:first-child", r"No Content Security Policy"),
+    "What do I win if it is fixed?": ("report", ".first li:first-child .points", r"\+\d+\.\d points"),
+    "Why did the grade change?": (
+        "report",
+        ".verdict .since",
+        r"1 point higher than in the report of .*: \d+ fixed .*, \d+ new findings.* Compare",
+    ),
+    "Who can see this?": ("report", ".meta .badge", r"^Private$"),
+    "Was everything checked?": ("report-partial", ".verdict .counts li:last-child", r"1 could not run"),
+    "Is it better than last time?": ("audit-site", "p.since", r"Since the scan of .*: Accessibility 78 → 75"),
+    "Which pages?": ("audit-site", ".alarm li:first-child", r"On all 12 pages: /, /bread"),
+    "Is it better than last week?": ("monitor", ".facts > :has(strong.down)", r"Since .*Security .3, Performance .5"),
+    "When is the next scan?": ("monitor", ".facts > :nth-child(3)", r"Next run .* in \d+ hours"),
+    "Does my certificate expire soon?": ("monitor", ".facts > :nth-child(4)", r"Certificate .* Expires .* in 1\d days"),
+}
+
+
+@pytest.fixture(scope="module")
+def kept() -> list[Rendering]:
+    """Rendered pages: the first test, which has the database, renders them for all."""
+    return []
+
+
+@pytest.fixture
+def stage(request: pytest.FixtureRequest, browser: Window, kept: list[Rendering]) -> Stage:
+    if not kept:
+        request.getfixturevalue("db")
+        kept.append(render_pages())
+    return Stage(kept[0], browser)
+
+
+@pytest.mark.django_db
+@pytest.mark.parametrize("question", QUESTIONS)
+def test_the_first_screen_answers(stage: Stage, question: str) -> None:
+    name, place, answer = QUESTIONS[question]
+
+    def look(page: Page) -> list[Any]:
+        found = page.locator(f"main {place}").first
+        assert re.search(answer, " ".join(found.inner_text().split())), found.inner_text()
+        beyond = []
+        for width, height in SCREENS:
+            page.set_viewport_size({"width": width, "height": height})
+            box = found.bounding_box()
+            if box is None or box["y"] < 0 or box["y"] + box["height"] > height or box["x"] + box["width"] > width:
+                beyond.append((width, box))
+        return beyond
+
+    assert stage.window.look(stage.rendering, name, look) == []
