@@ -30,7 +30,7 @@ OPEN = "[...document.querySelectorAll('.check:not(.is-pass) > [open]')].map(each
 OPEN_ALL = "document.querySelectorAll('details:not(.drop)').forEach(each => { each.open = true; })"
 CONTENTS = "document.querySelector('.contents [popover]').showPopover()"
 KEYS = "document.querySelector('.contents [popover]').hidePopover(); document.getElementById('keys').showModal()"
-MOST_WORDS = 500
+MOST_WORDS = 430
 CAPS = (Cap(79, "Two or more critical checks failed.", severity=CRITICAL, count=2),)
 
 

@@ -44,8 +44,8 @@ class Cell:
 
 
 EMPTY = Cell("")
-# Names of a table's rows, one and several, by the kind of its first column that has one.
-NOUNS = {"code": ("element", "elements"), "address": ("address", "addresses")}
+# Names of a table's rows, by the kind of its first column that has one.
+NOUNS = {"code": "elements", "address": "addresses"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,12 +72,17 @@ class Table:
 
     @property
     def count(self) -> str:
-        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known."""
+        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known.
+
+        A single row that is no element is "Details": the message has its name.
+        """
         rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
-        one, many = next((NOUNS[head.kind] for head in self.heads if head.kind in NOUNS), ("entry", "entries"))
-        if one == "address" and self.size:
-            one, many = "file", "files"
-        return f"{rows} {one if rows == '1' else many}" + (f", {self.size}" if self.size and not self.is_cut else "")
+        noun = next((NOUNS[head.kind] for head in self.heads if head.kind in NOUNS), "entries")
+        if len(self.rows) == 1:
+            return "1 element" if noun == "elements" else "Details"
+        if noun == "addresses" and self.size:
+            noun = "files"
+        return f"{rows} {noun}" + (f", {self.size}" if self.size and not self.is_cut else "")
 
     @property
     def is_cut(self) -> bool:
