@@ -41,7 +41,7 @@ class Gauge:
     note: str
     query: str
     is_current: bool
-    caps: tuple[str, ...]  # why pages' scores are limited
+    held: str  # why scores of pages are capped, in a sentence; empty if none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,13 +125,18 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
             note=_note(audit, type, scans.get(type)),
             query=urlencode({"type": type}),
             is_current=type == shown,
-            caps=tuple(
-                f"{'1 page' if pages == 1 else f'{pages:,} pages'}: {reason}"
-                for reason, pages in audit.cap_reasons(type).items()
-            ),
+            held=_held(audit, type),
         )
         for type in audit.types
     ]
+
+
+def _held(audit: Audit, type: str) -> str:
+    reasons = [
+        f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({'1 page' if pages == 1 else f'{pages:,} pages'})"
+        for reason, pages in audit.cap_reasons(type).items()
+    ]
+    return f"{LABELS[type]} scores are capped: {'; '.join(reasons)}." if reasons else ""
 
 
 def _note(audit: Audit, type: str, scan: Scan | None) -> str:

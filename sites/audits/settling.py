@@ -178,9 +178,12 @@ def _add_score(audit: Audit, scan: Scan, score: int, result: ScanResult | None) 
     total["sum"] += score
     total["flawless"] += scan.grade == "A+"
     total["gaps"] += scan.status != Scan.Status.COMPLETED
-    for cap in result.caps if result else ():
+    caps = result.caps if result else ()
+    # Of several caps, the lowest, which is the first, holds the score.
+    for cap in caps[:1]:
         if cap.reason in total["caps"] or len(total["caps"]) < MAX_REASONS:
             total["caps"][cap.reason] = total["caps"].get(cap.reason, 0) + 1
+    for cap in caps:
         if cap.is_of_origin:
             total["cap"] = cap.limit if total["cap"] is None else min(total["cap"], cap.limit)
 

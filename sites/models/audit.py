@@ -37,7 +37,7 @@ class TypeTotal(TypedDict):
     flawless: int  # pages with an A+
     gaps: int  # pages with a partial report
     cap: int | None  # from faults of the whole origin
-    caps: dict[str, int]  # pages whose scores are capped, by the reason
+    caps: dict[str, int]  # pages whose scores are capped, by the reason of the lowest cap
 
 
 class PageResult(TypedDict):
@@ -212,7 +212,7 @@ class Audit(Keyed, Leased):
         return {each: self._score(self.totals.get(each)) for each in self.types}
 
     def cap_reasons(self, type: str) -> dict[str, int]:
-        """Return why scores of this type are capped, with the number of pages."""
+        """Return why scores of this type are capped, with the number of pages. Only the lowest cap of a page counts."""
         return self.totals[type]["caps"] if type in self.totals else {}
 
     def pages_judged(self, type: str) -> int:

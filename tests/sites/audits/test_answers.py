@@ -152,11 +152,13 @@ def test_an_unknown_export_format_is_refused_as_such(home: Member, path: str) ->
 def test_the_page_of_an_audit_gives_the_reason_of_a_cap(roomy: Member) -> None:
     audit = created(roomy, {"pages": pages(2), "types": ["seo"]})
     reason = "The site is not encrypted."
-    while visit(roomy, score=69, categories=(), caps=(AppliedCap(69, reason),)):
+    caps = (AppliedCap(69, reason), AppliedCap(79, "Two high-severity checks failed."))
+    while visit(roomy, score=69, categories=(), caps=caps):
         pass
     browser = browser_of(person_of(roomy, "viewer", "viewer@people.test"))
     page = browser.get(f"/audit/{audit['id']}").content.decode()
-    assert f"2 pages: {reason}" in page
+    assert "SEO scores are capped: the site is not encrypted (2 pages)." in page
+    assert "high-severity" not in page, "only the lowest cap of a page counts"
 
 
 def test_evidence_of_an_earlier_visit_has_its_time_in_the_export(roomy: Member) -> None:
