@@ -253,6 +253,7 @@ def test_what_to_fix_first_is_open_and_all_else_a_line(browser: Window, renderin
         link = page.locator(".first a[href='#check-color-contrast']")
         for _ in range(2):
             link.click()
+            expect(page.locator("#check-color-contrast > [open]")).to_have_count(1)
             assert page.evaluate(OPEN) == ["check-color-contrast"]
             page.locator("#check-color-contrast > details > summary").press("Enter")
             assert page.evaluate(OPEN) == []
