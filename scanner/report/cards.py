@@ -10,7 +10,7 @@ from scanner.need import Need, is_emergency, need_of
 from scanner.report.elsewhere import Elsewhere
 from scanner.report.evidence import contrasts, fixes
 from scanner.report.evidence.sentences import headline
-from scanner.report.evidence.tables import LONG, Table, tables
+from scanner.report.evidence.tables import Table, tables
 from scanner.report.metrics import CONCERNED, UNITS
 from scanner.report.muting import MutedPart
 from scanner.report.pictures import Crop
@@ -64,12 +64,6 @@ class CheckCard:
     crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
     elsewhere: tuple[Elsewhere, ...] = ()
     how_to: HowTo = NO_HOW_TO
-
-    @property
-    def is_beside(self) -> bool:
-        """Return True if evidence and fix fit side by side on a wide screen."""
-        pasted = sum(len(part.text) for part in self.fix_parts if part.kind == "snippet")
-        return bool(self.fix and self.evidence) and pasted <= LONG and all(table.is_narrow for table in self.evidence)
 
     @property
     def is_critical(self) -> bool:
@@ -150,8 +144,9 @@ def _message(exported: ExportedCheck) -> str:
     if exported["status"] == "pass":
         return headline(exported["message"], exported["evidence"])
     why = exported["why"]
-    seen = headline(exported["message"].removesuffix(why).rstrip(), exported["evidence"])
-    return f"{seen} {why}".strip()
+    before, _, after = exported["message"].partition(why) if why else (exported["message"], "", "")
+    seen = headline(before.rstrip(), exported["evidence"])
+    return " ".join(filter(None, (seen, after.strip(), why)))
 
 
 def _win(points: float) -> str:

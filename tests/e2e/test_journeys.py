@@ -232,7 +232,7 @@ def read(person: Person, scan: dict[str, Any]) -> None:
     assert person.page.url == scan["report_url"]
     report = person.page.get_by_role("article")
     expect(report).to_contain_text("/ 100")
-    expect(report).to_contain_text("How to fix it")
+    expect(report).to_contain_text("Fix:")
     report.locator(".first a").first.click()  # from "Fix first" to the check
     assert "#" in person.page.url
 

@@ -14,15 +14,8 @@ from scanner.report.evidence.contrasts import Contrast
 # The most characters of a value on the page. Sites choose the length of their addresses and headers, and a report,
 # which anybody may request, has thousands of them.
 MAX_CELL = 1000
-# The most pairs that fit beside a fix.
-FEW = 5
 # The fewest characters of a value that is looked for in a message.
 LEAST = 4
-# Widths of columns in relative units, and the width that a table beside its finding may have.
-ROOM = {"text": 4, "mono": 3, "code": 4, "address": 4, "contrast": 5, "moment": 4, "number": 2, "short": 2}
-ROOM_BESIDE = 8
-# The most characters of a single value in a narrow table; a longer one needs the page's width.
-LONG = 120
 # Characters at the end of an address that stay visible when a line is too short; those before them are cut.
 END = 16
 SECURE = "https://"
@@ -79,19 +72,17 @@ class Table:
 
     @property
     def count(self) -> str:
-        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known."""
+        """The number of rows in words, such as "12 files, 340 kB"; the size is that of all, if it is known.
+
+        A single row that is no element is "Details": the message has its name.
+        """
         rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
         noun = next((NOUNS[head.kind] for head in self.heads if head.kind in NOUNS), "entries")
+        if len(self.rows) == 1:
+            return "1 element" if noun == "elements" else "Details"
         if noun == "addresses" and self.size:
             noun = "files"
         return f"{rows} {noun}" + (f", {self.size}" if self.size and not self.is_cut else "")
-
-    @property
-    def is_narrow(self) -> bool:
-        """Return True if the table fits beside the text of its finding."""
-        if (pairs := self.pairs) is not None:
-            return len(pairs) <= FEW and all(len(cell.whole) <= LONG for _, cell in pairs)
-        return sum(ROOM[head.kind] for head in self.heads) <= ROOM_BESIDE
 
     @property
     def is_cut(self) -> bool:

@@ -70,7 +70,7 @@ def test_the_page_says_in_a_sentence_what_holds_the_score_and_marks_it_on_each_f
         "Frame found Caps the score",
         "Detail found (+0.9 points)",
     ]
-    assert "those in brackets count once the score is no longer capped" in text_of(response)
+    assert "those in brackets count once it is no longer capped" in text_of(response)
     tags = texts(response, "//li[@id='check-frame']//*[@class='tags']")
     assert tags == ["High Caps the score"]
 

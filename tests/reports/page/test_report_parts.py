@@ -48,6 +48,16 @@ def test_accessibility_says_what_automatic_checks_cannot_do(home: Member) -> Non
     assert "Automated checks" not in text_of(shown(home))
 
 
+def test_a_category_says_what_it_is_about_where_the_page_says_what_was_checked(home: Member) -> None:
+    checks = category(CheckResult("c", "C", "C", "fail", LOW, LOW, "No.", "Do."), name="Caching")
+    page = page_of(shown(home, type="performance", categories=checks))
+    meaning = "Files that browsers may keep for the next page."
+    (told,) = page.xpath(f"//dd[.='{meaning}']")
+    assert told.getprevious().text == "Caching"
+    assert told.xpath("ancestor::details/summary/h2/@id") == ["coverage"]
+    assert page.text_content().count(meaning) == 1
+
+
 def test_the_biggest_wins_lead_to_their_cards(home: Member) -> None:
     checks = [CheckResult(f"c{n}", f"C{n}", f"Check {n}", "fail", LOW, LOW, "No.", "Do.", points=n) for n in range(8)]
     page = page_of(shown(home, categories=category(*checks)))

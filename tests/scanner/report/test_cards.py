@@ -72,7 +72,7 @@ def test_several_things_are_a_table_and_a_sum_before_them_is_apart() -> None:
 def test_places_are_one_line_that_says_how_many_and_opens() -> None:
     found = card(evidence=[{"selector": f"#e{number}", "status": 404} for number in range(12)])
     (table,) = found.xpath("//table")
-    folded = table.getparent()
+    folded = table.getparent().getparent()
     assert folded.tag == "details"
     assert folded.get("open") is None
     assert folded.xpath("summary/text()") == ["12 elements"]
@@ -87,6 +87,9 @@ def test_places_are_one_line_that_says_how_many_and_opens() -> None:
         ([{"url": f"https://a.test/{number}.js", "bytes": 90_000} for number in range(4)], "4 files, 360 kB"),
         ([{"url": f"/{number}", "bytes": 9_000, "wasted_bytes": 1} for number in range(4)], "4 addresses"),
         ([{"cookie": "a"}, {"cookie": "b"}], "2 entries"),
+        ([{"selector": "a"}], "1 element"),
+        ([{"url": "/a.js", "bytes": 90_000}], "Details"),
+        ([{"median": 2.5, "spread": 0.1}], "Details"),
         # A report keeps only the first places: their number and size are not those of all.
         ([{"url": f"/{number}.js", "bytes": 90_000} for number in range(20)], "The first 20 files"),
     ],
@@ -109,6 +112,22 @@ def test_a_finding_is_one_line_until_it_is_opened() -> None:
     assert details.xpath("summary")[0].text_content().split() == ["X", "High", "+2.5", "points"]
     # Links within a summary would be two targets in one.
     assert not details.xpath("summary//a | summary//button")
+
+
+def test_an_open_finding_says_what_why_and_fix_and_folds_the_rest_to_one_line() -> None:
+    found = card(
+        is_open=True, fix="Fix it.", message="One link has no name. Nobody can tell.", evidence=[{"selector": "a"}]
+    )
+    (told,) = found.xpath("//details[@class='check-body']/div[@class='told']")
+    assert [each.get("class") for each in told] == ["message", "fix", "folds"]
+    assert [each.text for each in told.xpath("div[@class='folds']/details/summary")] == ["1 element", "Sources"]
+    assert told.xpath("div[@class='folds']/details[@open]") == []
+
+
+def test_the_reason_is_said_once_though_the_finding_includes_others() -> None:
+    why = "Nobody can tell."
+    (message,) = card(message=f"No title. {why} This includes “No card”.", why=why).xpath("//p[@class='message']")
+    assert message.text == f"No title. This includes “No card”. {why}"
 
 
 def test_what_a_passed_check_has_seen_is_folded_with_it() -> None:

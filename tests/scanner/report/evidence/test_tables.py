@@ -79,13 +79,6 @@ def test_rows_know_which_items_they_are() -> None:
     assert (one.numbers, other.numbers) == ((0,), (1, 3))
 
 
-def test_only_tables_of_few_columns_stand_beside_a_fix() -> None:
-    pair: dict[str, object] = {"selector": "#a", "snippet": "<p>"}
-    narrow, wide = tables([pair, pair]), tables([pair | {"contrast": "4.31:1"}, pair])
-    assert [table.is_narrow for table in (*narrow, *wide)] == [True, False]
-    assert [tables([{"policy": "x" * length}])[0].is_narrow for length in (100, 1000)] == [True, False]
-
-
 @given(st.text(max_size=300))
 def test_an_address_is_whole_wherever_it_is_cut(text: str) -> None:
     found = address(text)
