@@ -63,7 +63,7 @@ def test_a_page_says_how_its_check_is_judged() -> None:
     said = text_of(shown("/docs/checks/lcp"))
     assert "Passes up to 2.5 s, warns up to 4.0 s" in said
     assert "It is left out where no browser is installed." in said
-    assert "which has the weight 45 (15 without a browser) of 100" in said
+    assert "which has the weight 45 (15 without a browser) of 101" in said
     assert "At most 79: A critical check failed." in said
     assert "its result may vary from scan to scan" in said
     said = text_of(shown("/docs/checks/cookie-secure"))
