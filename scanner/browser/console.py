@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping
 from typing import Any
 
@@ -22,7 +21,8 @@ class ConsoleErrors:
     async def listen(self, cdp: CDPSession) -> None:
         cdp.on("Runtime.exceptionThrown", self._keep_exception)
         cdp.on("Log.entryAdded", self._keep_entry)
-        await asyncio.gather(cdp.send("Runtime.enable"), cdp.send("Log.enable"))
+        await cdp.send("Runtime.enable")
+        await cdp.send("Log.enable")
 
     def _keep_exception(self, event: Mapping[str, Any]) -> None:
         details = event["exceptionDetails"]

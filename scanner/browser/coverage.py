@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -23,11 +22,10 @@ class UseOfFiles:
 
     async def start(self, cdp: CDPSession) -> None:
         cdp.on("CSS.styleSheetAdded", self._keep_sheet)
-        await asyncio.gather(cdp.send("Profiler.enable"), cdp.send("DOM.enable"))
-        await asyncio.gather(
-            cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True}),
-            cdp.send("CSS.enable"),
-        )
+        await cdp.send("Profiler.enable")
+        await cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True})
+        await cdp.send("DOM.enable")
+        await cdp.send("CSS.enable")
         await cdp.send("CSS.startRuleUsageTracking")
 
     async def stop(self, cdp: CDPSession) -> list[UsedFile]:
