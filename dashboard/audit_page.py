@@ -108,6 +108,14 @@ def scans_of_page(audit: Audit) -> dict[str, Scan]:
     return {type: by_type[type] for type in audit.types if type in by_type}
 
 
+def first_shown(audit: Audit, scans: Mapping[str, Scan]) -> str:
+    """Return the type to open first: that with the lowest score once all are known, until then the first report."""
+    scores = {type: scan.score or 0 for type, scan in scans.items() if scan.status in Scan.REPORTED}
+    if not scores:
+        return audit.types[0]
+    return min(scores, key=scores.__getitem__) if audit.is_final else next(iter(scores))
+
+
 def progress(audit: Audit, scans: Mapping[str, Scan]) -> Progress:
     """Return the audit's progress. `scans` holds the scans of an audit of one page, and is empty for other audits."""
     return progress_of(audit, next((scan for scan in scans.values() if scan.lead_id is None), None))

@@ -135,8 +135,8 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
     is_page = found.kind == Audit.Kind.PAGE
     scans = audit_page.scans_of_page(found) if is_page else {}
     asked = request.GET.get("type", "")
-    usual = next((type for type, scan in scans.items() if scan.status in Scan.REPORTED), found.types[0])
-    shown = asked if asked in found.types else usual if is_page else ""
+    usual = audit_page.first_shown(found, scans) if is_page else ""
+    shown = asked if asked in found.types else usual
     return {
         **surroundings(seen),
         "audit": found,

@@ -128,6 +128,15 @@ def test_a_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> No
     assert not page_of(page).xpath("//*[@hx-get]")
 
 
+def test_a_page_opens_with_the_type_that_needs_it_most(home: Member) -> None:
+    """Regression: a page that stayed blank opened with "Excellent: visitors are well protected" below a red box."""
+    audit = make_audit(home)
+    blank = make_result(Scan(type="accessibility", url=SITE), score=40, grade="F")
+    look_at(make_pages(audit, [SITE])[0], NOW(), {"accessibility": blank})
+    page = browser_of(home).get(f"/audit/{audit.id}")
+    assert texts(page, "//ul[@class='gauges']//a[@aria-current]//*[@class='gauge-name']") == ["Accessibility"]
+
+
 def test_a_type_that_could_not_run_says_why_beside_those_that_did(home: Member) -> None:
     audit = make_audit(home)
     error = ScanError("TIMEOUT", "The page did not answer in time.")

@@ -97,6 +97,12 @@ def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_produ
     assert {"/docs/monitors", "/docs/mutes", "/docs/ci", "/docs/command"} <= links
 
 
+def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
+    links = set(html.fromstring(Client().get("/").content.decode()).xpath("//a/@href"))
+    inside = {each for each in links if each.startswith("/")}
+    assert {each: Client().get(each).status_code for each in inside} == dict.fromkeys(inside, 200)
+
+
 def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
     said = html.fromstring(Client().get("/").content.decode()).xpath("string(//article//pre)")
     (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
