@@ -40,8 +40,7 @@ GRADES = {
 # What a grade does not prove, by scan type.
 NOTES = {
     "security": "The scan shows ways in, not whether anyone used them.",
-    "accessibility": "Automated checks find only some barriers. Also test the page with a keyboard and a screen "
-    "reader.",
+    "accessibility": "Automated checks find only some barriers: also try a keyboard and a screen reader.",
 }
 
 # Advice on failed scans, by error code.
