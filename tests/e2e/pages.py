@@ -357,7 +357,7 @@ class Window:
                     return _look(context.new_page(), rendering, name, action)
             self._tab = self._tab or browser.new_context(**REDUCED).new_page()
             self._tab.set_viewport_size(SIZE)
-            self._tab.emulate_media(color_scheme="light", reduced_motion="reduce")
+            self._tab.emulate_media(media="screen", color_scheme="light", reduced_motion="reduce")
             return _look(self._tab, rendering, name, action)
 
         return self.do(act)
