@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import Page
 
-from tests.e2e.pages import Rendering, Window, render_pages
-from tests.e2e.test_axe_of_pages import Stage
+from tests.e2e.test_axe_of_pages import Stage, kept, stage  # noqa: F401 -- fixtures
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages")]
 
@@ -35,23 +34,9 @@ QUESTIONS = {
 }
 
 
-@pytest.fixture(scope="module")
-def kept() -> list[Rendering]:
-    """Rendered pages: the first test, which has the database, renders them for all."""
-    return []
-
-
-@pytest.fixture
-def stage(request: pytest.FixtureRequest, browser: Window, kept: list[Rendering]) -> Stage:
-    if not kept:
-        request.getfixturevalue("db")
-        kept.append(render_pages())
-    return Stage(kept[0], browser)
-
-
 @pytest.mark.django_db
 @pytest.mark.parametrize("question", QUESTIONS)
-def test_the_first_screen_answers(stage: Stage, question: str) -> None:
+def test_the_first_screen_answers(stage: Stage, question: str) -> None:  # noqa: F811
     name, place, answer = QUESTIONS[question]
 
     def look(page: Page) -> list[Any]:

@@ -74,7 +74,7 @@ def test_titles_are_short_phrases(scan_type: ScanType) -> None:
 
 @pytest.mark.parametrize("scan_type", ScanType)
 def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
-    """It follows messages of several findings, in which a pronoun would have nothing to stand for."""
+    """A reason follows the messages of several findings, in which a pronoun would have nothing to stand for."""
     for each in checks(scan_type):
         assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
 
