@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from pathlib import Path
+from types import FrameType
 from typing import IO, ClassVar
 
 LAUNCHER = Path(__file__).with_name("launcher.py")
@@ -36,6 +38,7 @@ class Account:
 
 
 MYSELF = Account(os.geteuid(), os.getegid())
+ENDING = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class EmbeddedError(Exception):
@@ -98,19 +101,45 @@ def spawn(
 
     Its stderr joins `stdout`. On Linux the kernel sends it `death_signal` when the calling THREAD
     ends, so call this from the main thread. Ends with status 126 if it cannot switch to the account.
-    Raises OSError.
+    Raises OSError, and what this process's handlers of signals raise, after which nothing is left running.
     """
     launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
     launch += [str(int(death_signal)), account.run_as.name, str(account.uid), str(account.gid)]
-    return subprocess.Popen(
-        [os.fspath(part) for part in (*launch, *command)],
-        stdin=stdin,
-        stdout=stdout,
-        stderr=subprocess.STDOUT,
-        env=env,
-        cwd=cwd,
-        start_new_session=True,
-    )
+    process: subprocess.Popen[bytes] | None = None
+    try:
+        with _held(ENDING):  # else one that raises here would leave a process that nobody knows
+            process = subprocess.Popen(
+                [os.fspath(part) for part in (*launch, *command)],
+                stdin=stdin,
+                stdout=stdout,
+                stderr=subprocess.STDOUT,
+                env=env,
+                cwd=cwd,
+                start_new_session=True,
+            )
+    except BaseException:
+        if process is not None:
+            process.kill()
+            process.wait()
+        raise
+    return process
+
+
+@contextlib.contextmanager
+def _held(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+    """Call this process's handlers of these signals afterwards instead of within."""
+    came: list[tuple[int, FrameType | None]] = []
+    handlers = {number: signal.getsignal(number) for number in numbers}
+    ours = {number: handler for number, handler in handlers.items() if callable(handler)}
+    for number in ours:
+        signal.signal(number, lambda *signalled: came.append(signalled))
+    try:
+        yield
+    finally:
+        for number, handler in ours.items():
+            signal.signal(number, handler)
+    for number, frame in came:
+        ours[signal.Signals(number)](number, frame)
 
 
 def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:

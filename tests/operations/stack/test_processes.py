@@ -1,0 +1,56 @@
+"""Child processes of the stack."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from types import FrameType
+from typing import Any, NoReturn
+
+import pytest
+
+from operations.stack.processes import ENDING, spawn
+from tests.operations.stack.processes import running_with
+
+
+@pytest.fixture(params=ENDING, ids=lambda number: number.name)
+def interrupting(request: pytest.FixtureRequest) -> Iterator[signal.Signals]:
+    """Signal whose handler raises KeyboardInterrupt."""
+
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        raise KeyboardInterrupt
+
+    before = signal.signal(request.param, interrupt)
+    yield request.param
+    signal.signal(request.param, before)
+
+
+def test_a_signal_while_a_process_starts_leaves_none(
+    interrupting: signal.Signals, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    real = subprocess.Popen
+    started: list[int] = []
+
+    def interrupted(*args: Any, **kwargs: Any) -> subprocess.Popen[bytes]:
+        process = real(*args, **kwargs)
+        started.append(process.pid)
+        os.kill(os.getpid(), interrupting)
+        return process
+
+    monkeypatch.setattr(subprocess, "Popen", interrupted)
+    handler = signal.getsignal(interrupting)
+    with pytest.raises(KeyboardInterrupt):
+        spawn([sys.executable, "-c", "import time; time.sleep(60)", tmp_path], death_signal=signal.SIGTERM)
+    assert len(started) == 1
+    assert running_with(str(tmp_path)) == {}
+    assert signal.getsignal(interrupting) == handler
+
+
+def test_a_process_starts_undisturbed() -> None:
+    process = spawn([sys.executable, "-c", "print('works')"], death_signal=signal.SIGTERM, stdout=subprocess.PIPE)
+    assert process.communicate()[0] == b"works\n"
+    assert process.returncode == 0
