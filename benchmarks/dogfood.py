@@ -53,7 +53,6 @@ PAGES = {
         "new scan": "/o/dogfood/scans/new",
         "sites": "/o/dogfood/sites/",
         "site": "/o/dogfood/sites/{host}",
-        "badge": "/o/dogfood/sites/{host}/badge",
         "monitors": "/o/dogfood/monitors/",
         "new monitor": "/o/dogfood/monitors/new",
         "mutes": "/o/dogfood/mutes/",
