@@ -7,7 +7,9 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from scanner.document import ExportDocument, StoredExhibits, StoredHop
+from scanner.need import need_of
 from scanner.report.evidence.tables import Table, tables
+from scanner.report.exhibits.files import FaultyFile, faulty_files
 from scanner.report.exhibits.headers import JudgedHeader, judged_headers
 from scanner.report.exhibits.policies import Policy, policy_tables
 from scanner.report.exhibits.previews import SearchResult, SharedLink, search_result, shared_link
@@ -34,6 +36,7 @@ class Exhibits:
     redirects: tuple[Table, ...] = ()
     search_result: SearchResult | None = None
     shared_link: SharedLink | None = None
+    files: tuple[FaultyFile, ...] = ()
     weights: Weights | None = None
 
     @property
@@ -45,6 +48,7 @@ class Exhibits:
             (self.policies, Entry("CSP by directive", "policies")),
             (self.certificates, Entry("Certificate chain", "certificates")),
             (self.redirects, Entry("Redirects", "redirects")),
+            (self.files, Entry("Files", "files")),
             (self.weights, Entry("Transfer size", "weights")),
         )
         return [entry for shown, entry in named if shown]
@@ -65,6 +69,7 @@ def exhibits_of(document: ExportDocument, stored: StoredExhibits | None, prefix:
         redirects=_redirects(stored.get("redirects", ())),
         search_result=search_result(stored["search_result"], checks) if "search_result" in stored else None,
         shared_link=shared_link(stored["shared_link"]) if "shared_link" in stored else None,
+        files=faulty_files(sorted(checks.values(), key=need_of), prefix) if document["type"] == "performance" else (),
         weights=weights(stored.get("weights", ())),
     )
 

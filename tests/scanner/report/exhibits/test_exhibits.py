@@ -243,3 +243,45 @@ def test_the_contents_name_each_section_that_there_is() -> None:
     found = shown(exported(), {"headers": [["Server", "a"]], "redirects": redirects})
     assert [entry.anchor for entry in found.contents] == ["headers", "redirects"]
     assert markup(found).xpath("//section/@aria-labelledby") == ["r-headers", "r-redirects"]
+
+
+def a_finding(id: str, *evidence: dict[str, Any], status: str = "fail", points: float = 1.0) -> dict[str, Any]:
+    return a_check(id, status, evidence, severity="high", points=points, holds=False, later=0.0)
+
+
+def test_a_file_stands_once_with_all_findings_that_name_it() -> None:
+    script, image = "https://shop.test/a.js", "https://shop.test/b.png"
+    document = exported(
+        a_finding("unused-js", {"url": script, "unused_bytes": 5}, points=0.5),
+        a_finding("text-compressed", {"url": image}, {"url": script, "bytes": 1500}, {"url": script, "bytes": 1500}),
+        a_finding("cache-missing", {"url": image, "wire_bytes": 20}, points=3.0),
+        a_finding("js-minified", {"url": script}, status="pass"),
+        a_finding("http-version", {"origin": "https://shop.test"}, {"url": "inline"}, {"url": None}),
+        type="performance",
+    )
+    found = shown(document, None, "p-")
+    assert [(each.address.whole, each.size, [verdict.text for verdict in each.verdicts]) for each in found.files] == [
+        (image, "20 B", ["cache-missing found", "text-compressed found"]),
+        (script, "1.5 kB", ["text-compressed found", "unused-js found"]),
+    ]
+    assert found.files[0].verdicts[0].anchor == "p-check-cache-missing"
+    assert [entry.anchor for entry in found.contents] == ["files"]
+    (table,) = markup(found).xpath("//section[@aria-labelledby='r-files']//table")
+    assert [row.text_content().split() for row in table.xpath("./tbody/tr/th")] == [[image], [script]]
+
+
+def test_files_with_one_finding_each_need_no_list_of_their_own() -> None:
+    alone = [a_finding("unused-js", {"url": "https://shop.test/a.js"}), a_finding("cache-missing", {"url": EVIL})]
+    assert shown(exported(*alone, type="performance"), None).files == ()
+    twice = [a_finding(id, {"url": "https://shop.test/" + EVIL}) for id in ("unused-js", "js-minified")]
+    assert shown(exported(*twice, type="security"), None).files == ()
+    (file,) = shown(exported(*twice, type="performance"), None).files
+    assert not markup(Exhibits(files=(file,))).xpath("//script")
+
+
+def test_a_page_of_many_files_lists_the_worst() -> None:
+    files = [{"url": f"https://shop.test/{number}"} for number in range(80)]
+    document = exported(a_finding("unused-js", *files), a_finding("js-minified", files[79]), type="performance")
+    found = shown(document, None).files
+    assert len(found) == 50
+    assert found[0].address.whole == files[79]["url"]
