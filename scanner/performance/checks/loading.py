@@ -49,7 +49,7 @@ NETWORK = ("http:", "https:")
 NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
 NO_FRAMES = NotApplicable("The browser delivered no frames of the load that could be compared.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
-PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
+PHONE = "simulated for a phone on a connection of 1.6 Mbit/s with 150 ms of latency"
 SLOWER = "on a processor four times slower than the scanner's"
 
 
@@ -315,7 +315,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     }
     least = "at least " if resources.left_out else ""
     message = (
-        f"On a connection of 1.6 Mbit/s and 150 ms, the page would take {least}{result.seconds:.1f} s: "
+        f"On a connection of 1.6 Mbit/s with 150 ms of latency, the page would take {least}{result.seconds:.1f} s: "
         f"{size(result.wire_bytes)} in {result.requests} requests"
     )
     return by_limits(result.seconds, GOOD_S, POOR_S, message, f"up to {GOOD_S:g} s is good", [evidence])
