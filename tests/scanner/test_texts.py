@@ -12,7 +12,7 @@ import pytest
 
 import scanner
 from scanner.catalogue import checks
-from scanner.findings import ScanType
+from scanner.findings import ScanType, Warn, by_limits
 from scanner.messages import counted, duration, part
 from scanner.net.client import Network
 from scanner.net.policy import Policy
@@ -149,6 +149,13 @@ def test_a_number_has_its_noun_and_separators() -> None:
 def test_a_part_names_the_total_only_if_it_differs() -> None:
     """Regression: "1 of 1 image has no width and height"."""
     assert [part(1, 1, "form"), part(3, 3, "form"), part(1, 3, "form")] == ["1 form", "3 forms", "1 of 3 forms"]
+
+
+def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+    """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
+    found = by_limits(1_540_000, 1_500_000, 4_000_000, "The page weighs 1.5 MB", "up to 1.5 MB is good")
+    assert found == Warn("The page weighs 1.5 MB; just above the limit: up to 1.5 MB is good.")
+    assert by_limits(2, 1, 3, "Two", "up to 1 is good") == Warn("Two; up to 1 is good.")
 
 
 def test_a_duration_is_never_0_hours() -> None:

@@ -22,6 +22,7 @@ from scanner.findings import (
     NotApplicable,
     Pass,
     Warn,
+    beyond,
     by_limits,
 )
 from scanner.messages import by_curve, by_steps, counted, excerpt, size
@@ -342,7 +343,7 @@ def _on_curve(
     credit = curve(value, good, poor)
     if value <= good:
         return Pass(f"{message}.{note}", evidence, credit=credit)
-    limit = f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good"
+    limit = beyond(value, good, f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good")
     if value <= poor:
         severity = LOW if _was_slow(load) else None
         return Warn(f"{message}; {limit}.{note}", severity, evidence, credit=credit)
