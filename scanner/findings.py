@@ -130,6 +130,15 @@ class NotApplicable:
 Finding = Pass | Warn | Fail | NotApplicable
 
 
+# Values up to this many times the limit may look equal to it once they are rounded: 1.54 MB and 1.5 MB.
+LOOKS_EQUAL = 1.04
+
+
+def beyond(value: float, good: float, limit: str) -> str:
+    """Return `limit`, such as "up to 1.5 MB is good"; it says so if the value is only just above `good`."""
+    return f"just above the limit: {limit}" if value <= good * LOOKS_EQUAL else limit
+
+
 def by_limits(
     value: float, good: float, poor: float, message: str, limit: str = "", evidence: Sequence[EvidenceItem] = ()
 ) -> Finding:
@@ -139,5 +148,5 @@ def by_limits(
     """
     if value <= good:
         return Pass(f"{message}.", evidence)
-    limited = f"{message}; {limit}." if limit else f"{message}."
+    limited = f"{message}; {beyond(value, good, limit)}." if limit else f"{message}."
     return Warn(limited, evidence=evidence) if value <= poor else Fail(limited, evidence=evidence)

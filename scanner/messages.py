@@ -14,8 +14,14 @@ SHOWN = 5  # names in a message; the evidence has more
 
 
 def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 form", "3 forms"."""
-    return f"{number} {noun if number == 1 else plural or noun + 's'}"
+    """Return a number with its noun: "1 form", "3 forms", "1,200 forms"."""
+    return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
+
+
+def part(number: int, total: int, noun: str, plural: str | None = None) -> str:
+    """Return how many of all: "1 of 3 forms"; without the total if it is all of them, "1 form", "3 forms"."""
+    of = f"{number:,} of " if number != total else ""
+    return f"{of}{counted(total, noun, plural)}"
 
 
 def agreeing(number: int, one: str, many: str) -> str:
@@ -35,10 +41,10 @@ def sentences(message: str, why: str) -> str:
     return f"{ended} {why}".strip()
 
 
-def some(values: Sequence[str]) -> str:
-    """Return the first few values, and how many more there are."""
+def some(values: Sequence[str], separator: str = ", ") -> str:
+    """Return the first few values, and how many more there are. Values with commas need another separator."""
     more = len(values) - SHOWN
-    return ", ".join(values[:SHOWN]) + (f" and {more} more" if more > 0 else "")
+    return separator.join(values[:SHOWN]) + (f" and {more:,} more" if more > 0 else "")
 
 
 def by_steps(good: object, poor: object) -> str:
@@ -61,6 +67,8 @@ def size(count_bytes: float) -> str:
 
 def duration(time: timedelta) -> str:
     """Format a duration as whole days, or as hours below two days."""
+    if time < timedelta(hours=1):
+        return "less than an hour"
     if time < timedelta(days=2):
         return counted(int(time.total_seconds() // 3600), "hour")
     return f"{time.days} days"

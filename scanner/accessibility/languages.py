@@ -57,9 +57,9 @@ def is_registered(subtag: str) -> bool:
 
 
 def invalid_languages(node: LexborNode) -> list[str]:
-    """Return the lang attributes whose value is blank or not registered, as `name=“value”`."""
+    """Return the lang attributes whose value is blank or not registered, as `name="value"`."""
     written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
-    return [f"{name}=“{value[:100]}”" for name, value in written if value and not is_registered(primary_subtag(value))]
+    return [f'{name}="{value[:100]}"' for name, value in written if value and not is_registered(primary_subtag(value))]
 
 
 def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:

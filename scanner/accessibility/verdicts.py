@@ -105,7 +105,7 @@ def judge(
             title=review_title(check),
         )
     hidden = MAY_BE_HIDDEN if found.review else ""
-    return Pass(f"All {words.all} ({len(found.judged)}) {passed}{hidden}.")
+    return Pass(f"All {words.all} ({len(found.judged):,}) {passed}{hidden}.")
 
 
 def warn_at_most(

@@ -32,8 +32,8 @@ class Wording:
         if "|" not in self.subject:
             return f"{self.subject} {predicate}"
         if judged is None or judged == faulty:
-            return f"{faulty} {in_number(self.subject, faulty)} {predicate}"
-        return f"{faulty} of {judged} {in_number(self.subject, judged)} {predicate}"
+            return f"{faulty:,} {in_number(self.subject, faulty)} {predicate}"
+        return f"{faulty:,} of {judged:,} {in_number(self.subject, judged)} {predicate}"
 
 
 def faulty(subject: str, predicate: str) -> Callable[[F], F]:

@@ -26,7 +26,10 @@ def explain(error: Error) -> str:
     message = error.message
     start = message.find("net::")
     if start >= 0:
-        return f"The browser could not load the page: {message[start:].split()[0].rstrip('.,')}."
+        name = message[start:].split()[0].rstrip(".,")
+        if name.startswith("net::ERR_CERT_"):
+            return f"The browser does not trust the site's certificate ({name})."
+        return f"The browser could not load the page: {name}."
     if "Timeout" in message:
         return "The browser could not load the page in time."
     return "The page navigated away or closed while the browser looked at it."

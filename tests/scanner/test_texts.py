@@ -5,13 +5,15 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
+from datetime import timedelta
 from pathlib import Path
 
 import pytest
 
 import scanner
 from scanner.catalogue import checks
-from scanner.findings import ScanType
+from scanner.findings import ScanType, Warn, by_limits
+from scanner.messages import counted, duration, part
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.result import Budget, CheckResult
@@ -89,6 +91,8 @@ def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
 HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
 # Quotes, markup, addresses and brackets have punctuation that ends no sentence.
 FOREIGN = re.compile(r"“[^”]*”|<[^>]*>|https?://\S+|\([^()]*\)")
+# A share of a single thing, a number of four digits without a comma, an empty quote, and an attribute in curly quotes.
+ODD = re.compile(r"\b1 of 1\b|(?<!:)\b\d{4,} [a-z]+s\b|“”|=“")
 BARE = (
     "<html><head><title>Ends with a stop.</title><meta name=description content='Short.'></head><body>{}</body></html>"
 )
@@ -128,3 +132,33 @@ def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> N
         assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
         assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", each.message), each.message
         assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", each.message), each.message
+        assert not ODD.search(each.message), each.message
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
+    """Regression: some reasons quoted what screen readers say like code, and others like speech."""
+    for each in checks(scan_type):
+        assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
+
+
+def test_a_number_has_its_noun_and_separators() -> None:
+    assert [counted(1, "form"), counted(2, "form"), counted(5000, "form")] == ["1 form", "2 forms", "5,000 forms"]
+
+
+def test_a_part_names_the_total_only_if_it_differs() -> None:
+    """Regression: "1 of 1 image has no width and height"."""
+    assert [part(1, 1, "form"), part(3, 3, "form"), part(1, 3, "form")] == ["1 form", "3 forms", "1 of 3 forms"]
+
+
+def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+    """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
+    found = by_limits(1_540_000, 1_500_000, 4_000_000, "The page weighs 1.5 MB", "up to 1.5 MB is good")
+    assert found == Warn("The page weighs 1.5 MB; just above the limit: up to 1.5 MB is good.")
+    assert by_limits(2, 1, 3, "Two", "up to 1 is good") == Warn("Two; up to 1 is good.")
+
+
+def test_a_duration_is_never_0_hours() -> None:
+    """Regression: "The certificate expired on 2026-11-21 11:59 UTC, 0 hours ago"."""
+    durations = [timedelta(minutes=1), timedelta(hours=1), timedelta(hours=47), timedelta(days=2)]
+    assert [duration(each) for each in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]

@@ -63,7 +63,7 @@ def html_has_lang(document: Document) -> Finding:
     if root is None:
         return NO_ROOT
     if language := _language(root, "lang"):
-        return Pass(f"The html element has lang=“{excerpt(language, 40)}”.")
+        return Pass(f'The html element has lang="{excerpt(language, 40)}".')
     missing = "no" if attribute(root, "lang") is None else "an empty"
     elsewhere = ", and xml:lang does not count in HTML" if _language(root, "xml:lang") else ""
     return Fail(

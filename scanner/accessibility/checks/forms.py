@@ -148,7 +148,7 @@ def aria_input_field_name(document: AccessibleDocument) -> Finding:
     "aria-toggle-field-name",
     name="ARIA toggle fields have a name",
     found="ARIA toggle fields without a name",
-    why='Screen readers announce "on" or "off" without saying of what, and voice control cannot find the control.',
+    why="Screen readers announce “on” or “off” without saying of what, and voice control cannot find the control.",
     severity=HIGH,
     fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
     references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),

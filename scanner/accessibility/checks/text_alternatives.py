@@ -47,7 +47,7 @@ def image_alt(document: AccessibleDocument) -> Finding:
     "input-image-alt",
     name="Image buttons have alternative text",
     found="Image buttons without alternative text",
-    why='Screen readers announce only "button", or the file name.',
+    why="Screen readers announce only “button”, or the file name.",
     severity=CRITICAL,
     fix='Say what the button does: <input type="image" src="go.png" alt="Search">',
     references=(f"{NON_TEXT_CONTENT}", f"{NAME_ROLE_VALUE}", "axe-core: input-image-alt"),

@@ -70,7 +70,7 @@ class Certificate:
         if self.key_bits < least:
             return f"a key of {self.key_bits} bits ({self.key_type}, {least} needed)"
         if self.has_broken_signature:
-            return f"a signature with {self.signature_hash.upper()}"
+            return f"a signature with {self.signature_hash.upper().replace('SHA', 'SHA-')}"
         return None
 
     def matches(self, host: str) -> bool:

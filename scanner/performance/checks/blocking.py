@@ -6,7 +6,7 @@ from urllib.parse import urlsplit
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
-from scanner.messages import KIB, by_steps, counted, excerpt, size, some
+from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
 from scanner.page.evidence import Document, Page
 from scanner.page.registrable_domain import is_same_site
 from scanner.performance.evidence import Resources, Styles
@@ -44,7 +44,8 @@ def blocking_scripts_in_head(document: Document, resources: Resources) -> Findin
     found = blocking_scripts(document)
     if not found:
         return Pass("No script in the head blocks rendering.")
-    message = f"{counted(len(found), 'script')} in the head without async or defer{_size(found, resources)}"
+    have = agreeing(len(found), "has", "have")
+    message = f"{counted(len(found), 'script')} in the head {have} neither async nor defer{_size(found, resources)}"
     text = f"{message}: {_shown(found)}."
     evidence = _evidence(found, resources)
     is_small = _come_at_once(found, resources)
@@ -68,7 +69,7 @@ def blocking_css(document: Document, resources: Resources) -> Finding:
     found = blocking_sheets(document)
     if not found:
         return Pass("No style sheet in the head blocks rendering.")
-    message = f"{counted(len(found), 'style sheet')} in the head{_size(found, resources)}"
+    message = f"The page waits for {counted(len(found), 'style sheet')} in the head{_size(found, resources)}"
     evidence = _evidence(found, resources)
     if len(found) <= SHEETS_AT_ONCE and _come_at_once(found, resources):
         return Pass(f"{message}.", evidence)
@@ -90,7 +91,7 @@ def css_import(styles: Styles) -> Finding:
         return Pass("No style sheet uses @import.")
     shown = some([f"{excerpt(each.address, 80)} by {excerpt(each.sheet, 80)}" for each in styles.imports])
     return Warn(
-        f"{counted(len(styles.imports), 'style sheet')} imported by others: {shown}.",
+        f"{counted(len(styles.imports), 'style sheet is', 'style sheets are')} imported by others: {shown}.",
         evidence=[{"style_sheet": excerpt(each.sheet), "imports": excerpt(each.address)} for each in styles.imports],
     )
 
@@ -154,7 +155,7 @@ def document_write(document: Document, resources: Resources) -> Finding:
         total,
         WRITES_GOOD,
         WRITES_POOR,
-        f"{counted(total, 'call')} of document.write() while the document is parsed: "
+        f"document.write() is called {agreeing(total, 'once', f'{total:,} times')} while the document is parsed: "
         f"{some([f'{place} ({count})' for place, count in found])}",
         evidence=[{"script": place, "calls": count} for place, count in found],
     )

@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
+from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
 from scanner.page.evidence import Page
 from scanner.page.references import ResourceKind
 from scanner.performance.caching import DAY_S, DELIBERATE, YEAR_S, is_hashed_name
@@ -45,7 +45,7 @@ def cache_missing(files: StaticFiles) -> Finding:
         len(missing),
         MISSING_GOOD,
         MISSING_POOR,
-        f"{len(missing)} of {counted(len(files.own), 'static file')} ({_size(missing)}) "
+        f"{part(len(missing), len(files.own), 'static file')} ({_size(missing)}) "
         f"{agreeing(len(missing), 'has', 'have')} no cache lifetime: {_shown(missing)}",
         evidence=_evidence(missing),
     )
@@ -88,7 +88,7 @@ def cache_short(files: StaticFiles) -> Finding:
         waste,
         WASTE_GOOD,
         WASTE_POOR,
-        f"{len(short)} of {counted(len(own), 'static file')} may be kept for less than 30 days: {shown}; a later visit "
+        f"{part(len(short), len(own), 'static file')} may be kept for less than 30 days: {shown}; a later visit "
         f"is expected to load {size(waste)} again, where up to {size(WASTE_GOOD)} is good"
         f"{' (files of other sites not counted)' if foreign else ''}",
         evidence=evidence,
@@ -117,7 +117,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
     if not asked:
         return Pass(f"{counted(len(hashed), 'file')} with a fingerprint in the name: immutable for a year or more.")
     return Warn(
-        f"{len(asked)} of {counted(len(hashed), 'file')} with a fingerprint in the name ({_size(asked)}) "
+        f"{part(len(asked), len(hashed), 'file')} with a fingerprint in the name ({_size(asked)}) "
         f"{agreeing(len(asked), 'is', 'are')} sent without max-age=31536000 and immutable: {_shown(asked)}.",
         evidence=_evidence(asked),
     )
@@ -144,7 +144,7 @@ def private_static(page: Page, files: StaticFiles) -> Finding:
     if not private:
         return Pass(f"None of {counted(len(files.own), 'static file')} of the site is marked private.")
     return Warn(
-        f"{len(private)} of {counted(len(files.own), 'static file')} {agreeing(len(private), 'is', 'are')} marked "
+        f"{part(len(private), len(files.own), 'static file')} {agreeing(len(private), 'is', 'are')} marked "
         f"private: {_shown(private)}.",
         evidence=_evidence(private),
     )

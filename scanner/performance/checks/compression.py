@@ -21,7 +21,7 @@ from scanner.findings import (
     Warn,
     by_limits,
 )
-from scanner.messages import KIB, by_steps, counted, excerpt, size, some
+from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
 from scanner.page.evidence import Page
 from scanner.page.image_headers import ImageFormat
 from scanner.page.references import ResourceKind
@@ -114,7 +114,8 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
         {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving} for saving, text in savings
     ]
     shown = some([excerpt(text.url, 80) for _, text in savings])
-    message = f"{counted(len(savings), 'text file')} sent uncompressed ({shown}); gzip would save {size(total)}"
+    files = counted(len(savings), "text file is", "text files are")
+    message = f"{files} sent uncompressed ({shown}); gzip would save {size(total)}"
     if any(text.url == page.target.url for _, text in savings):
         document = f"the document itself ({size(len(page.response.body))})"
         return Fail(
@@ -155,13 +156,13 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     old_bytes = sum(text.wire_bytes for text in own if text not in modern)
     if modern:
         return Pass(
-            f"{len(modern)} of {counted(len(own), 'compressed file')} sent with "
+            f"{part(len(modern), len(own), 'compressed file')} {agreeing(len(modern), 'is', 'are')} sent with "
             f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
         )
     names = some(sorted(set().union(*(text.codings for text in own))))
     return Warn(
-        f"{counted(len(own), 'text file')} ({size(old_bytes)}) sent with {names} only, though br and zstd were "
-        "offered.",
+        f"{counted(len(own), 'text file')} ({size(old_bytes)}) {agreeing(len(own), 'is', 'are')} sent with {names} "
+        "only, though br and zstd were offered.",
         title=f"Text is compressed with {excerpt(names, 20)} only",
     )
 
@@ -186,9 +187,10 @@ def needless_encoding(resources: Resources) -> Finding:
         {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes} for each in needless
     ]
     before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
+    files = counted(len(needless), "file of a compressed format is", "files of compressed formats are")
     return Warn(
-        f"{counted(len(needless), 'file')} of a compressed format sent compressed once more, {before:,} bytes as "
-        f"{after:,}: {some([excerpt(each.url, 80) for each in needless])}.",
+        f"{files} compressed again, {before:,} bytes as {after:,}: "
+        f"{some([excerpt(each.url, 80) for each in needless])}.",
         evidence=evidence,
     )
 

@@ -10,7 +10,7 @@ import re
 
 from scanner.catalogue import Category, check
 from scanner.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import by_steps, counted, excerpt, size, some
+from scanner.messages import agreeing, by_steps, counted, excerpt, part, size, some
 from scanner.performance.evidence import Fonts, Resource, Styles
 
 CATEGORY = Category("Fonts", weight=3, html=True, content=True)
@@ -50,11 +50,11 @@ def font_display(fonts: Fonts, styles: Styles) -> Finding:
         return NotApplicable("The page's text uses no web font.")
     waiting = [each for each in faces if each.display not in SHOWN_AT_ONCE]
     if not waiting:
-        return Pass(f"{counted(len(faces), 'font face')}: text is shown while they load.")
+        return Pass(f"Text is shown while its fonts load ({counted(len(faces), 'font face')}).")
     families = some([excerpt(each, 60) for each in dict.fromkeys(each.family for each in waiting)])
     return Warn(
-        f"{len(waiting)} of {counted(len(faces), 'font face')} ({families}) without font-display: "
-        "swap, optional or fallback.",
+        f"{part(len(waiting), len(faces), 'font face')} ({families}) {agreeing(len(waiting), 'has', 'have')} no "
+        "font-display: swap, optional or fallback.",
         evidence=[
             {"family": excerpt(each.family), "font_display": excerpt(each.display) or None, "file": excerpt(each.url)}
             for each in waiting
@@ -78,13 +78,14 @@ def font_format(fonts: Fonts) -> Finding:
         return NO_FONTS
     old = [(each, name) for each, name in known if name != "WOFF2"]
     if not old:
-        return Pass(f"{counted(len(known), 'font file')}, all in WOFF2.")
+        return Pass(f"{counted(len(known), 'font file is', 'font files are')} in WOFF2.")
     evidence: list[EvidenceItem] = [
         {"url": excerpt(each.url), "format": name, "wire_bytes": each.own_wire_bytes} for each, name in old
     ]
     message = (
-        f"{len(old)} of {counted(len(known), 'font file')}, {size(sum(each.own_wire_bytes for each, _ in old))}, not "
-        f"in WOFF2: {some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
+        f"{part(len(old), len(known), 'font file')} ({size(sum(each.own_wire_bytes for each, _ in old))}) "
+        f"{agreeing(len(old), 'is', 'are')} not in WOFF2: "
+        f"{some([f'{excerpt(each.url, 80)} ({name})' for each, name in old])}."
     )
     if all(name == "WOFF" for _, name in old):
         return Warn(message, evidence=evidence)

@@ -9,7 +9,7 @@ from selectolax.lexbor import LexborNode
 from scanner.browser.evidence import BrowserLoad, Layout
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
+from scanner.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
 from scanner.page.css import declarations, is_sizing
 from scanner.page.evidence import Document
 from scanner.page.image_headers import ImageFormat
@@ -62,13 +62,15 @@ def image_dimensions(document: Document, styles: Styles, resources: Resources) -
         node for node in images if not (_has_size(node) or sizes.may_hold(node) or _address(document, node) in harmless)
     ]
     if not unsized:
-        return Pass(f"{counted(len(images), 'image')}, all with width and height, or a style that may size them.")
+        return Pass(
+            f"{counted(len(images), 'image has', 'images have')} width and height, or a style that may size them."
+        )
     shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
     return by_limits(
         len(unsized),
         UNSIZED_GOOD,
         UNSIZED_POOR,
-        f"{len(unsized)} of {counted(len(images), 'image')} {agreeing(len(unsized), 'has', 'have')} no width and "
+        f"{part(len(unsized), len(images), 'image')} {agreeing(len(unsized), 'has', 'have')} no width and "
         f"height: {some(shown)}",
         evidence=[{"src": each} for each in shown],
     )
@@ -149,7 +151,8 @@ def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> 
         total,
         OVERSIZED_GOOD,
         OVERSIZED_POOR,
-        f"{counted(len(found), 'image')} with more pixels than a phone shows, {size(total)} too much: {shown}",
+        f"{counted(len(found), 'image has', 'images have')} more pixels than a phone shows, {size(total)} too much: "
+        f"{shown}",
         f"up to {size(OVERSIZED_GOOD)} is good",
         evidence,
     )
@@ -177,7 +180,7 @@ def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
         OFFSCREEN_GOOD,
         OFFSCREEN_POOR,
         f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
-        f"loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
+        f"{agreeing(len(found), 'is', 'are')} loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
         evidence=[
             {
                 "url": excerpt(image.url),
@@ -206,11 +209,11 @@ def gif_video(resources: Resources) -> Finding:
         return NotApplicable("The page loads no GIF.")
     large = [each for each in gifs if each.own_wire_bytes > GIF_BYTES]
     if not large:
-        return Pass(f"{counted(len(gifs), 'GIF')}, none of more than {size(GIF_BYTES)}.")
+        return Pass(f"No GIF is larger than {size(GIF_BYTES)} ({counted(len(gifs), 'GIF')} checked).")
     is_moving = any(each.picture and each.picture.is_animated for each in large)
     total = sum(each.own_wire_bytes for each in large)
     return Warn(
-        f"{counted(len(large), 'GIF')} of more than {size(GIF_BYTES)}, {size(total)} in all: "
+        f"{counted(len(large), 'GIF is', 'GIFs are')} larger than {size(GIF_BYTES)}, {size(total)} in all: "
         f"{some([excerpt(each.url, 80) for each in large])}.",
         evidence=[
             {

@@ -22,6 +22,7 @@ from scanner.findings import (
     NotApplicable,
     Pass,
     Warn,
+    beyond,
     by_limits,
 )
 from scanner.messages import by_curve, by_steps, counted, excerpt, size
@@ -49,7 +50,7 @@ NETWORK = ("http:", "https:")
 NO_IMAGE_FILE = NotApplicable("The largest contentful element is not an image file.")
 NO_FRAMES = NotApplicable("The browser delivered no frames of the load that could be compared.")
 NO_PAINT = NotApplicable("The browser painted nothing on the page that could be measured.")
-PHONE = "simulated for a phone on a connection of 1.6 Mbit/s and 150 ms"
+PHONE = "simulated for a phone on a connection of 1.6 Mbit/s with 150 ms of latency"
 SLOWER = "on a processor four times slower than the scanner's"
 
 
@@ -315,7 +316,7 @@ def est_load_time(page: Page, resources: Resources, timing: Timing) -> Finding:
     }
     least = "at least " if resources.left_out else ""
     message = (
-        f"On a connection of 1.6 Mbit/s and 150 ms, the page would take {least}{result.seconds:.1f} s: "
+        f"On a connection of 1.6 Mbit/s with 150 ms of latency, the page would take {least}{result.seconds:.1f} s: "
         f"{size(result.wire_bytes)} in {result.requests} requests"
     )
     return by_limits(result.seconds, GOOD_S, POOR_S, message, f"up to {GOOD_S:g} s is good", [evidence])
@@ -342,7 +343,7 @@ def _on_curve(
     credit = curve(value, good, poor)
     if value <= good:
         return Pass(f"{message}.{note}", evidence, credit=credit)
-    limit = f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good"
+    limit = beyond(value, good, f"up to {good * 1000 if unit == ' ms' else good:g}{unit} is good")
     if value <= poor:
         severity = LOW if _was_slow(load) else None
         return Warn(f"{message}; {limit}.{note}", severity, evidence, credit=credit)

@@ -61,7 +61,7 @@ def http_version(protocols: Protocols) -> Finding:
         return Pass(f"HTTP/2 or newer: {shown}.", evidence)
     requests = sum(each.static_requests for each in old)
     return Fail(
-        f"{counted(requests, 'static file')} sent over HTTP/1.1, at most six at a time, because "
+        f"{counted(requests, 'static file is', 'static files are')} sent over HTTP/1.1, at most six at a time, because "
         f"{some([excerpt(each.origin, 80) for each in old])} "
         f"{'negotiates' if len(old) == 1 else 'negotiate'} nothing newer in the TLS handshake.",
         evidence=evidence,
@@ -127,8 +127,8 @@ def header_size(page: Page, resources: Resources) -> Finding:
     if not large:
         return Pass(f"The largest of {counted(len(sizes), 'response header')} takes {size(largest)}.")
     return Fail(
-        f"The headers of {counted(len(large), 'response')} are larger than {size(HEADER_BYTES)}, up to "
-        f"{size(largest)} ({excerpt(url, 80)}).",
+        f"The headers of {counted(len(large), 'response')} are larger than {size(HEADER_BYTES)}; the "
+        f"largest take {size(largest)} ({excerpt(url, 80)}).",
         evidence=[{"url": excerpt(each), "header_bytes": number} for number, each in large],
     )
 
@@ -153,7 +153,7 @@ def preconnects(page: Page, document: Document) -> Finding:
     for header in page.headers.all("Link"):
         addresses += [address for address, parameters in LINK_VALUE.findall(header) if PRECONNECT.search(parameters)]
     origins = dict.fromkeys(origin for address in addresses if (origin := _origin(document, address)))
-    message = f"{counted(len(origins), 'origin')} to preconnect to"
+    message = f"The page preconnects to {counted(len(origins), 'origin')}"
     evidence: list[EvidenceItem] = [{"origin": excerpt(origin)} for origin in origins]
     return by_limits(
         len(origins),

@@ -7,7 +7,7 @@ import statistics
 
 from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
-from scanner.messages import agreeing, by_steps, counted, excerpt, some
+from scanner.messages import agreeing, by_steps, counted, excerpt, part, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live
 from scanner.page.references import ResourceKind
@@ -66,7 +66,7 @@ def doc_redirects(page: Page) -> Finding:
     if count == 0:
         return Pass("The document loads without a redirect.")
     chain = some([excerpt(hop.url, 80) for hop in page.hops[1:]])
-    message = f"{counted(count, 'redirect')} before the document, to {chain}"
+    message = f"{counted(count, 'redirect comes', 'redirects come')} before the document: to {chain}"
     if count == 1 and is_same_site(page.requested.host, page.target.host):
         return Warn(f"{message}.", evidence=evidence)
     return Fail(f"{message}.", evidence=evidence)
@@ -92,34 +92,42 @@ def broken_resources(resources: Resources) -> Finding:
     refused = [each for each in faulty if each.status in REFUSALS]
     unused = [each for each in faulty if each not in refused and not each.eager]
     broken = [each for each in faulty if each not in refused and each.eager]
-    asked = counted(len(resources.items), "resource") + (
-        f" ({resources.left_out} more were not requested)" if resources.left_out else ""
-    )
+    left_out = f" ({resources.left_out:,} more were not requested)" if resources.left_out else ""
+    asked = len(resources.items)
     unjudged = f" {counted(unknown, 'resource')} could not be checked: {NO_OUTSIDE_NAMES}." if unknown else ""
     if broken or unused:
         evidence = [_resource_evidence(each) for each in (broken + unused)]
         shown = some([_failure(each) for each in broken or unused])
         if broken:
             severity = MEDIUM if all(map(_is_decoration, broken)) else None
-            return Fail(f"{len(broken)} of {asked} failed to load: {shown}.{unjudged}", severity, evidence)
+            return Fail(
+                f"{part(len(broken), asked, 'resource')}{left_out} failed to load: {shown}.{unjudged}",
+                severity,
+                evidence,
+            )
         return Warn(
-            f"{len(unused)} of {asked} failed to load, though perhaps no visit needs them: {shown}.{unjudged}",
+            f"{part(len(unused), asked, 'resource')}{left_out} failed to load, though perhaps no visit needs "
+            f"{agreeing(len(unused), 'it', 'them')}: {shown}.{unjudged}",
             LOW,
             evidence,
         )
     if refused:
         return Warn(
-            f"{len(refused)} of {asked} {agreeing(len(refused), 'was', 'were')} refused to the scanner, and perhaps to "
-            "visitors: "
-            f"{some([_failure(each) for each in refused])}.{unjudged}",
+            f"{part(len(refused), asked, 'resource')}{left_out} {agreeing(len(refused), 'was', 'were')} refused to the "
+            f"scanner, and perhaps to visitors: {some([_failure(each) for each in refused])}.{unjudged}",
             LOW,
             [_resource_evidence(each) for each in refused],
-            fix="Check in a browser whether they load; if they do, the server only blocks bots, and nothing is wrong.",
+            fix="Check in a browser whether the files load; if they do, the server only blocks bots, and nothing is "
+            "wrong.",
             title="Resources were refused to the scanner",
         )
     if unknown and len({each.url for each in resources.items}) == unknown:
         return NotApplicable(f"All resources are on other sites, and {NO_OUTSIDE_NAMES}.")
-    return Pass(f"All other resources loaded.{unjudged}" if unknown else f"Loaded without a failure: {asked}.")
+    return Pass(
+        f"All other resources loaded.{unjudged}"
+        if unknown
+        else f"Loaded without a failure: {counted(asked, 'resource')}{left_out}."
+    )
 
 
 @check(

@@ -121,7 +121,7 @@ def requests(page: Page, resources: Resources) -> Finding:
     loaded = _loaded(resources)
     count = len(page.hops) + len(loaded) + resources.left_out
     kinds = Counter(each.kind.value for each in loaded)
-    shown = ", ".join(f"{kind} {number}" for kind, number in kinds.most_common())
+    shown = ", ".join(f"{kind}: {number:,}" for kind, number in kinds.most_common())
     message = f"The page is loaded with {counted(count, 'request')}" + (f" ({shown})" if shown else "")
     return _graded(message, count, *REQUESTS)
 
@@ -193,7 +193,7 @@ def duplicate_files(resources: Resources) -> Finding:
     shown = some([f"{excerpt(again.url, 80)} (as {excerpt(once.url, 80)})" for once, again in twice])
     if not twice:
         return Pass("No file is loaded twice.")
-    message = f"{counted(len(twice), 'file')} loaded again from another URL: {shown}"
+    message = f"{counted(len(twice), 'file is', 'files are')} loaded again from another URL: {shown}"
     return by_limits(len(twice), 0, 5, message, evidence=evidence)
 
 
@@ -218,7 +218,7 @@ def empty_responses(resources: Resources) -> Finding:
         len(empty),
         0,
         1,
-        f"{counted(len(empty), 'file')} without any content: {shown}",
+        f"{counted(len(empty), 'file has', 'files have')} no content: {shown}",
         evidence=evidence,
     )
 
@@ -247,7 +247,7 @@ def _weighed(
     least = "at least " if resources.left_out else ""
     message = f"{what} {least}{size(total)}"
     if heaviest and heaviest[0].wire_bytes > good / 10:
-        message += f", the heaviest {excerpt(heaviest[0].url, 80)} ({size(heaviest[0].wire_bytes)})"
+        message += f", the heaviest file {excerpt(heaviest[0].url, 80)} ({size(heaviest[0].wire_bytes)})"
     return by_limits(total, good, poor, message, f"up to {size(good)} is good", evidence)
 
 

@@ -10,7 +10,7 @@ from selectolax.lexbor import LexborNode
 
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
-from scanner.messages import counted, excerpt, some
+from scanner.messages import agreeing, counted, excerpt, some
 from scanner.page.evidence import Document, Page
 from scanner.page.markup import attribute, live, resolve
 from scanner.page.references import JAVASCRIPT_TYPES
@@ -105,20 +105,24 @@ def sri_third_party(page: Page, document: Document, policies: Policies) -> Findi
     is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
     plain = [each for each in others if each.is_plain and not is_upgraded]
     if plain:
+        files = counted(len(plain), "third-party file")
         return Fail(
-            f"{counted(len(plain), 'third-party file')} over plain HTTP: {_shown(each.url for each in plain)}.",
+            f"The page loads {files} over plain HTTP: {_shown(each.url for each in plain)}.",
             severity=HIGH,
             evidence=_addresses(plain),
             title="Third-party files over plain HTTP",
         )
     loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
     if loose:
+        files = counted(len(loose), "third-party file")
         return Warn(
-            f"{counted(len(loose), 'third-party file')} without integrity: {_shown(each.url for each in loose)}.",
+            f"The page loads {files} without integrity: {_shown(each.url for each in loose)}.",
             evidence=_addresses(loose),
         )
-    files = counted(len(others), "third-party file")
-    return Pass(f"{files}, all with integrity, or from services whose files change by design.")
+    files = counted(len(others), "third-party file has", "third-party files have")
+    return Pass(
+        f"{files} integrity, or {agreeing(len(others), 'comes', 'come')} from services that change their files."
+    )
 
 
 @check(
@@ -162,7 +166,7 @@ def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
     vulnerable = [(each, url) for each, url in used.values() if each.known]
     if vulnerable:
         return Fail(
-            f"{some([_described(each, url) for each, url in vulnerable])}.",
+            f"{some([_described(each, url) for each, url in vulnerable], '; ')}.",
             evidence=[
                 {
                     "library": each.library.name,
@@ -219,8 +223,9 @@ def link_noopener(page: Page, document: Document) -> Finding:
     if not blank:
         return NotApplicable("No link opens a new tab.")
     if found:
+        links = counted(len(found), "link to another site has", "links to other sites have")
         return Warn(
-            f"{counted(len(found), 'link')} to other sites with rel=opener: {_shown(found)}.",
+            f"{links} rel=opener: {_shown(found)}.",
             evidence=[{"url": excerpt(url)} for url in found],
         )
     return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

@@ -50,7 +50,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
         return NotApplicable("The page was loaded over plain HTTP, where browsers reject Secure cookies.")
     insecure = sorted((each for each in cookies.kept if not each.secure), key=lambda each: not each.is_session_like)
     if not insecure:
-        return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with Secure.", _evidence(cookies.kept))
+        return Pass(f"Secure is set on {counted(len(cookies.kept), 'cookie')}.", _evidence(cookies.kept))
     if all(each.is_of_load_balancer for each in insecure):
         return Warn(
             f"Secure is missing on {_names(insecure)}, with which load balancers only name a server.",
@@ -62,7 +62,7 @@ def cookie_secure(page: Page, cookies: Cookies) -> Finding:
     sessions = [each for each in insecure if each.is_session_like]
     if sessions:
         return Fail(
-            f"Session cookies without Secure: {_names(sessions)}.",
+            f"Secure is missing on {_names(sessions)}.",
             evidence=_evidence(insecure),
             title="Session cookies without the Secure attribute",
         )
@@ -89,7 +89,7 @@ def cookie_httponly(cookies: Cookies) -> Finding:
     readable = [each for each in sessions if not each.http_only]
     if readable:
         return Fail(f"HttpOnly is missing on {_names(readable)}.", evidence=_evidence(readable))
-    return Pass(f"{_names(sessions)}: with HttpOnly.", _evidence(sessions))
+    return Pass(f"HttpOnly is set on {_names(sessions)}.", _evidence(sessions))
 
 
 @check(
@@ -109,7 +109,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
     refused = [each for each in cookies.kept if each.same_site == "none" and not each.secure]
     if refused:
         return Fail(
-            f"Browsers reject {_names(refused)}: SameSite=None without Secure.",
+            f"SameSite is None without Secure on {_names(refused)}, which browsers reject.",
             evidence=_evidence(refused),
             title="Cookies with SameSite=None without Secure",
         )
@@ -126,7 +126,7 @@ def cookie_samesite(cookies: Cookies) -> Finding:
             LOW if all(each.is_of_load_balancer for each in absent) else None,
             _evidence(absent),
         )
-    return Pass(f"{counted(len(cookies.kept), 'cookie')}, all with SameSite.", _evidence(cookies.kept))
+    return Pass(f"SameSite is set on {counted(len(cookies.kept), 'cookie')}.", _evidence(cookies.kept))
 
 
 @check(

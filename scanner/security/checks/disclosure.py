@@ -133,7 +133,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
         found = debug_page(answer, document.text)
         if found is not None:
             return Fail(
-                f"A path that does not exist returns status {answer.status} from {found}.",
+                f"A path that does not exist returns status {answer.status} and debug output ({found}).",
                 evidence=[{"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found}],
             )
     statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
@@ -199,7 +199,7 @@ def private_ip(page: Page, document: Document) -> Finding:
     if leaks:
         shown = some([f"{address} in {where}" for address, where in leaks.items()])
         items = [{"address": address, "where": where} for address, where in leaks.items()]
-        return Warn(f"Addresses of an internal network: {shown}.", evidence=items)
+        return Warn(f"The response discloses addresses of an internal network: {shown}.", evidence=items)
     return Pass("No address of an internal network in headers, markup or text.")
 
 
@@ -221,7 +221,7 @@ def security_comments(document: Document) -> Finding:
         named = list(zip(places(secret, document.text), map(_names, secret), strict=True))
         shown = some([f"{_place(line)} ({names})" for line, names in named])
         return Fail(
-            f"{counted(len(secret), 'comment')} with what looks like credentials: {shown}.",
+            f"{counted(len(secret), 'comment contains', 'comments contain')} what looks like credentials: {shown}.",
             evidence=[{"line": line, "names": names} for line, names in named],
             title="Comments with credentials in the markup",
         )

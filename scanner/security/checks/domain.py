@@ -199,7 +199,8 @@ def security_txt(file: SecurityTxt, clock: Clock) -> Finding:
     faults = []
     media_type = (file.response.headers.get("Content-Type") or "").partition(";")[0].strip().lower()
     if media_type != "text/plain":
-        faults.append(f"it is sent as {excerpt(media_type, 60) or 'no media type'}, not as text/plain")
+        sent = f"as {excerpt(media_type, 60)}" if media_type else "without a media type"
+        faults.append(f"it is sent {sent}, not as text/plain")
     contacts = [value for name, value in fields if name == "contact"]
     if not contacts:
         faults.append("Contact is missing")
@@ -218,9 +219,9 @@ def _expiry_faults(values: list[str], now: datetime) -> list[str]:
     if len(values) != 1:
         return ["Expires is missing" if not values else "Expires is given more than once"]
     if not MOMENT.fullmatch(values[0]):
-        return [f"Expires can't be read: {excerpt(values[0], 60)}"]
+        return [f"Expires can't be read: “{excerpt(values[0], 60)}”"]
     try:
         moment = datetime.fromisoformat(values[0].upper().replace(" ", "T"))
     except ValueError:
-        return [f"Expires can't be read: {excerpt(values[0], 60)}"]
+        return [f"Expires can't be read: “{excerpt(values[0], 60)}”"]
     return [f"it expired on {moment.date()}"] if moment <= now else []

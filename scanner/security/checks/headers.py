@@ -110,7 +110,8 @@ def x_content_type_options(page: Page) -> Finding:
         return Fail("The response has no X-Content-Type-Options header.", title="No X-Content-Type-Options header")
     if value.split(",")[0].strip(" \t").lower() == "nosniff":
         return Pass("X-Content-Type-Options: nosniff.")
-    return Fail(f"X-Content-Type-Options is “{excerpt(value)}”; its first value must be nosniff.")
+    sent = f"“{excerpt(value)}”" if value else "empty"
+    return Fail(f"X-Content-Type-Options is {sent}; its first value must be nosniff.")
 
 
 @check(
@@ -133,14 +134,15 @@ def referrer_policy(page: Page, document: Document) -> Finding:
     if policy is None:
         if value is not None and any(tokens):
             return Warn(
-                f"No value of “{excerpt(value)}” is a referrer policy, so {default}.",
+                f"“{excerpt(value)}” contains no referrer policy, so {default}.",
                 title="Referrer-Policy is invalid",
             )
         return Pass(f"No Referrer-Policy, so {default}.")
     if policy in LEAKY_REFERRER_POLICIES:
-        leak = "the origin, over plain HTTP too," if policy.startswith("origin") else "the whole address"
+        leak = "over plain HTTP too, the origin" if policy.startswith("origin") else "the whole address"
+        sites = "sites," if policy.startswith("origin") else "sites"
         return Fail(
-            f"{source} is {policy}, which sends other sites {leak} of the page that a visitor comes from.",
+            f"{source} is {policy}, which sends other {sites} {leak} of the page that a visitor comes from.",
             title=f"Referrer policy is {policy}",
         )
     return Pass(f"{source}: {policy}.")

@@ -20,7 +20,7 @@ from scanner.findings import (
     Pass,
     Warn,
 )
-from scanner.messages import counted, duration, excerpt, some
+from scanner.messages import clause, counted, duration, excerpt, some
 from scanner.net.targets import Target
 from scanner.net.tls.ciphers import TlsVersion, is_forward_secret, weakness
 from scanner.page.evidence import Clock, Document, Page
@@ -66,9 +66,10 @@ def https_available(target: Target, peer: TlsPeer, support: TlsSupport) -> Findi
         return Pass(f"{place} accepts {versions[-1].label}, though a full handshake failed: {peer.error}")
     if versions:
         message = f"{place} supports SSL 3.0 only, which browsers reject."
-        return Fail(message, covers_category=True, title="HTTPS with SSL 3.0 only")
-    risk = "" if target.is_https else " The page was loaded over plain HTTP."
-    return Fail(f"Nothing answers over TLS on {place}: {peer.error}{risk}", covers_category=True)
+        fix = Fix("Accept TLS 1.2 and 1.3 only ({example}).", LEGACY_OFF)
+        return Fail(message, fix=fix, covers_category=True, title="HTTPS with SSL 3.0 only")
+    risk = "" if target.is_https else ", so the page was loaded over plain HTTP"
+    return Fail(f"No HTTPS connection to {place} is possible ({clause(peer.error)}){risk}.", covers_category=True)
 
 
 @check(
@@ -171,7 +172,7 @@ def tls_cert_hostname(peer: TlsPeer) -> Finding:
             evidence=evidence,
             title="Certificate names no host",
         )
-    return Fail(f"The certificate is for {shown}, not for {peer.host}.", evidence=evidence)
+    return Fail(f"The certificate is not for {peer.host}, but for {shown}.", evidence=evidence)
 
 
 @check(
@@ -291,7 +292,7 @@ def tls_weak_ciphers(support: TlsSupport) -> Finding:
     weak = [(name, kind) for name in support.weak_ciphers if (kind := weakness(name)) is not None]
     if weak:
         evidence = [{"cipher": name, "weakness": kind.value} for name, kind in weak]
-        shown = ", ".join(f"{kind.value}: {name}" for name, kind in weak)
+        shown = ", ".join(f"{name} ({kind.value})" for name, kind in weak)
         return Fail(f"The server accepts weak cipher suites: {shown}.", evidence=evidence)
     newest = max(support.versions)
     chosen = support.versions[newest]
@@ -339,7 +340,8 @@ def hsts(page: Page, document: Document, answer: HttpsAnswer) -> Finding:
     try:
         policy = parse_hsts(values[0])
     except BadHsts as error:
-        message = f"Browsers ignore the header “{excerpt(values[0])}”: {excerpt(str(error))}."
+        header = f"header “{excerpt(values[0])}”" if values[0] else "empty header"
+        message = f"Browsers ignore the {header}: {excerpt(str(error))}."
         return Fail(message, evidence=evidence, title="HSTS header is invalid")
     if policy.max_age_s == 0:
         return Fail("max-age=0 switches HSTS off.", evidence=evidence, title="HSTS is switched off")
@@ -383,9 +385,9 @@ def hsts_preload_consistency(answer: HttpsAnswer) -> Finding:
     "mixed-content",
     name="No mixed content",
     found="Mixed content",
-    why="Browsers block active content over plain HTTP, and anyone on the network can change the rest.",
+    why="Browsers block scripts, styles and frames over plain HTTP, and anyone on the network can change the rest.",
     severity=HIGH,
-    fix="Load every sub-resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
+    fix="Load every resource over https, or send: Content-Security-Policy: upgrade-insecure-requests",
     references=("W3C Mixed Content, section 3", "CWE-311", "MDN: upgrade-insecure-requests"),
     html=True,
 )
@@ -394,7 +396,7 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
         return NotApplicable("Only a page over HTTPS can have mixed content.")
     found = insecure_resources(document)
     if not found:
-        return Pass("No sub-resource in the markup is loaded over plain HTTP.")
+        return Pass("No resource in the markup is loaded over plain HTTP.")
     if policies.upgrades_insecure_requests:
         return Pass(f"{counted(len(found), 'http reference')}, which upgrade-insecure-requests changes to https.")
     evidence: list[EvidenceItem] = [
@@ -403,10 +405,10 @@ def mixed_content(page: Page, document: Document, policies: Policies) -> Finding
     active = [each for each in found if not each.passive]
     shown = some([f"<{each.element}> {excerpt(each.url)}" for each in active or found])
     if active:
-        blocked = counted(len(active), "active sub-resource")
-        return Fail(f"{blocked} over plain HTTP: {shown}.", evidence=evidence)
+        blocked = counted(len(active), "active resource")
+        return Fail(f"The page loads {blocked} over plain HTTP: {shown}.", evidence=evidence)
     passive = counted(len(found), "image or media file", "images or media files")
-    return Warn(f"{passive} over plain HTTP: {shown}.", LOW, evidence, title="Mixed passive content")
+    return Warn(f"The page loads {passive} over plain HTTP: {shown}.", LOW, evidence, title="Mixed passive content")
 
 
 @check(
@@ -437,7 +439,7 @@ def insecure_form(page: Page, document: Document, policies: Policies) -> Finding
             evidence,
             title="Password is submitted over plain HTTP",
         )
-    return Fail(f"{counted(len(found), 'form')} submitted over plain HTTP: {shown}.", evidence=evidence)
+    return Fail(f"{counted(len(found), 'form is', 'forms are')} submitted over plain HTTP: {shown}.", evidence=evidence)
 
 
 def _lasts(seconds: int) -> str:

@@ -91,7 +91,7 @@ def robots_txt(file: RobotsFile) -> Finding:
     if not file.robots.groups:
         return Pass("robots.txt can be read and blocks nothing.", evidence)
     rules = sum(len(group.rules) for group in file.robots.groups)
-    return Pass(f"robots.txt can be read: {counted(rules, 'rule')}, all lines are valid.", evidence)
+    return Pass(f"robots.txt can be read: {counted(rules, 'rule')}, and every line is valid.", evidence)
 
 
 @check(
@@ -153,8 +153,9 @@ def sitemap_valid(
     names_page = any(each.sitemap is not None and each.sitemap.names_page for each in read)
     count = sum(each.sitemap.count for each in read if each.sitemap and each.sitemap.kind is not SitemapKind.INDEX)
     if not names_page and sitemaps.is_complete and _belongs_in(page, indexing, canonicals, robots):
+        listed = f"list {counted(count, 'URL')}, but not the page" if count else "list no URL, so not the page either"
         return Warn(
-            f"The sitemaps list {counted(count, 'URL')}, but not the page: {excerpt(page.target.url)}.",
+            f"The sitemaps {listed}: {excerpt(page.target.url)}.",
             LOW,
             evidence,
             fix=f"Add to the sitemap: <url><loc>{excerpt(page.target.url)}</loc></url>",

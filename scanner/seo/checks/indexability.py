@@ -57,7 +57,7 @@ def http_status(page: Page) -> Finding:
             title=f"Page answers with status {response.status}",
         )
     if not response.body.strip():
-        return Warn(f"{answers}, but without any content.", HIGH, title="Page is empty")
+        return Warn(f"{answers} and has no content.", HIGH, title="Page is empty")
     return Pass(f"{answers}.")
 
 
@@ -173,7 +173,10 @@ def robots_blocked(page: Page, indexing: IndexingRules, file: RobotsFile) -> Fin
             unseen = " Its noindex can't be seen for that reason, so its URL may still be listed."
         return Fail(f"robots.txt blocks the page for Googlebot: {decision.quoted}.{unseen}", evidence=evidence)
     if blocked := blocked_engines(file.robots, path):
-        shown = "; ".join(f"{name} by {each.quoted}" for name, each in blocked.items())
+        rules: dict[str, list[str]] = {}
+        for name, each in blocked.items():
+            rules.setdefault(each.quoted, []).append(name)
+        shown = "; ".join(f"{', '.join(names)} by {quoted}" for quoted, names in rules.items())
         return Warn(
             f"robots.txt allows Googlebot, but blocks {shown}.",
             MEDIUM if "Bingbot" in blocked else LOW,

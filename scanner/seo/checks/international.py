@@ -140,7 +140,7 @@ def hreflang_return(alternates: Alternates, canonicals: Canonicals, answers: Alt
             f"{UNCONFIRMED.clause(len(faults), judged)}: {shown}.",
             evidence=[{"url": excerpt(url), "fault": fault} for url, fault in faults],
         )
-    return Pass(f"{counted(judged, 'language version')} checked, all link back.")
+    return Pass(f"{counted(judged, 'language version links', 'language versions link')} back.")
 
 
 def _proves_nothing(status: int) -> bool:

@@ -100,7 +100,7 @@ def crawlable_anchors(document: Document) -> Finding:
     "link-text",
     name="Links have descriptive text",
     found="Links without descriptive text",
-    why='A text such as "click here" tells search engines and readers nothing about the linked page.',
+    why="A text such as “click here” tells search engines and readers nothing about the linked page.",
     severity=LOW,
     fix='Say in the link what it leads to: <a href="/PATH">Prices for 2027</a>, not “read more”.',
     references=("Google Search Central: link best practices", "Lighthouse: link-text", "WCAG 2.4.4 (A)"),
@@ -143,7 +143,7 @@ def broken_links(links: LinkAnswers) -> Finding:
     broken = [each for each in judged if each.is_broken]
     checked = f"{len(answers)} of {counted(links.internal + links.external, 'link')} checked"
     if links.stopped:
-        checked += f", until: {clause(links.stopped)}"
+        checked += f"; the others were not, because of {clause(links.stopped)}"
     if not links.knows_outside_names:
         checked += f"; {NO_OUTSIDE_NAMES}"
     evidence = [_answer_evidence(each) for each in broken]
@@ -188,7 +188,7 @@ def localhost_links(page: Page, document: Document) -> Finding:
     found = list(local_addresses(document))
     if not found:
         return Pass("No link and no resource has a local or private address.")
-    shown = some([f"<{each.tag} {each.attribute}=“{excerpt(each.reference, 80)}”>" for each in found])
+    shown = some([f'<{each.tag} {each.attribute}="{excerpt(each.reference, 80)}">' for each in found])
     return Fail(
         f"{counted(len(found), 'reference leads', 'references lead')} to local or private hosts or files: {shown}.",
         evidence=[
@@ -214,7 +214,7 @@ def internal_nofollow(links: PageLinks, indexing: IndexingRules) -> Finding:
     for rule in indexing.rules:
         if rule.is_for_google and rule.name in ("nofollow", "none"):
             return Warn(
-                f"{excerpt(rule.shown)} applies to {counted(len(own), 'internal link')}.",
+                f"The rule {excerpt(rule.shown)} applies to {counted(len(own), 'internal link')}.",
                 fix="Remove nofollow from the robots meta element or the X-Robots-Tag header.",
                 title="nofollow applies to the whole page",
             )

@@ -105,4 +105,6 @@ def tap_targets(rendered: Rendered) -> Finding:
                 {"selector": excerpt(each.selector), "width": each.width_px, "height": each.height_px} for each in small
             ],
         )
-    return Pass(f"{counted(len(rendered.targets), 'tap target')}, all large enough or far enough from others.")
+    return Pass(
+        f"{counted(len(rendered.targets), 'tap target is', 'tap targets are')} large enough, or far enough from others."
+    )

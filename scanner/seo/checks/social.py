@@ -98,7 +98,7 @@ def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Findin
     why="X may show a shared link without a preview.",
     severity=LOW,
     fix='Add to the head: <meta name="twitter:card" content="summary_large_image">',
-    references=("X developer platform: cards",),
+    references=("X developer platform: cards (archived)",),
 )
 def twitter_card(social: SocialMetadata) -> Finding:
     if not social.card:

@@ -34,7 +34,7 @@ def jsonld_syntax(json_ld: JsonLd) -> Finding:
             f"{UNPARSED.clause(len(faults), len(found))}: {some(faults)}.",
             evidence=[{"fault": fault} for fault in faults],
         )
-    return Pass(f"{counted(len(found), 'JSON-LD block')}, all valid JSON.")
+    return Pass(f"{counted(len(found), 'JSON-LD block is', 'JSON-LD blocks are')} valid JSON.")
 
 
 @check(
@@ -60,7 +60,7 @@ def jsonld_vocabulary(json_ld: JsonLd) -> Finding:
             f"{counted(len(unknown), 'name is', 'names are')} not in the schema.org vocabulary: {some(unknown)}.",
             evidence=[{"name": name} for name in unknown],
         )
-    return Pass(f"{counted(len(found.nodes), 'node')}, all in the schema.org vocabulary.")
+    return Pass(f"{counted(len(found.nodes), 'node uses', 'nodes use')} the schema.org vocabulary.")
 
 
 @check(
@@ -79,7 +79,7 @@ def rich_result_required(json_ld: JsonLd) -> Finding:
     gaps = [f"{excerpt(kind, 40)} lacks {name}" for kind, name in missing_properties(json_ld.graph)]
     if gaps:
         return Warn(
-            f"{some(gaps)}.",
+            f"{some(gaps, '; ')}.",
             evidence=[{"missing": gap} for gap in gaps],
         )
     return Pass("All properties that rich results require are present.")

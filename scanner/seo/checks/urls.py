@@ -59,5 +59,5 @@ def url_hygiene(page: Page) -> Finding:
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
     if faults:
-        return Warn(f"The URL has {', '.join(faults)}: {excerpt(without_session)}.")
+        return Warn(f"The URL has {' and '.join(faults)}: {excerpt(without_session)}.")
     return Pass("The URL is short and easy to read.")

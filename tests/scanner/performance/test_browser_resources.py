@@ -144,7 +144,7 @@ def test_beacons_and_frames_are_requests_but_no_empty_or_doubled_files() -> None
     found = logged(BEACON, BEACON, *frames, request("a.js", Kind.SCRIPT, body_bytes=9000))
     assert verdict(weight.empty_responses(found)) == "pass"
     assert verdict(weight.duplicate_files(found)) == "pass"
-    assert "6 requests (other 4, script 1)" in message(weight.requests(page(), found))
+    assert "6 requests (other: 4, script: 1)" in message(weight.requests(page(), found))
     assert "2 of 6 requests (33%) go to other sites" in message(weight.third_party_share(page(), found))
 
 

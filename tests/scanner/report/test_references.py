@@ -17,7 +17,7 @@ HOSTS = {
     *("www.w3.org", "html.spec.whatwg.org", "fetch.spec.whatwg.org", "tc39.es", "www.iso.org", "csrc.nist.gov"),
     *("www.rfc-editor.org", "datatracker.ietf.org", "cwe.mitre.org", "www.cve.org", "owasp.org"),
     *("developer.mozilla.org", "web.dev", "developer.chrome.com", "httparchive.org", "research.google"),
-    *("developers.google.com", "schema.org", "www.sitemaps.org", "ogp.me", "developer.x.com"),
+    *("developers.google.com", "schema.org", "www.sitemaps.org", "ogp.me", "web.archive.org"),
     *("dequeuniversity.com", "docs.spring.io", "httpd.apache.org"),
 }
 

@@ -125,7 +125,7 @@ def test_valid_lang(markup: str, expected: str) -> None:
 def test_the_fault_is_quoted() -> None:
     seen = page("<!doctype html><html lang=en_US><p>Text")
     finding = checks.html_lang_valid(document(seen))
-    assert message(finding) == "The page declares an invalid language: the html element has lang=“en_US”."
+    assert message(finding) == 'The page declares an invalid language: the html element has lang="en_US".'
 
 
 @pytest.mark.parametrize("markup", ["<p lang=us>" + "<b>" * 5_000 + "Oui", f"<p lang={'a' * 100_000}>Oui"])

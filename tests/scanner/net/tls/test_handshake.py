@@ -98,7 +98,7 @@ def test_a_weak_signature_below_a_trusted_root_is_seen(tmp_path: Path) -> None:
     ):
         seen = handshake(network, HOST, port)
     assert seen.trust.distrust is None
-    assert [each.weak_point for each in seen.signed] == ["a signature with SHA1"]
+    assert [each.weak_point for each in seen.signed] == ["a signature with SHA-1"]
 
 
 @pytest.mark.parametrize("is_public", [True, False])

@@ -68,7 +68,7 @@ def test_the_message_says_what_blocking_scripts_weigh() -> None:
     assert "0 B" not in message(checks.blocking_scripts_in_head(document(seen), found()))
     items = found(resource(f"{HERE}/a.js", body=b"a" * 1500))
     assert message(checks.blocking_scripts_in_head(document(seen), items)).startswith(
-        f"1 script in the head without async or defer, 1.5 kB: {HERE}/a.js."
+        f"1 script in the head has neither async nor defer, 1.5 kB: {HERE}/a.js."
     )
 
 

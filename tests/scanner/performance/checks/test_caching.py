@@ -86,7 +86,7 @@ def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
 def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
     finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
     assert message(finding) == (
-        f"1 of 1 static file may be kept for less than 30 days: {HERE}/a.js (1 hour); a later visit is expected to "
+        f"1 static file may be kept for less than 30 days: {HERE}/a.js (1 hour); a later visit is expected to "
         "load 82 kB again, where up to 20 kB is good (files of other sites not counted)."
     )
 

@@ -88,7 +88,7 @@ def test_which_files_are_text(item: Resource, expected: str) -> None:
 def test_the_message_says_what_gzip_would_save() -> None:
     finding = checks.text_compressed(compressed(), found(resource(body=that_saves(30 * KIB))))
     assert message(finding) == (
-        f"1 text file sent uncompressed ({HERE}/a.js); gzip would save 31 kB; up to 20 kB is good."
+        f"1 text file is sent uncompressed ({HERE}/a.js); gzip would save 31 kB; up to 20 kB is good."
     )
 
 

@@ -46,7 +46,7 @@ def test_font_display(css: str, expected: str) -> None:
 def test_the_message_names_the_family() -> None:
     seen = read(FACE.format(""))
     assert message(checks.font_display(fonts(found(), seen), seen)) == (
-        "1 of 1 font face (inter) without font-display: swap, optional or fallback."
+        "1 font face (inter) has no font-display: swap, optional or fallback."
     )
 
 

@@ -34,8 +34,8 @@ def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> Non
 def test_the_message_says_how_many_files_wait() -> None:
     finding = checks.http_version(Protocols((spoken("http/1.1", 12),)))
     assert message(finding) == (
-        f"12 static files sent over HTTP/1.1, at most six at a time, because {HERE} negotiates nothing newer in the "
-        "TLS handshake."
+        f"12 static files are sent over HTTP/1.1, at most six at a time, because {HERE} negotiates nothing newer in "
+        "the TLS handshake."
     )
 
 

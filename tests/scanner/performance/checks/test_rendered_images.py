@@ -140,7 +140,7 @@ def test_a_turned_photograph_is_measured_as_it_lies() -> None:
 def test_the_worst_is_named_first_with_its_sizes() -> None:
     small, large = image(file=(400, 400)), image("b.png", file=(800, 800))
     told = message(oversized(small, large, requests=(wire(), wire("b.png"))))
-    assert told.startswith("2 images with more pixels than a phone shows, 173 kB too much")
+    assert told.startswith("2 images have more pixels than a phone shows, 173 kB too much")
     assert told.index(f"{HERE}/b.png (800 by 800, shown as 200 by 200)") < told.index(A)
 
 

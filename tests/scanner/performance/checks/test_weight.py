@@ -75,7 +75,7 @@ def test_what_is_lazy_does_not_weigh() -> None:
 def test_the_message_of_a_weight_names_the_heaviest_file() -> None:
     found = Resources((resource(f"{HERE}/a.js", Kind.SCRIPT, kb=20), resource(f"{HERE}/b.js", Kind.SCRIPT, kb=300)))
     assert message(checks.js_weight(found)) == (
-        f"2 scripts weigh 320 kB, the heaviest {HERE}/b.js (300 kB); up to 150 kB is good."
+        f"2 scripts weigh 320 kB, the heaviest file {HERE}/b.js (300 kB); up to 150 kB is good."
     )
 
 

@@ -345,7 +345,7 @@ def test_where_a_comment_stands_is_said() -> None:
     found = checks.security_comments(document(page(html=markup)))
     assert isinstance(found, Fail)
     assert found.message == (
-        "3 comments with what looks like credentials: line 3 (password), line 6 (password), line 7 (api_key)."
+        "3 comments contain what looks like credentials: line 3 (password), line 6 (password), line 7 (api_key)."
     )
     assert [each["line"] for each in found.evidence] == [3, 6, 7]
     undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))

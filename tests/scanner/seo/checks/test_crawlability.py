@@ -129,7 +129,7 @@ def valid(sitemaps: Sitemaps, of: Page | None = None, rules: RobotsFile | None =
         (read(f"<urlset><url><loc>{URL}</loc></url></urlset>"), "warn", "does not name its namespace"),
         (read(f'<urlset xmlns="urn:x"><url><loc>{URL}</loc></url></urlset>'), "warn", "urn:x"),
         (sitemap(OTHER), "warn", "list 1 URL, but not the page"),
-        (sitemap(), "warn", "list 0 URLs, but not"),
+        (sitemap(), "warn", "list no URL, so not the page"),
         (sitemap(URL + "/"), "warn", "but not the page"),
         (sitemap("/shop/shoes"), "fail", "“/shop/shoes”"),
         (sitemap(""), "fail", "without scheme and host"),

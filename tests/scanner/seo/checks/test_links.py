@@ -174,7 +174,7 @@ ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does
         ),
         (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "fail", "Broken external links: https://other.example/a"),
         (LinkAnswers((FINE, ELSEWHERE_GONE), 1, 1), "warn", "does not resolve"),
-        (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "fail", "until: status 429"),
+        (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "fail", "because of status 429"),
     ],
 )
 def test_broken_links(answers: LinkAnswers, expected: str, said: str) -> None:
@@ -256,7 +256,7 @@ def test_local_addresses_in_the_head(inside: str) -> None:
 
 
 def test_the_local_address_is_quoted() -> None:
-    assert "<a href=“http://localhost:3000/prices”>" in message(
+    assert '<a href="http://localhost:3000/prices">' in message(
         local("<a href=http://localhost:3000/prices>Prices</a>")
     )
 
