@@ -41,7 +41,6 @@ class Gauge:
     note: str
     query: str
     is_current: bool
-    held: str  # why scores of pages are capped, in a sentence; empty if none is
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,18 +132,29 @@ def gauges(audit: Audit, scans: Mapping[str, Scan], shown: str) -> list[Gauge]:
             note=_note(audit, type, scans.get(type)),
             query=urlencode({"type": type}),
             is_current=type == shown,
-            held=_held(audit, type),
         )
         for type in audit.types
     ]
 
 
-def _held(audit: Audit, type: str) -> str:
-    reasons = [
-        f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({'1 page' if pages == 1 else f'{pages:,} pages'})"
-        for reason, pages in audit.cap_reasons(type).items()
-    ]
-    return f"{LABELS[type]} scores are capped: {'; '.join(reasons)}." if reasons else ""
+def capped(audit: Audit, shown: str) -> list[str]:
+    """Return why scores of pages are capped, a sentence for the types with the same reasons; `shown` is "" for all."""
+    types: dict[str, list[str]] = {}
+    for type in [shown] if shown else audit.types:
+        if reasons := "; ".join(_with_pages(each, pages) for each, pages in audit.cap_reasons(type).items()):
+            types.setdefault(reasons, []).append(type)
+    return [f"{_named(found)} scores are capped: {reasons}." for reasons, found in types.items()]
+
+
+def _with_pages(reason: str, pages: int) -> str:
+    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({'1 page' if pages == 1 else f'{pages:,} pages'})"
+
+
+def _named(types: Sequence[str]) -> str:
+    """Return the types as the beginning of a sentence: "Performance, accessibility and SEO"."""
+    first, *others = [LABELS[type] for type in types]
+    others = [each if each.isupper() else each.lower() for each in others]
+    return " and ".join(filter(None, (", ".join([first, *others[:-1]]), *others[-1:])))
 
 
 def _note(audit: Audit, type: str, scan: Scan | None) -> str:

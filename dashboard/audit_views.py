@@ -145,6 +145,7 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
         "scans": scans,
         "shown": shown,
         "gauges": audit_page.gauges(found, scans, shown),
+        "capped": audit_page.capped(found, shown),
         "progress": audit_page.progress(found, scans),
         "preview": preview_of(found),
         "base_url": settings.BASE_URL,

@@ -51,7 +51,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
     """Return axe-core's result for the rule with the check's ID. None if axe-core has no such rule or has it off."""
     if rule := axe.violations.get(check.id):
         return (Warn if check.id in NEVER_CERTAIN else Fail)(
-            f"{sentence(_clause(check, rule))}{_pairs(rule)}: {_places(rule)}.",
+            f"{sentence(_clause(check, rule))}{_pairs(rule)}{_places(check, rule)}.",
             severity=_severity(rule, check.severity),
             evidence=_evidence(rule),
         )
@@ -59,7 +59,7 @@ def axe_verdict(check: Check, axe: AxeReport) -> Finding | None:
         return INAPPLICABLE
     if rule := axe.incomplete.get(check.id):
         return Warn(
-            f"{unclear(_clause(check, rule))}: {_places(rule)}.",
+            f"{unclear(_clause(check, rule))}{_places(check, rule)}.",
             # Not a finding yet, so it costs no points.
             severity=LOW,
             evidence=_evidence(rule),
@@ -83,11 +83,13 @@ def _pairs(rule: AxeRule) -> str:
     return f", in {counted(len(rule.pairs), 'pair')} of colours: {listed}. Examples"
 
 
-def _places(rule: AxeRule) -> str:
-    """Return the first elements; if there are pairs of colours, the first of each."""
+def _places(check: Check, rule: AxeRule) -> str:
+    """Return the first elements; if there are pairs of colours, the first of each. Empty if the whole page lacks it."""
+    if check.absence and [node.selector for node in rule.nodes] == ["html"]:
+        return ""
     of_pairs = {node.colours: node for node in reversed(rule.nodes)}
     nodes = [of_pairs[colours] for colours, _ in rule.pairs if colours in of_pairs] or rule.nodes
-    return places(((node.snippet, node.selector) for node in nodes), rule.count)
+    return f": {places(((node.snippet, node.selector) for node in nodes), rule.count)}"
 
 
 def _severity(rule: AxeRule, declared: Severity) -> Severity:

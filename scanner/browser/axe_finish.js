@@ -29,6 +29,8 @@
     const first = all.toSorted((one, other) => one.turn - other.turn || one.at - other.at).slice(0, NODES);
     return first.toSorted((one, other) => one.at - other.at || one.turn - other.turn).map(({ node }) => node);
   };
+  // The start tag of a root or body: axe-core gives all of a short page.
+  const snippet = ({ html }) => (/^<(html|body)\b(?:"[^"]*"|[^">])*>/.exec(html)?.[0] ?? html).slice(0, 400);
   // What any of the frames may have is missing in the page, not in each frame.
   const OF_PAGE = new Set(['landmark-one-main', 'page-has-heading-one']);
   const judged = ({ id, nodes }) => (OF_PAGE.has(id) ? nodes.filter((node) => node.target.length === 1) : nodes);
@@ -40,7 +42,7 @@
       count: nodes.length,
       pairs: [...groups].filter(([pair]) => pair).map(([pair, nodes]) => [pair, nodes.length]).slice(0, PAIRS),
       nodes: shown(groups).map((node) => ({
-        selector: node.target.flat(2).join(' >>> '), ancestry: ancestry(node), snippet: node.html.slice(0, 400), impact: node.impact,
+        selector: node.target.flat(2).join(' >>> '), ancestry: ancestry(node), snippet: snippet(node), impact: node.impact,
         colours: colours(node),
         why: [...node.any, ...node.all, ...node.none].map((check) => check.message).slice(0, 1).join(' ').slice(0, 300),
       })),

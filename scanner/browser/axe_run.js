@@ -143,7 +143,9 @@
     while (texts.length < MOST_TEXTS && walker.nextNode()) texts.push(walker.currentNode);
     return texts.filter((each) => /\S/.test(each.data));
   };
-  const showsIcons = (node) => textsOf(node).every((each) => each.parentElement.closest(ICONS));
+  // Symbols are no visible label (Understanding WCAG 2.5.3), such as the # of a link to a heading, or × for "close".
+  const isWord = (text) => /[\p{L}\p{N}]/u.test(text.data) && !text.parentElement.closest(ICONS);
+  const showsNoWord = (node) => !textsOf(node).some(isWord);
 
   // WCAG 1.4.3 excepts inactive controls, which in Bootstrap may have a class in place of an attribute, and decoration.
   const isInactive = (node) => node.closest('.disabled') !== null && getComputedStyle(node).pointerEvents === 'none';
@@ -165,7 +167,7 @@
       unless('listitem', isPlainItem),
       unless('aria-required-parent', (node) => isPlainItem(node.parentElement)),
       unless('label-title-only', (node) => node.getAttribute('placeholder')?.trim()),
-      unless('label-content-name-mismatch', showsIcons),
+      unless('label-content-name-mismatch', showsNoWord),
       unless('color-contrast', (node) => isInactive(node) || separates(node)),
     ],
     checks: [

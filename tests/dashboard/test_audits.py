@@ -229,6 +229,16 @@ def test_a_site_tells_which_critical_failures_are_new(home: Member) -> None:
     assert texts(client.get(page), "//p[@class='since']") == [said]
 
 
+def test_critical_failures_stand_above_what_could_not_be_checked(home: Member) -> None:
+    audit = site_audit(home, 3)
+    message = "Checks could not run in 3 of 4 scans."
+    Audit.objects.update(status="partial", error_code="CHECKS_SKIPPED", error_message=message)
+    AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
+    page = text_of(browser_of(home).get(f"/audit/{audit.id}"))
+    assert page.count(message) == 1
+    assert page.index("fix these first") < page.index(message)
+
+
 def test_what_a_query_says_wrongly_is_ignored(home: Member) -> None:
     audit = site_audit(home, 3)
     client = browser_of(home)

@@ -375,6 +375,59 @@ def test_on_paper_no_picture_lies_over_the_words(browser: Window, rendering: Ren
     assert set(browser.look(rendering, "", look)) == {"static"}
 
 
+def test_a_long_name_on_a_phone_has_its_tags_below(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> dict[str, bool]:
+        page.set_viewport_size({"width": 390, "height": 844})
+        below = {}
+        for name in ("Short", "Session cookies without the HttpOnly attribute"):
+            place = page.locator("#check-names-warn summary").first
+            place.locator("h4").evaluate("(each, name) => { each.textContent = name; }", name)
+            written, tags = place.locator("h4").bounding_box(), place.locator(".tags").bounding_box()
+            assert written is not None
+            assert tags is not None
+            below[name.split()[0]] = tags["y"] >= written["y"] + written["height"]
+        return below
+
+    assert browser.look(rendering, "", look) == {"Short": False, "Session": True}
+
+
+def test_three_tags_in_half_a_page_leave_room_for_the_name(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> list[float]:
+        page.set_viewport_size({"width": 1440, "height": 900})
+        page.locator(".first").evaluate("each => { each.style.width = '28.5rem'; }")
+        first = page.locator(".first li").first
+        expect(first.locator(".tag")).to_have_count(3)
+        height = "(each, name) => { each.textContent = name; return each.getBoundingClientRect().height; }"
+        return [first.locator("a").evaluate(height, name) for name in ("Git", "Git repository is public")]
+
+    one_line, name = browser.look(rendering, "", look)
+    assert name == one_line
+
+
+def test_a_line_is_between_the_parts_after_the_findings(browser: Window, rendering: Rendering) -> None:
+    """The whole picture of the page, which crops refer to, stands between two of them and is not shown."""
+
+    def look(page: Page) -> list[str]:
+        lined = page.locator(".exhibits > .exhibit")
+        lined.last.evaluate("each => each.insertAdjacentHTML('beforebegin', '<svg class=sprite></svg>')")
+        return lined.evaluate_all("all => all.map(each => getComputedStyle(each).borderTopWidth)")
+
+    first, *others = browser.look(rendering, "", look)
+    assert first == "0px"
+    assert set(others) == {"1px"}
+
+
+def test_on_paper_a_note_does_not_end_with_a_link_of_the_page(browser: Window, rendering: Rendering) -> None:
+    def look(page: Page) -> None:
+        note = "<p class='callout'>Partial. <a href='#coverage'>What was not checked</a></p>"
+        page.locator(".report").evaluate("(report, note) => report.insertAdjacentHTML('beforeend', note)", note)
+        expect(page.get_by_text("What was not checked")).to_be_visible()
+        page.emulate_media(media="print")
+        expect(page.get_by_text("What was not checked")).to_be_hidden()
+
+    browser.look(rendering, "", look)
+
+
 def test_by_keys_alone_to_a_finding_its_fix_and_back(browser: Window, rendering: Rendering) -> None:
     outlined = """() => {
       const { outlineStyle, outlineWidth } = getComputedStyle(document.activeElement);

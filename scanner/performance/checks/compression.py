@@ -131,7 +131,8 @@ def text_compressed(page: Page, resources: Resources) -> Finding:
     name="Brotli or Zstandard compression",
     found="Text is compressed with gzip only",
     why="Brotli and Zstandard compress text better than gzip.",
-    judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only.",
+    judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only, nor "
+    "those that fit into one packet as they are.",
     severity=LOW,
     fix=Fix(
         "Offer Brotli or Zstandard beside gzip ({example}).",
@@ -153,16 +154,19 @@ def modern_encoding(page: Page, resources: Resources) -> Finding:
     if not own:
         return NotApplicable("No text of the site was sent compressed over https.")
     modern = [text for text in own if text.codings & MODERN_CODINGS]
-    old_bytes = sum(text.wire_bytes for text in own if text not in modern)
     if modern:
         return Pass(
             f"{part(len(modern), len(own), 'compressed file')} {agreeing(len(modern), 'is', 'are')} sent with "
             f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
         )
-    names = some(sorted(set().union(*(text.codings for text in own))))
+    large = [text for text in own if text.wire_bytes >= PACKET_BYTES]
+    if not large:
+        return Pass("Each compressed file fits into one packet, so a better compression would not be felt.")
+    names = some(sorted(set().union(*(text.codings for text in large))))
+    sent = size(sum(text.wire_bytes for text in large))
     return Warn(
-        f"{counted(len(own), 'text file')} ({size(old_bytes)}) {agreeing(len(own), 'is', 'are')} sent with {names} "
-        "only, though br and zstd were offered.",
+        f"{counted(len(large), 'text file')} ({sent}) {agreeing(len(large), 'is', 'are')} sent with {names} only, "
+        "though br and zstd were offered.",
         title=f"Text is compressed with {excerpt(names, 20)} only",
     )
 

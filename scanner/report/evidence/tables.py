@@ -44,8 +44,9 @@ class Cell:
 
 
 EMPTY = Cell("")
-# Names of a table's rows, by the kind of its first column that has one.
+# Names of a table's rows, by the head of its first column that has one, or that column's kind.
 NOUNS = {"code": "elements", "address": "addresses"}
+NOUNS_OF_HEADS = {"Comment": "comments", "Exception": "errors", "Policy": "policies", "Record": "records"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,8 @@ class Table:
         A single row that is no element is "Details": the message has its name.
         """
         rows = f"The first {len(self.rows)}" if self.is_cut else f"{len(self.rows)}"
-        noun = next((NOUNS[head.kind] for head in self.heads if head.kind in NOUNS), "entries")
+        nouns = (NOUNS_OF_HEADS.get(head.label, NOUNS.get(head.kind)) for head in self.heads)
+        noun = next(filter(None, nouns), "entries")
         if len(self.rows) == 1:
             return "1 element" if noun == "elements" else "Details"
         if noun == "addresses" and self.size:

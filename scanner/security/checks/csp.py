@@ -11,7 +11,7 @@ from scanner.catalogue import Category, check
 from scanner.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, Warn
 from scanner.messages import excerpt, some
 from scanner.page.evidence import Document, Page
-from scanner.page.markup import live
+from scanner.page.markup import attribute, live
 from scanner.security.csp import (
     HEADER,
     REPORT_ONLY,
@@ -47,8 +47,10 @@ SCRIPTS = ("script-src-elem", "script-src-attr")
 STYLES = ("style-src-elem", "style-src-attr")
 # Content that browsers upgrade on a page over https (W3C Mixed Content, section 4.1).
 UPGRADED = frozenset({"img-src", "media-src"})
-# Elements that run scripts, show other pages or take what visitors enter.
-ACTIVE = frozenset({"script", "iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
+# Elements that show other pages or take what visitors enter.
+ACTIVE = frozenset({"iframe", "frame", "object", "embed", "form", "input", "textarea", "select", "button"})
+# Types of <script> that hold data, which browsers do not run (HTML, the script element).
+DATA_BLOCKS = frozenset({"application/json", "application/ld+json"})
 CACHE_HIT = re.compile(r"\bhit\b", re.IGNORECASE)
 
 
@@ -56,7 +58,14 @@ def _is_inert(page: Page, document: Document) -> bool:
     """Return True if an injected script would find little: no script, no input of visitors, no session."""
     if page.is_keyed or any(hop.headers.get("Set-Cookie") for hop in page.hops):
         return False
-    return not any(node.tag in ACTIVE or _runs(node) for node in live(document, "*"))
+    return not any(_is_active(node) or _runs(node) for node in live(document, "*"))
+
+
+def _is_active(node: LexborNode) -> bool:
+    """Return True for elements that run scripts, show other pages or take what visitors enter; not for data blocks."""
+    if node.tag == "script":
+        return (attribute(node, "type") or "").strip().lower() not in DATA_BLOCKS
+    return node.tag in ACTIVE
 
 
 def _runs(node: LexborNode) -> bool:

@@ -31,13 +31,15 @@ ENOUGH_WORDS = 50
     name="Page has one title of suitable length",
     found="Page has no title",
     why="Search results usually show the title as their headline, and search engines may replace a poor one.",
-    judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it.",
+    judged=f"Titles from {TITLE_PX[0]} to {TITLE_PX[1]} pixels pass, in the width of Arial as search results show it. "
+    "Where scripts set the title, theirs counts.",
     severity=HIGH,
     fix="Write one <title> in the head, of about 20 to 60 characters, that distinguishes this page from all others.",
     references=("HTML, the title element", "Google Search Central: title links"),
 )
-def title(document: Document) -> Finding:
-    found = list(titles(document))
+def title(document: Document, rendered: Rendered | None) -> Finding:
+    # A difference between the two is what rendered-metadata reports.
+    found = (list(titles(rendered.document)) if rendered is not None else []) or list(titles(document))
     if not found:
         return Fail("The page has no title.")
     if not found[0]:
@@ -64,13 +66,14 @@ def title(document: Document) -> Finding:
     name="Meta description has a suitable length",
     found="Page has no meta description",
     why="Search results often show the meta description, which helps people decide whether to click.",
-    judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass.",
+    judged=f"Descriptions from {DESCRIPTION_WIDTH[0]} to {DESCRIPTION_WIDTH[1]} characters pass, in the HTML itself or "
+    "once scripts have added them.",
     severity=LOW,
     fix='Summarize the page in 80 to 160 characters: <meta name="description" content="…">',
     references=("Google Search Central: snippets and meta descriptions",),
 )
-def meta_description(document: Document) -> Finding:
-    found = descriptions(document)
+def meta_description(document: Document, rendered: Rendered | None) -> Finding:
+    found = descriptions(document) or (descriptions(rendered.document) if rendered is not None else [])
     if not found:
         return Fail("The page has no meta description.")
     description = next((each for each in found if each), "")
@@ -99,23 +102,31 @@ def meta_description(document: Document) -> Finding:
     why="The main heading tells search engines and readers what the page is about.",
     severity=LOW,
     fix="Give the page a heading <h1> that says what it is about.",
+    judged="Headings count in the HTML itself or once the page's scripts have run.",
     references=("Google Search Central: title links",),
     content=True,
     absence=True,
 )
-def h1(document: AccessibleDocument) -> Finding:
-    headings = [
-        node
-        for node in live(document.document, "h1, [role=heading i][aria-level='1']")
-        if not document.visibility.is_hidden(node)
-    ]
-    texts = [text for node in headings if (text := accessible_name(document, node) or shown_text(document, node))]
+def h1(document: AccessibleDocument, rendered: Rendered | None) -> Finding:
+    headings = _main_headings(document)
+    if not any(headings) and rendered is not None:
+        headings = _main_headings(AccessibleDocument(rendered.document)) or headings
+    texts = [each for each in headings if each]
     if texts:
         more = f", the first of {len(texts)}" if len(texts) > 1 else ""
         return Pass(f"The main heading is “{excerpt(texts[0], 80)}”{more}.")
     if headings:
         return Warn("The page's main heading is empty.", title="Main heading is empty")
     return Warn("The page has no main heading (h1).")
+
+
+def _main_headings(document: AccessibleDocument) -> list[str]:
+    """Return the texts of the main headings that are not hidden; "" for an empty one."""
+    return [
+        accessible_name(document, node) or shown_text(document, node)
+        for node in live(document.document, "h1, [role=heading i][aria-level='1']")
+        if not document.visibility.is_hidden(node)
+    ]
 
 
 @check(

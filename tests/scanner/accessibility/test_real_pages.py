@@ -94,6 +94,7 @@ SEEN_RIGHT: Mapping[tuple[str, str], str] = {
     ("label-content-name-mismatch", "ligature"): (
         "<button aria-label=Close><span aria-hidden=true><i class=material-icons>clear</i></span></button>"
     ),
+    ("label-content-name-mismatch", "symbol"): "<h2>Usage <a href=#usage aria-label='Link to this section'>#</a></h2>",
 }
 SEEN_WRONG: Mapping[tuple[str, str], str] = {
     ("color-contrast", "only-a-class"): f"<button class=disabled style='{GREY}'>Send</button>",
@@ -173,3 +174,15 @@ def test_what_a_page_lacks_is_not_named_in_its_frames(reports: Mapping[str, AxeR
     found = by_axe(reports, "seen-wrong", (rule, "frame"))
     assert isinstance(found, Fail)
     assert [each["selector"] for each in found.evidence] == ["html"]
+
+
+def test_nobody_has_to_check_the_name_of_a_symbol(reports: Mapping[str, AxeReport]) -> None:
+    key = ("label-content-name-mismatch", "symbol")
+    assert not isinstance(by_axe(reports, "seen-right", key), Warn | Fail)
+
+
+def test_what_a_page_lacks_is_told_without_the_page_s_own_html(reports: Mapping[str, AxeReport]) -> None:
+    found = by_axe(reports, "seen-wrong", ("landmark-one-main", "frame"))
+    assert isinstance(found, Fail)
+    assert found.message == "The page has no main landmark."
+    assert [each["snippet"] for each in found.evidence] == ['<html lang="en">']

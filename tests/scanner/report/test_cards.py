@@ -88,6 +88,9 @@ def test_places_are_one_line_that_says_how_many_and_opens() -> None:
         ([{"url": f"/{number}", "bytes": 9_000, "wasted_bytes": 1} for number in range(4)], "4 addresses"),
         ([{"cookie": "a"}, {"cookie": "b"}], "2 entries"),
         ([{"selector": "a"}], "1 element"),
+        ([{"exception": "TypeError: a is undefined"}], "Details"),
+        ([{"exception": "TypeError: a is undefined"}, {"exception": "b"}], "2 errors"),
+        ([{"policy": "img-src *"}, {"policy": "object-src 'none'"}], "2 policies"),
         ([{"url": "/a.js", "bytes": 90_000}], "Details"),
         ([{"median": 2.5, "spread": 0.1}], "Details"),
         # A report keeps only the first places: their number and size are not those of all.

@@ -161,6 +161,19 @@ def test_the_page_of_an_audit_gives_the_reason_of_a_cap(roomy: Member) -> None:
     assert "high-severity" not in page, "only the lowest cap of a page counts"
 
 
+def test_a_cap_of_several_types_for_one_reason_is_told_once(roomy: Member) -> None:
+    audit = created(roomy, {"pages": pages(1), "types": ["security", "performance", "accessibility", "seo"]})
+    blank = (AppliedCap(40, "The page shows no content in a browser."),)
+    while visit(roomy, score=40, categories=(), caps=blank):
+        pass
+    browser = browser_of(person_of(roomy, "viewer", "viewer@people.test"))
+    page = browser.get(f"/audit/{audit['id']}").content.decode()
+    reason = "scores are capped: the page shows no content in a browser (1 page)."
+    assert f"Security, performance, accessibility and SEO {reason}" in page
+    assert page.count("scores are capped") == 1
+    assert f"SEO {reason}" in browser.get(f"/audit/{audit['id']}?type=seo").content.decode()
+
+
 def test_evidence_of_an_earlier_visit_has_its_time_in_the_export(roomy: Member) -> None:
     created(roomy, {"pages": pages(2), "types": ["security"]})
     at = datetime(2026, 11, 22, 9, 0, tzinfo=UTC)

@@ -102,15 +102,17 @@ def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.parametrize(
     ("seen", "items", "expected"),
     [
-        (page("<p>Text", GZIP), (), "warn"),
-        (page("<p>Text", ("Content-Encoding", "deflate")), (), "warn"),
+        (compressed(), (), "warn"),
+        (page("a" * 5_000, ("Content-Encoding", "deflate")), (), "warn"),
         (page("<p>Text", BR), (), "pass"),
         (page("<p>Text", ZSTD), (), "pass"),
-        (page("<p>Text", GZIP), (resource("https://static.example.com/a.js", Kind.SCRIPT, b"a", BR),), "pass"),
-        (page("<p>Text", GZIP), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # a third party's server
+        (compressed(), (resource("https://static.example.com/a.js", Kind.SCRIPT, b"a", BR),), "pass"),
+        (compressed(), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # a third party's server
         (page("<p>Text"), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", GZIP),), "n/a"),
         (page("<p>Text"), (), "n/a"),
-        (page("<p>Text", GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
+        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_399),), "pass"),
+        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_400),), "warn"),
+        (page("a" * 5_000, GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
     ],
 )
 def test_modern_encoding(seen: Page, items: tuple[Resource, ...], expected: str) -> None:

@@ -76,6 +76,8 @@ MANUAL = "<!doctype html><title>A manual</title><h1>Options</h1><p>Read <a href=
     [
         ("", None, MEDIUM),  # a manual for reading
         ("<noscript>Hello</noscript>", None, MEDIUM),
+        ("<script type=' application/LD+json'>{}</script><script type=application/json>{}</script>", None, MEDIUM),
+        ("<script type=importmap>{}</script>", None, None),
         ("<script src=/search.js></script>", None, None),
         ("<p onclick='run()'>Text", None, None),
         ("<a href=' JavaScript:run()'>Text</a>", None, None),

@@ -114,6 +114,39 @@ def test_h1(markup: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize(
+    ("raw", "after", "expected"),
+    [
+        ("<div id=root></div>", "<div id=root><h1>Shoes</h1></div>", "pass"),
+        ("<div id=root></div>", "<div id=root><h2>Shoes</h2></div>", "warn"),
+        ("<h1></h1>", "<h1>Shoes</h1>", "pass"),
+        ("<h1>Shoes</h1>", "<h2>Shoes</h2>", "pass"),
+    ],
+)
+def test_a_heading_that_scripts_add_counts(raw: str, after: str, expected: str) -> None:
+    rendered = Rendered(document(page(body(after))), {})
+    assert verdict(judge(checks.h1, page(body(raw)), rendered)) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "after", "expected"),
+    [
+        ("<title>Shop</title>", f"<title>{FIFTY}</title>", "pass"),
+        ("", f"<title>{FIFTY}</title>", "pass"),
+        (f"<title>{FIFTY}</title>", "<title>Shop</title>", "warn"),
+        (f"<title>{FIFTY}</title>", "", "pass"),
+    ],
+)
+def test_a_title_that_scripts_set_is_the_one_judged(raw: str, after: str, expected: str) -> None:
+    rendered = Rendered(document(page(f"<!doctype html>{after}")), {})
+    assert verdict(judge(checks.title, page(f"<!doctype html>{raw}"), rendered)) == expected
+
+
+def test_a_description_that_scripts_add_counts() -> None:
+    rendered = Rendered(document(page(head(f"<meta name=description content='{'x' * 90}'>"))), {})
+    assert verdict(judge(checks.meta_description, page(head("")), rendered)) == "pass"
+
+
+@pytest.mark.parametrize(
     ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
 )
 def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) -> None:
