@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import ssl
 import warnings
@@ -9,7 +10,7 @@ import warnings
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
-from celery.signals import beat_init, celeryd_init, heartbeat_sent
+from celery.signals import beat_init, celeryd_init, heartbeat_sent, worker_before_create_process
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -110,6 +111,15 @@ app.autodiscover_tasks(["infrastructure", "accounts", "scans", "reports", "webho
 def refuse_wrong_settings(**_: object) -> None:
     """Refuse to start with invalid settings, because worker and scheduler don't run Django's system checks."""
     environment.refuse_problems()
+
+
+@worker_before_create_process.connect
+def keep_shared(**_: object) -> None:
+    """Freeze all objects before the pool forks a process.
+
+    billiard collects garbage then. That would write to every page of memory, and none would remain shared.
+    """
+    gc.freeze()
 
 
 @heartbeat_sent.connect

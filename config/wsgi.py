@@ -12,7 +12,7 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
 
-from config.loading import uncollected
+from infrastructure.loading import uncollected
 from infrastructure import environment
 
 # Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.

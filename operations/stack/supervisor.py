@@ -17,11 +17,12 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from honcho.colour import get_colours
 from honcho.printer import Message, Printer
 
+from operations.stack.forks import fork
 from operations.stack.processes import spawn
 
 TICK_S = 0.1
@@ -45,11 +46,39 @@ class Program:
     waits: Callable[[], bool] = lambda: False
 
 
+class Process(Protocol):
+    """Running program: what `subprocess.Popen` and `operations.stack.forks.Fork` have in common."""
+
+    pid: int
+    returncode: int | None
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+
+
+def spawned(program: Program) -> Process:
+    """Start a program as a process of its own."""
+    return spawn(
+        program.command,
+        death_signal=signal.SIGTERM,
+        env=program.env,
+        cwd=program.cwd,
+        stdout=subprocess.PIPE,
+    )
+
+
+def forked(program: Program) -> Process:
+    """Start a Python program as a fork of this process, which has imported its modules."""
+    return fork(program.name, program.command, env=program.env, cwd=program.cwd)
+
+
 @dataclass
 class _Running:
     program: Program
     colour: str
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     output: IO[bytes] | None = None
     partial_line: bytes = b""
     started_at: float = 0.0
@@ -70,11 +99,13 @@ class Supervisor:
         programs: Sequence[Program],
         output: IO[str],
         *,
+        start: Callable[[Program], Process] = spawned,
         on_tick: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._printer = Printer(output, width=max(len(program.name) for program in programs))
         self._running = [_Running(program, colour) for program, colour in zip(programs, get_colours(), strict=False)]
+        self._start_program = start
         self._on_tick = on_tick
         self._clock = clock
         self._selector = selectors.DefaultSelector()
@@ -106,13 +137,7 @@ class Supervisor:
                 self._start(each)
 
     def _start(self, each: _Running) -> None:
-        each.process = spawn(
-            each.program.command,
-            death_signal=signal.SIGTERM,
-            env=each.program.env,
-            cwd=each.program.cwd,
-            stdout=subprocess.PIPE,
-        )
+        each.process = self._start_program(each.program)
         each.started_at = self._clock()
         each.output = each.process.stdout
         if each.output is not None:
@@ -202,7 +227,7 @@ def _ending(each: _Running) -> str:
     return f"{each.program.name} ended with status {status}"
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_group(process: Process, number: signal.Signals) -> None:
     """Send a signal to the whole process group that `spawn` created, even after its first process has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for zombies
         os.killpg(process.pid, number)
