@@ -43,6 +43,7 @@ app.conf.update(
     accept_content=["json"],
     worker_prefetch_multiplier=1,
     worker_max_tasks_per_child=500,
+    worker_autoscaler="infrastructure.pool:Autoscaler",
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
     worker_send_task_events=False,

@@ -60,7 +60,7 @@ def end_browser(**_: object) -> None:
 def know_worker(sender: str, instance: Any, **_: object) -> None:
     """Record the worker's name and concurrency before it forks its pool."""
     global _this_worker
-    _this_worker = Worker(sender, instance.concurrency)
+    _this_worker = Worker(sender, instance.max_concurrency or instance.concurrency)
 
 
 _this_worker = Worker()

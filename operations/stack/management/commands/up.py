@@ -209,9 +209,9 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
     quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
-    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(6, 2 * cpus))]
+    worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
     # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
-    browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
+    browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},1", "--hostname", "browser@%h"]
     # One thread delivers (with many threads of its own), the other wakes it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
