@@ -60,6 +60,7 @@ app.conf.update(
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
+        "sweep-audits": {"task": "sites.tasks.sweep_audits", "schedule": 15.0, "options": {"expires": 60}},
         "run-monitors": {"task": "sites.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",

@@ -26,6 +26,8 @@ from operations.stack.forks import fork
 from operations.stack.processes import spawn
 
 TICK_S = 0.1
+# While nothing has happened for a while.
+CALM_TICK_S, CALM_AFTER_S = 0.5, 5.0
 STOP_TIMEOUT_S = 7.0
 KILL_TIMEOUT_S = 1.0
 FIRST_DELAY_S = 1.0
@@ -90,7 +92,7 @@ class Supervisor:
     """Supervisor of programs. `run()` returns after a stop signal (or `stop()`), once all its processes have ended.
 
     A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called
-    about ten times a second. SIGTERM goes to a program's first process; the rest of its process
+    about ten times a second, and twice while nothing happens. SIGTERM goes to a program's first process; the rest of its process
     group is killed after `STOP_TIMEOUT_S`.
     """
 
@@ -110,6 +112,7 @@ class Supervisor:
         self._clock = clock
         self._selector = selectors.DefaultSelector()
         self._stopping = False
+        self._stirred_at = 0.0  # monotonic time of the last start or output of a program
 
     def stop(self) -> None:
         """Make `run` stop all programs and return."""
@@ -120,7 +123,8 @@ class Supervisor:
             try:
                 while not self._stopping:
                     self._start_due()
-                    self._relay(TICK_S)
+                    is_calm = self._clock() - self._stirred_at > CALM_AFTER_S
+                    self._relay(CALM_TICK_S if is_calm else TICK_S)
                     self._on_tick()
             finally:
                 self._stop_all()
@@ -138,7 +142,7 @@ class Supervisor:
 
     def _start(self, each: _Running) -> None:
         each.process = self._start_program(each.program)
-        each.started_at = self._clock()
+        each.started_at = self._stirred_at = self._clock()
         each.output = each.process.stdout
         if each.output is not None:
             os.set_blocking(each.output.fileno(), False)
@@ -159,6 +163,7 @@ class Supervisor:
 
     def _relay(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(timeout_s):
+            self._stirred_at = self._clock()
             self._read(key.data)
 
     def _read(self, each: _Running) -> bool:

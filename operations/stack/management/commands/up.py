@@ -208,7 +208,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
-    quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
     worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
     # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
     browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},1", "--hostname", "browser@%h"]
