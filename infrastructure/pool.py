@@ -1,4 +1,7 @@
-"""Pool of a Celery worker that has as many processes as it needs (`--autoscale MOST,FEWEST`)."""
+"""Pool of a Celery worker that has as many processes as it needs (`--autoscale MOST,FEWEST`).
+
+It starts with the fewest. If these are none, it keeps one from its first task on: that one may have a warm browser.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ class Autoscaler(autoscale.Autoscaler):
         if req is not None:
             return False
         # Called by the timer.
-        surplus = self.processes - max(self._busiest, self.min_concurrency)
+        surplus = self.processes - max(self._busiest, self.min_concurrency, 1)
         self._busiest = self.qty
         # The pool does not know which process gets a task until that process has accepted it.
         if surplus <= 0 or len(state.reserved_requests) > len(state.active_requests):

@@ -211,7 +211,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
     worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
     # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
-    browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},1", "--hostname", "browser@%h"]
+    browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},0", "--hostname", "browser@%h"]
     # One thread delivers (with many threads of its own), the other wakes it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
