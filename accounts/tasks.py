@@ -36,9 +36,7 @@ def _has_mails() -> bool:
     return Mail.objects.filter(sent_at=None, given_up_at=None).exists()
 
 
-@shared_task(
-    soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15, has_work=staticmethod(_has_mails)
-)
+@shared_task(soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15, has_work=staticmethod(_has_mails))
 def send_mails(reason: str) -> None:
     """Every minute, and when a mail was written: send the mails that are due. `reason` is for the log only."""
     if sending.send_due():

@@ -1,7 +1,7 @@
 """Cost of the service that has nothing to do: `manage.py up` with all its processes and servers, on Linux.
 
-A figure of memory is the proportional set size (PSS): a page that several processes share counts once. Processor time is
-that of the whole tree of processes, with those of it that have ended.
+Memory is the proportional set size (PSS): a page that several processes share counts once. Processor time is that of the
+whole tree of processes, with those of it that have ended.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ import requests
 
 from benchmarks.table import Table
 from operations.stack.running import variables_of
-from tests.e2e.service import BASE_DIR, SET_BY_US, free_port
+from tests.e2e.service import BASE_DIR, SET_BY_US, free_port, get_status
 from tests.operations.stack.processes import wait_until
 from tests.targets.sample import sample_site
 
 START_S, STOP_S, SCAN_S = 120.0, 30.0, 60.0
 # The start is over when the processes have used little for a while.
 CALM_S, CALM_CPU_S = 3.0, 0.06
-IDLE_S = 120.0
+IDLE_S, REST_S = 120.0, 70.0
 SCANS, AT_ONCE = 500, 8
 FINAL = ("completed", "partial", "failed")
 MIB = 1024 * 1024
@@ -63,9 +63,9 @@ def measure(table: Table, share: float) -> None:
             )
             scans = max(AT_ONCE, round(SCANS * share))
             _scan(service, folder, site.url_as("localhost") + "/", scans)
-            _await_calm(service)
-            table.head(f"after {scans} scans", "processes", "MiB")
-            table.row("idle again", *_size(service), most=(10 * MOST_PROCESSES, MOST_MIB_AFTER_SCANS))
+            time.sleep(REST_S)
+            table.head(f"after {scans} scans", "MiB", "processes")
+            table.row("a minute later", *reversed(_size(service)), most=(MOST_MIB_AFTER_SCANS,))
 
 
 class Up:
@@ -85,10 +85,7 @@ class Up:
         return f"http://127.0.0.1:{self.port}"
 
     def answers(self) -> bool:
-        try:
-            return requests.get(f"{self.base}/readyz", timeout=2).status_code == requests.codes.ok
-        except requests.RequestException:
-            return False
+        return get_status(self.port, "/healthz") == requests.codes.ok
 
 
 @contextlib.contextmanager
@@ -146,18 +143,12 @@ def _cpu_s(service: Up) -> float:
 def _size(service: Up) -> tuple[int, float]:
     """Return the number of processes, and the MiB of memory of all together."""
     tree = _tree(service)
-    if os.environ.get("IDLE_DETAIL"):
-        for each in tree:
-            full = each.memory_full_info()
-            print(each.pid, each.ppid(), each.name(), " ".join(each.cmdline())[-60:], f"pss {full.pss / MIB:.1f} uss {full.uss / MIB:.1f}", each.cpu_times())
     return len(tree), sum(each.memory_full_info().pss for each in tree) / MIB
 
 
 def _commands(folder: Path) -> int:
     """Return the number of commands that Redis has executed."""
     with redis.Redis.from_url(variables_of(folder)["REDIS_URL"]) as client:
-        if os.environ.get("IDLE_DETAIL"):
-            print({k: v["calls"] for k, v in client.info("commandstats").items()})
         return int(client.info("stats")["total_commands_processed"])
 
 

@@ -126,7 +126,7 @@ def keep_shared(**_: object) -> None:
 
 @heartbeat_sent.connect
 def note_heartbeat(**_: object) -> None:
-    """Touch the heartbeat file, every two seconds while the worker's loop runs and is connected to its queue.
+    """Touch the heartbeat file, at each heartbeat while the worker's loop runs and is connected to its queue.
 
     A probe checks the file's age, because `inspect ping` would start Python and all of Celery.
     """

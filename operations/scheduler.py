@@ -11,7 +11,8 @@ import time
 from typing import Any
 
 from celery.beat import PersistentScheduler, SchedulingError
-from django.db import InterfaceError, OperationalError as DatabaseSilent, connection
+from django.db import InterfaceError, connection
+from django.db import OperationalError as DatabaseSilent
 from kombu.exceptions import OperationalError
 from redis import RedisError
 

@@ -71,7 +71,10 @@ def make_delivery(home: Member) -> None:
 WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
     "a scan waits": (make_scan, {"sweep-scans"}),
     "a scan runs": (lambda home: make_scan(home, status="scanning"), {"sweep-scans"}),
-    "a scan has ended": (lambda _: EndedScan.objects.create(type="seo", status="completed", is_background=False), {"sweep-scans"}),
+    "a scan has ended": (
+        lambda _: EndedScan.objects.create(type="seo", status="completed", is_background=False),
+        {"sweep-scans"},
+    ),
     "an audit begins": (lambda home: make_audit(home, status="queued"), {"sweep-audits"}),
     "an audit runs": (lambda home: make_audit(home, status="running"), {"sweep-audits"}),
     "a monitor is due": (make_monitor, {"run-monitors"}),
