@@ -1,7 +1,7 @@
 """Cost of the service that has nothing to do: `manage.py up` with all its processes and servers, on Linux.
 
-Memory is the proportional set size (PSS): a page that several processes share counts once. Processor time is that of the
-whole tree of processes, with those of it that have ended.
+Memory is the proportional set size (PSS): a page that several processes share counts once. Processor time is that of
+the whole tree of processes, with those of it that have ended.
 """
 
 from __future__ import annotations

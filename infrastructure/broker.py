@@ -22,11 +22,11 @@ class Channel(redis.Channel):
     def _brpop_start(self, timeout: float | None = None) -> None:
         if (connection := self.client.connection) is not self._asking:
             self._asking, self._asking_id = connection, self.client.client_id()
-        super()._brpop_start(timeout)
+        super()._brpop_start(timeout)  # type: ignore[misc]
 
     def close(self) -> None:
         """End the wait for a message before kombu waits for its end. A message that has arrived is put back."""
-        if self._in_poll and not self.closed:
+        if self._in_poll and not self.closed:  # type: ignore[attr-defined]
             with contextlib.suppress(RedisError), self.conn_or_acquire() as client:
                 client.client_unblock(self._asking_id)
         super().close()

@@ -27,7 +27,7 @@ class Autoscaler(autoscale.Autoscaler):
         self._busiest = max(self._busiest, self.qty)
         missing = min(self.qty, self.max_concurrency) - self.processes
         if missing > 0:
-            self._grow(missing)
+            self._grow(missing)  # type: ignore[attr-defined]  # Celery's types leave it out
             return True
         if req is not None:
             return False
@@ -37,7 +37,7 @@ class Autoscaler(autoscale.Autoscaler):
         # The pool does not know which process gets a task until that process has accepted it.
         if surplus <= 0 or len(state.reserved_requests) > len(state.active_requests):
             return False
-        self._shrink(surplus)
+        self._shrink(surplus)  # type: ignore[attr-defined]
         return True
 
 

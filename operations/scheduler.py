@@ -1,7 +1,7 @@
 """Celery beat scheduler that asks whether a task has work, copes with a clock set back, and logs an outage in one line.
 
-A task may have a function `has_work`, which asks PostgreSQL: `@shared_task(has_work=staticmethod(…))`. The scheduler
-sends the task only if it returns True, so an idle service leaves queue and workers alone.
+It sends an `infrastructure.periodic.PeriodicTask` only if rows wait for it, so an idle service leaves queue and workers
+alone.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from kombu.exceptions import OperationalError
 from redis import RedisError
 
 from infrastructure.cache import outage
+from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
 
 logger = logging.getLogger(__name__)
@@ -65,12 +66,12 @@ class SteadyScheduler(PersistentScheduler):
 
     def _has_work(self, entry: Any) -> bool:
         """Return False if the task would find nothing to do. While PostgreSQL does not answer, nobody knows."""
-        has_work = getattr(self.app.tasks.get(entry.task), "has_work", None)
+        task = self.app.tasks.get(entry.task)
         silent_s = time.monotonic() - self._sent_at.get(entry.name, self._began_at)
-        if has_work is None or silent_s >= LONGEST_PAUSE_S:
+        if not isinstance(task, PeriodicTask) or silent_s >= LONGEST_PAUSE_S:
             return True
         try:
-            return bool(has_work())
+            return task.has_work()
         except (DatabaseSilent, InterfaceError) as error:
             log_failure(error)
             connection.close()

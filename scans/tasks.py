@@ -16,6 +16,7 @@ from accounts.usage import account_of
 from infrastructure.heartbeat import beat
 from infrastructure.leases import Renewal, written
 from infrastructure.logging import working_on
+from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
@@ -161,7 +162,7 @@ def _has_scans() -> bool:
     return False
 
 
-@shared_task(has_work=staticmethod(_has_scans))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_scans))
 def sweep() -> None:
     """Requeue or end lost scans every 15 seconds. Also records the scheduler's heartbeat for operators."""
     beat()

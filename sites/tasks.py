@@ -8,6 +8,7 @@ from celery import shared_task
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
+from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
 from scanner.memory import give_back
 from scans.tasks import this_worker
@@ -40,7 +41,7 @@ def _has_audits() -> bool:
     return Audit.objects.unfinished().exists()
 
 
-@shared_task(has_work=staticmethod(_has_audits))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_audits))
 def sweep_audits() -> None:
     """Every 15 seconds, requeue lost discoveries, end interrupted ones, and fill free slots with pages."""
     sweeping.sweep_audits()
@@ -51,7 +52,7 @@ def _has_runs() -> bool:
     return is_due or MonitorRun.objects.filter(status__in=MonitorRun.UNFINISHED).exists()
 
 
-@shared_task(has_work=staticmethod(_has_runs))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_runs))
 def run_monitors() -> None:
     """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do each only once."""
     ends_at = time.monotonic() + MONITORS_S

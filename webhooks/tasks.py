@@ -8,6 +8,7 @@ from celery import shared_task
 from celery.signals import worker_shutting_down
 
 from infrastructure import queue
+from infrastructure.periodic import PeriodicTask
 from webhooks.delivery import claims
 from webhooks.delivery.dispatch import Dispatcher
 from webhooks.models import Delivery
@@ -23,6 +24,7 @@ def _has_deliveries() -> bool:
 
 
 @shared_task(
+    base=PeriodicTask,
     soft_time_limit=PROCESS_LIMIT_S + 30,
     time_limit=PROCESS_LIMIT_S + 45,
     has_work=staticmethod(_has_deliveries),
@@ -40,7 +42,7 @@ def stop_delivering(**_: object) -> None:
     _dispatcher.stop()
 
 
-@shared_task(has_work=staticmethod(_has_deliveries))
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_deliveries))
 def hold_deliveries() -> None:
     """Mark deliveries of disabled webhooks as held, every minute, so that claims skip them at no cost."""
     claims.hold()

@@ -138,8 +138,8 @@ def _held(numbers: Iterable[signal.Signals]) -> Iterator[None]:
     finally:
         for number, handler in ours.items():
             signal.signal(number, handler)
-    for number, frame in came:
-        ours[signal.Signals(number)](number, frame)
+    for each, frame in came:
+        ours[signal.Signals(each)](each, frame)
 
 
 def wait_all(processes: Iterable[subprocess.Popen[bytes]], timeout_s: float) -> bool:

@@ -1,4 +1,4 @@
-"""Data folder, and the file in it with the variables of the `manage.py up` that runs on a data folder, for commands in another shell."""
+"""Data folder, and the file in it with the variables of the `manage.py up` that runs there, for other shells."""
 
 from __future__ import annotations
 

@@ -91,9 +91,9 @@ class _Running:
 class Supervisor:
     """Supervisor of programs. `run()` returns after a stop signal (or `stop()`), once all its processes have ended.
 
-    A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called
-    about ten times a second, and twice while nothing happens. SIGTERM goes to a program's first process; the rest of its process
-    group is killed after `STOP_TIMEOUT_S`.
+    A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called about ten times
+    a second, and twice a second while nothing happens. SIGTERM goes to a program's first process; the rest of its
+    process group is killed after `STOP_TIMEOUT_S`.
     """
 
     def __init__(

@@ -18,6 +18,7 @@ from accounts.models import DataExport, Mail, User
 from config.celery import app
 from infrastructure import encryption
 from infrastructure.heartbeat import last_beat
+from infrastructure.periodic import PeriodicTask
 from infrastructure.pool import Autoscaler
 from operations import scheduler
 from operations.scheduler import SteadyScheduler
@@ -124,7 +125,9 @@ def test_a_task_is_sent_when_rows_wait_for_it(
 
 def test_each_task_that_looks_for_rows_is_asked() -> None:
     app.loader.import_default_modules()
-    asked = {name for name, entry in app.conf.beat_schedule.items() if hasattr(app.tasks[entry["task"]], "has_work")}
+    asked = {
+        name for name, entry in app.conf.beat_schedule.items() if isinstance(app.tasks[entry["task"]], PeriodicTask)
+    }
     assert asked == ASKED
     assert {name for _, names in WORK.values() for name in names} == ASKED
 
