@@ -10,7 +10,7 @@ import warnings
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
-from celery.signals import beat_init, celeryd_init, heartbeat_sent, worker_before_create_process
+from celery.signals import beat_init, celeryd_after_setup, celeryd_init, heartbeat_sent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -115,11 +115,11 @@ def refuse_wrong_settings(**_: object) -> None:
     environment.refuse_problems()
 
 
-@worker_before_create_process.connect
+@celeryd_after_setup.connect
 def keep_shared(**_: object) -> None:
-    """Freeze all objects before the pool forks a process.
+    """Freeze all objects before the worker forks its pool.
 
-    billiard collects garbage then. That would write to every page of memory, and none would remain shared.
+    billiard collects garbage before each fork. That would write to every page of memory, and none would remain shared.
     """
     gc.freeze()
 

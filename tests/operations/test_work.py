@@ -9,13 +9,12 @@ from datetime import timedelta
 from pathlib import Path
 
 import pytest
-from celery.signals import worker_before_create_process
 from celery.worker import state
 from django.db import OperationalError
 from django.utils import timezone
 
 from accounts.models import DataExport, Mail, User
-from config.celery import app
+from config.celery import app, keep_shared
 from infrastructure import encryption
 from infrastructure.heartbeat import last_beat
 from infrastructure.periodic import PeriodicTask
@@ -221,7 +220,7 @@ def test_a_pool_that_began_empty_keeps_a_process_after_its_first_task(tasks: tup
 def test_the_memory_of_a_worker_is_frozen_before_it_forks() -> None:
     before = gc.get_freeze_count()
     kept = [[] for _ in range(100)]
-    worker_before_create_process.send(sender=None)
+    keep_shared()
     try:
         assert gc.get_freeze_count() >= before + len(kept)
     finally:
