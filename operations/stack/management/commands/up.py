@@ -42,6 +42,7 @@ from operations.stack.running import BASE_DIR, DATA_DIR
 from operations.stack.supervisor import Program, Supervisor, forked
 from scanner import catalogue, environment
 from scanner.findings import ScanType
+from scanner.net.http.connections import Trust, tls_context
 
 HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
@@ -323,6 +324,7 @@ def _load() -> None:
         catalogue.probes()
         for scan_type in ScanType:
             catalogue.checks(scan_type)
+        tls_context(settings.SCAN_CA_BUNDLE, Trust.STRICT)  # the certificates to trust take 10 MiB
 
 
 def _prepare(env: dict[str, str], demo: Path | None) -> None:
