@@ -38,6 +38,7 @@ from infrastructure.loading import uncollected
 from operations.stack import embedded, running
 from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_private
 from operations.stack.forks import fork
+from operations.stack.processes import ENDING, held
 from operations.stack.running import BASE_DIR, DATA_DIR
 from operations.stack.supervisor import Program, Supervisor, forked
 from scanner import catalogue, environment
@@ -316,7 +317,8 @@ def _load() -> None:
     """Import the modules of all programs, in this process."""
     # Celery always warns root; here root is the only user of a container or of a newcomer's machine.
     warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
-    with uncollected():
+    # Python ignores exceptions in callbacks that imports cause, also those of a signal's handler.
+    with held(ENDING), uncollected():
         django.setup()
         for name in (settings.ROOT_URLCONF, *PROGRAM_MODULES):
             import_module(name)
