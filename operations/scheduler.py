@@ -11,8 +11,8 @@ import time
 from typing import Any
 
 from celery.beat import PersistentScheduler, SchedulingError
-from django.db import InterfaceError, connection
-from django.db import OperationalError as DatabaseSilent
+from django.db import Error as DatabaseFailure
+from django.db import connection
 from kombu.exceptions import OperationalError
 from redis import RedisError
 
@@ -72,7 +72,7 @@ class SteadyScheduler(PersistentScheduler):
             return True
         try:
             return task.has_work()
-        except (DatabaseSilent, InterfaceError) as error:
+        except DatabaseFailure as error:
             log_failure(error)
             connection.close()
             return True
