@@ -7,7 +7,7 @@ from collections.abc import Callable
 from celery import Task
 
 
-class PeriodicTask(Task):  # type: ignore[type-arg]  # as of any function
+class PeriodicTask(Task):
     """Task with a function that asks PostgreSQL: `@shared_task(base=PeriodicTask, has_work=staticmethod(…))`.
 
     `has_work` returns False only if the task would find nothing to do. Its condition is coarse, never that of the task.

@@ -233,7 +233,7 @@ def _port() -> int:
 
 def _require_usable_environment() -> None:
     """Read the settings, and raise StartRefused for unusable variables, as in `operations.system_checks`."""
-    settings.is_overridden("DATABASES")  # the first question reads them
+    _ = settings.BASE_URL  # the first access reads them
     if environment.problems:
         raise StartRefused("\n".join(str(problem) for problem in environment.problems))
 
