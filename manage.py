@@ -10,24 +10,30 @@ from scanner.command.terminal import ended_by
 LIGHT = {
     "checks": "scans.management.commands.checks",
     "diff": "reports.management.commands.diff",
-    "up": "operations.stack.management.commands.up",
 }
 
 
 def execute(arguments: list[str]) -> int | None:
-    """Run a management command. Those in LIGHT need only the settings, and skip a second of loading the apps."""
+    """Run a management command. Those in LIGHT need only the settings, and skip a second of loading the apps.
+
+    `up` reads the settings itself, once it has started the servers that they name.
+    """
     if arguments[1:2] == ["scan"]:
         from scanner.command.main import run  # does not need Django
 
         return run(arguments[2:], "manage.py scan")
-    if module := LIGHT.get("".join(arguments[1:2])):
+    if arguments[1:2] == ["up"]:
+        from operations.stack.management.commands.up import Command
+
+        Command().run_from_argv(arguments)
+    elif module := LIGHT.get("".join(arguments[1:2])):
         from django.conf import settings
         from django.utils.log import configure_logging
 
         configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
         import_module(module).Command().run_from_argv(arguments)
     else:
-        from config.loading import uncollected
+        from infrastructure.loading import uncollected
 
         with uncollected():
             import django

@@ -11,7 +11,9 @@ from accounts.closing.deletion import delete_closed
 from accounts.export import services as export
 from accounts.keys import notices
 from accounts.mailing import sending
+from accounts.models import DataExport, Mail, Organization, User
 from infrastructure import queue
+from infrastructure.periodic import PeriodicTask
 
 logger = logging.getLogger(__name__)
 
@@ -20,14 +22,27 @@ DELETION_LIMIT_S = 45
 NOTICES_LIMIT_S = 45
 
 
-@shared_task
+def _has_closed() -> bool:
+    return Organization.objects.exclude(closed_at=None).exists() or User.objects.exclude(closed_at=None).exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_closed))
 def delete_closed_accounts() -> None:
     """Every minute: delete the rows of closed organizations and accounts, as far as the time limit allows."""
     if not delete_closed(timezone.now(), DELETION_LIMIT_S):
         logger.info("what was closed is still being deleted")
 
 
-@shared_task(soft_time_limit=sending.LIMIT_S, time_limit=sending.LIMIT_S + 15)
+def _has_mails() -> bool:
+    return Mail.objects.filter(sent_at=None, given_up_at=None).exists()
+
+
+@shared_task(
+    base=PeriodicTask,
+    soft_time_limit=sending.LIMIT_S,
+    time_limit=sending.LIMIT_S + 15,
+    has_work=staticmethod(_has_mails),
+)
 def send_mails(reason: str) -> None:
     """Every minute, and when a mail was written: send the mails that are due. `reason` is for the log only."""
     if sending.send_due():
@@ -40,7 +55,11 @@ def make_export(export_id: str) -> None:
     export.make_part(export_id)
 
 
-@shared_task
+def _has_exports() -> bool:
+    return DataExport.objects.filter(status=DataExport.Status.MAKING).exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_exports))
 def wake_exports() -> None:
     """Every minute: continue exports whose message was lost or whose worker died."""
     export.wake_waiting()

@@ -9,7 +9,20 @@ from importlib import import_module
 
 from benchmarks.table import Table
 
-PARTS = ("scans", "vitals", "verdicts", "audits", "queue", "webhooks", "api", "pages", "length", "growth", "install")
+PARTS = (
+    "scans",
+    "vitals",
+    "verdicts",
+    "audits",
+    "queue",
+    "webhooks",
+    "api",
+    "pages",
+    "length",
+    "growth",
+    "install",
+    "idle",
+)
 
 parser = argparse.ArgumentParser(prog="python -m benchmarks", description="Measures what the documents claim.")
 parser.add_argument("parts", nargs="*", metavar="part", help=", ".join(PARTS))

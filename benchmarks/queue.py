@@ -50,7 +50,7 @@ def _beside_backlogs(table: Table, service: Service) -> None:
     with slow(SLOW_S) as (url, _), slow(0) as (quick, _):
         for number in range(SINGLES):  # create the organizations first: a single organization may use all slots
             _order(f"Single {number}", "", 0)
-        with service.running("worker", concurrency=str(PLACES)) as (worker,):
+        with service.running("worker", autoscale=f"{PLACES},{PLACES}") as (worker,):
             wait_until(lambda: len(worker.children()) >= PLACES, PATIENCE_S)
             for number, count in enumerate(BACKLOGS):
                 _order(f"Backlog {number}", url, count)

@@ -53,7 +53,7 @@ class Service:
 
     @contextmanager
     def running(self, *names: str, **options: str) -> Iterator[list[psutil.Process]]:
-        """Run these programs of `manage.py up`; `options` replace theirs, such as concurrency="4"."""
+        """Run these programs of `manage.py up`; `options` replace theirs, such as autoscale="4,4"."""
         from operations.stack.management.commands.up import programs
 
         env = dict(os.environ) | {

@@ -57,7 +57,7 @@ def main() -> int:
         jobs, ca_file = _jobs(cleanup, options.scans, random.Random(options.seed))
         # Browsers are off, and the time limit is enough for quick pages and too short for slow ones.
         service = cleanup.enter_context(installed(SCAN_CA_BUNDLE=ca_file, SCAN_TIME_LIMIT="20", SCAN_BROWSER="off"))
-        with service.running("worker", concurrency=str(options.concurrency)) as (worker,):
+        with service.running("worker", autoscale=f"{options.concurrency},{options.concurrency}") as (worker,):
             _soak(table, worker, jobs, options.concurrency)
     return int(table.missed)
 

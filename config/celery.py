@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import ssl
 import warnings
@@ -9,7 +10,7 @@ import warnings
 from celery import Celery
 from celery.exceptions import CPendingDeprecationWarning
 from celery.schedules import crontab
-from celery.signals import beat_init, celeryd_init, heartbeat_sent
+from celery.signals import beat_init, celeryd_after_setup, celeryd_init, heartbeat_sent
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
@@ -42,6 +43,7 @@ app.conf.update(
     accept_content=["json"],
     worker_prefetch_multiplier=1,
     worker_max_tasks_per_child=500,
+    worker_autoscaler="infrastructure.pool:Autoscaler",
     worker_hijack_root_logger=False,
     worker_redirect_stdouts=False,
     worker_send_task_events=False,
@@ -58,6 +60,7 @@ app.conf.update(
     },
     beat_schedule={
         "sweep-scans": {"task": "scans.tasks.sweep", "schedule": 15.0, "options": {"expires": 60}},
+        "sweep-audits": {"task": "sites.tasks.sweep_audits", "schedule": 15.0, "options": {"expires": 60}},
         "run-monitors": {"task": "sites.tasks.run_monitors", "schedule": 15.0, "options": {"expires": 60}},
         "sweep-deliveries": {
             "task": "webhooks.tasks.deliver",
@@ -112,9 +115,18 @@ def refuse_wrong_settings(**_: object) -> None:
     environment.refuse_problems()
 
 
+@celeryd_after_setup.connect
+def keep_shared(**_: object) -> None:
+    """Freeze all objects before the worker forks its pool.
+
+    billiard collects garbage before each fork. That would write to every page of memory, and none would remain shared.
+    """
+    gc.freeze()
+
+
 @heartbeat_sent.connect
 def note_heartbeat(**_: object) -> None:
-    """Touch the heartbeat file, every two seconds while the worker's loop runs and is connected to its queue.
+    """Touch the heartbeat file, at each heartbeat while the worker's loop runs and is connected to its queue.
 
     A probe checks the file's age, because `inspect ping` would start Python and all of Celery.
     """

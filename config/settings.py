@@ -16,6 +16,7 @@ from infrastructure.api.framework import REST_FRAMEWORK, SPECTACULAR_SETTINGS  #
 from infrastructure.logging import logging_config
 from infrastructure.telemetry import tracing
 from operations.stack import running
+from operations.stack.running import BASE_DIR, DATA_DIR
 from scanner import __version__
 from scanner.environment import IPNetwork, boolean, instead, networks, positive, read, words
 from scanner.report import templating
@@ -31,8 +32,6 @@ from scanner.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_TIME_LIMIT_S,
 )
 
-BASE_DIR = Path(__file__).resolve().parent.parent
-DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
 instead.update(running.variables_of(DATA_DIR))
 WORKER_HEARTBEAT_FILE = read("WORKER_HEARTBEAT_FILE", Path, None, "A file that a worker may write.")
 

@@ -12,8 +12,8 @@ os.environ.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
 
 from django.conf import settings
 
-from config.loading import uncollected
 from infrastructure import environment
+from infrastructure.loading import uncollected
 
 # Limits for statements and locks in requests; tasks and commands may wait longer. `DATABASE_URL` may override them.
 settings.DATABASES["default"]["OPTIONS"].setdefault("options", "-c statement_timeout=15000 -c lock_timeout=5000")

@@ -1,4 +1,7 @@
-"""Heartbeat of the scheduler: the last run of its most frequent task. Kept in Redis, because its loss does no harm."""
+"""Heartbeat of the scheduler: the last time that its most frequent task ran or had no work.
+
+Kept in Redis, because its loss does no harm.
+"""
 
 from __future__ import annotations
 
@@ -14,7 +17,7 @@ KEY = "operations:scheduled"
 
 
 def beat() -> None:
-    """Record that a periodic task runs now. Doesn't raise when Redis fails, because the task has other work to do."""
+    """Record that a periodic task runs now, or has no work. Doesn't raise when Redis fails: the task has other work."""
     try:
         cache.set(KEY, timezone.now().isoformat(), timeout=None)
     except redis.RedisError as error:
@@ -22,7 +25,7 @@ def beat() -> None:
 
 
 def last_beat() -> datetime | None:
-    """Return the last run of a periodic task. None if none ran since Redis was emptied, or if Redis does not answer."""
+    """Return the last record. None if there is none since Redis was emptied, or if Redis does not answer."""
     try:
         found: str | None = cache.get(KEY)
     except redis.RedisError as error:

@@ -81,7 +81,9 @@ QUEUE_MESSAGES = Gauge(
     f"{PREFIX}queue_messages", "Messages in a queue; they only wake workers, rows say what waits.", ("queue",)
 )
 QUEUE_WORKERS = Gauge(f"{PREFIX}queue_workers", "Workers that take from a queue, as far as they answer.", ("queue",))
-SCHEDULER_SILENCE = Gauge(f"{PREFIX}scheduler_silence_seconds", "Time since the scheduler's most frequent task ran.")
+SCHEDULER_SILENCE = Gauge(
+    f"{PREFIX}scheduler_silence_seconds", "Time since the scheduler's most frequent task ran or had nothing to do."
+)
 UP = Gauge(
     f"{PREFIX}up", "Whether `postgresql` and `redis` answer; what only they know is missing meanwhile.", ("server",)
 )

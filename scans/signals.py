@@ -23,6 +23,3 @@ page_read = Signal()
 # Sent with `organization_id` by the worker after that transaction, because the visit's slot is free; and when it has
 # claimed a page of an audit, because the page's place in the queue is free.
 place_freed = Signal()
-
-# Sent outside a transaction when the sweeper has requeued lost scans and ended hopeless ones.
-swept = Signal()

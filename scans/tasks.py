@@ -16,6 +16,7 @@ from accounts.usage import account_of
 from infrastructure.heartbeat import beat
 from infrastructure.leases import Renewal, written
 from infrastructure.logging import working_on
+from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
@@ -31,9 +32,9 @@ from scanner.result import Budget, Progress, ScanError, ScanResult
 from scanner.run import failed_result, scan
 from scans import credentials
 from scans.browser import Spent, browser, close_browser
-from scans.models import SCAN_LEASE, Scan
+from scans.models import SCAN_LEASE, EndedScan, Scan
 from scans.policy import scan_policy
-from scans.signals import page_read, place_freed, swept
+from scans.signals import page_read, place_freed
 from scans.visits import claims, tallies
 from scans.visits.kept_answers import answers_of
 from scans.visits.origin_evidence import OriginEvidence
@@ -60,7 +61,7 @@ def end_browser(**_: object) -> None:
 def know_worker(sender: str, instance: Any, **_: object) -> None:
     """Record the worker's name and concurrency before it forks its pool."""
     global _this_worker
-    _this_worker = Worker(sender, instance.concurrency)
+    _this_worker = Worker(sender, instance.max_concurrency or instance.concurrency)
 
 
 _this_worker = Worker()
@@ -153,14 +154,21 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     return tuple(failed_result(each, claim.url, started_at, error) for each in claim.types)
 
 
-@shared_task
+def _has_scans() -> bool:
+    """Return True if scans are unfinished, or have ended since the last sweep. Else records the heartbeat itself."""
+    if Scan.objects.unfinished().exists() or EndedScan.objects.exists():
+        return True
+    beat()
+    return False
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_scans))
 def sweep() -> None:
     """Requeue or end lost scans every 15 seconds. Also records the scheduler's heartbeat for operators."""
     beat()
     tallies.add_up()
     if put_back := sweep_scans(_queue_depth):
         logger.warning("%d scans were put back into the queue", put_back)
-    swept.send(Scan)
 
 
 def _queue_depth() -> int:

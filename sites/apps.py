@@ -11,16 +11,15 @@ class SitesConfig(AppConfig):
     def ready(self) -> None:
         from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
         from accounts.models import Organization
-        from scans.signals import page_read, place_freed, scan_ended, swept
+        from scans.signals import page_read, place_freed, scan_ended
         from sites import closing, events
-        from sites.audits import arrivals, release, settling, sweeping
+        from sites.audits import arrivals, release, settling
         from sites.monitors import outcome
         from sites.signals import audit_ended
 
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         page_read.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
-        swept.connect(sweeping.sweep_audits, dispatch_uid="sites.audits.sweeping")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.events")
         audit_ended.connect(outcome.finish_soon, dispatch_uid="sites.monitors.outcome")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

@@ -8,11 +8,12 @@ from celery import shared_task
 from django.db import InterfaceError, OperationalError, connection
 from django.utils import timezone
 
+from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
 from scanner.memory import give_back
 from scans.tasks import this_worker
-from sites.audits import discovering
-from sites.models import MonitorRun
+from sites.audits import discovering, sweeping
+from sites.models import Audit, Monitor, MonitorRun
 from sites.monitors import notices, outcome, runs
 
 # Time limit of `run_monitors`: other tasks wait for this process.
@@ -36,7 +37,22 @@ def discover_pages(audit_id: str) -> None:
         give_back()
 
 
-@shared_task
+def _has_audits() -> bool:
+    return Audit.objects.unfinished().exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_audits))
+def sweep_audits() -> None:
+    """Every 15 seconds, requeue lost discoveries, end interrupted ones, and fill free slots with pages."""
+    sweeping.sweep_audits()
+
+
+def _has_runs() -> bool:
+    is_due = Monitor.objects.filter(next_run_at__lte=timezone.now()).exists()
+    return is_due or MonitorRun.objects.filter(status__in=MonitorRun.UNFINISHED).exists()
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_runs))
 def run_monitors() -> None:
     """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do each only once."""
     ends_at = time.monotonic() + MONITORS_S

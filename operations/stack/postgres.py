@@ -37,6 +37,9 @@ _SETTINGS = {
     "log_timezone": "UTC",
     "log_checkpoints": "off",
     "logging_collector": "off",
+    # Processes that a small database does not need.
+    "io_method": "sync",
+    "max_logical_replication_workers": "0",
     "log_destination": "stderr",
     # The values of a refused statement may be anything, such as a password's hash; its detail may be an address.
     "log_min_error_statement": "panic",

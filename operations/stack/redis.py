@@ -50,6 +50,7 @@ class Redis(Server):
                 'save ""',
                 "appendonly no",
                 "maxmemory-policy noeviction",
+                "hz 1",  # of its housekeeping, which is little
                 # Unread answers would pile up even before authentication (CVE-2025-21605). Genuine answers are short.
                 "client-output-buffer-limit normal 16mb 0 0",
                 "daemonize no",

@@ -1,4 +1,4 @@
-"""File with the variables of the `manage.py up` that runs on a data folder, for commands in another shell."""
+"""Data folder, and the file in it with the variables of the `manage.py up` that runs there, for other shells."""
 
 from __future__ import annotations
 
@@ -9,7 +9,10 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from operations.stack.demo import write_private
+from scanner.environment import read
 
+BASE_DIR = Path(__file__).resolve().parents[2]
+DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")
 NAME = "running.json"
 
 

@@ -17,14 +17,17 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import FrameType
-from typing import IO, Any
+from typing import IO, Any, Protocol
 
 from honcho.colour import get_colours
 from honcho.printer import Message, Printer
 
+from operations.stack.forks import fork
 from operations.stack.processes import spawn
 
 TICK_S = 0.1
+# While nothing has happened for a while.
+CALM_TICK_S, CALM_AFTER_S = 0.5, 5.0
 STOP_TIMEOUT_S = 7.0
 KILL_TIMEOUT_S = 1.0
 FIRST_DELAY_S = 1.0
@@ -45,11 +48,39 @@ class Program:
     waits: Callable[[], bool] = lambda: False
 
 
+class Process(Protocol):
+    """Running program: what `subprocess.Popen` and `operations.stack.forks.Fork` have in common."""
+
+    pid: int
+    returncode: int | None
+    stdout: IO[bytes] | None
+
+    def poll(self) -> int | None: ...
+    def wait(self, timeout: float | None = None) -> int: ...
+    def send_signal(self, number: int, /) -> None: ...
+
+
+def spawned(program: Program) -> Process:
+    """Start a program as a process of its own."""
+    return spawn(
+        program.command,
+        death_signal=signal.SIGTERM,
+        env=program.env,
+        cwd=program.cwd,
+        stdout=subprocess.PIPE,
+    )
+
+
+def forked(program: Program) -> Process:
+    """Start a Python program as a fork of this process, which has imported its modules."""
+    return fork(program.name, program.command, env=program.env, cwd=program.cwd)
+
+
 @dataclass
 class _Running:
     program: Program
     colour: str
-    process: subprocess.Popen[bytes] | None = None
+    process: Process | None = None
     output: IO[bytes] | None = None
     partial_line: bytes = b""
     started_at: float = 0.0
@@ -60,9 +91,9 @@ class _Running:
 class Supervisor:
     """Supervisor of programs. `run()` returns after a stop signal (or `stop()`), once all its processes have ended.
 
-    A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called
-    about ten times a second. SIGTERM goes to a program's first process; the rest of its process
-    group is killed after `STOP_TIMEOUT_S`.
+    A program that ends, with any status, restarts after 1, 2, 4 … 30 s (backoff). `on_tick` is called about ten times
+    a second, and twice a second while nothing happens. SIGTERM goes to a program's first process; the rest of its
+    process group is killed after `STOP_TIMEOUT_S`.
     """
 
     def __init__(
@@ -70,15 +101,18 @@ class Supervisor:
         programs: Sequence[Program],
         output: IO[str],
         *,
+        start: Callable[[Program], Process] = spawned,
         on_tick: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:
         self._printer = Printer(output, width=max(len(program.name) for program in programs))
         self._running = [_Running(program, colour) for program, colour in zip(programs, get_colours(), strict=False)]
+        self._start_program = start
         self._on_tick = on_tick
         self._clock = clock
         self._selector = selectors.DefaultSelector()
         self._stopping = False
+        self._stirred_at = 0.0  # monotonic time of the last start or output of a program
 
     def stop(self) -> None:
         """Make `run` stop all programs and return."""
@@ -89,7 +123,8 @@ class Supervisor:
             try:
                 while not self._stopping:
                     self._start_due()
-                    self._relay(TICK_S)
+                    is_calm = self._clock() - self._stirred_at > CALM_AFTER_S
+                    self._relay(CALM_TICK_S if is_calm else TICK_S)
                     self._on_tick()
             finally:
                 self._stop_all()
@@ -106,14 +141,8 @@ class Supervisor:
                 self._start(each)
 
     def _start(self, each: _Running) -> None:
-        each.process = spawn(
-            each.program.command,
-            death_signal=signal.SIGTERM,
-            env=each.program.env,
-            cwd=each.program.cwd,
-            stdout=subprocess.PIPE,
-        )
-        each.started_at = self._clock()
+        each.process = self._start_program(each.program)
+        each.started_at = self._stirred_at = self._clock()
         each.output = each.process.stdout
         if each.output is not None:
             os.set_blocking(each.output.fileno(), False)
@@ -134,6 +163,7 @@ class Supervisor:
 
     def _relay(self, timeout_s: float) -> None:
         for key, _ in self._selector.select(timeout_s):
+            self._stirred_at = self._clock()
             self._read(key.data)
 
     def _read(self, each: _Running) -> bool:
@@ -202,7 +232,7 @@ def _ending(each: _Running) -> str:
     return f"{each.program.name} ended with status {status}"
 
 
-def _signal_group(process: subprocess.Popen[bytes], number: signal.Signals) -> None:
+def _signal_group(process: Process, number: signal.Signals) -> None:
     """Send a signal to the whole process group that `spawn` created, even after its first process has ended."""
     with contextlib.suppress(ProcessLookupError, PermissionError):  # macOS: EPERM for zombies
         os.killpg(process.pid, number)

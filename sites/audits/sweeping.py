@@ -26,8 +26,8 @@ AT_ONCE = 200
 INTERRUPTED = "The search for its pages was interrupted several times on our side."
 
 
-def sweep_audits(**_: object) -> None:
-    """Sweep every 15 seconds. Idempotent, also with concurrent sweepers. Receives `swept`."""
+def sweep_audits() -> None:
+    """Sweep the audits. Idempotent, also with concurrent sweepers."""
     _enqueue_lost()
     _fail_interrupted()
     for organization_id in _organizations_with_waiting_pages():

@@ -15,7 +15,7 @@ import requests
 
 from tests.e2e.conftest import Running
 from tests.e2e.test_metrics import rows
-from tests.operations.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import WORKERS, programs_with, running_with, wait_until
 from tests.targets.server import Answer, Site
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
@@ -29,11 +29,10 @@ RECOVERY_S = 110
 def visitors(running: Running, site: Site) -> list[psutil.Process]:
     """Return the processes that have a connection to the site."""
     found = []
-    for pid, command in running_with(str(running.service.data_dir)).items():
-        if "-A config worker" in command:
-            connections = psutil.Process(pid).net_connections("tcp")
-            if any(each.raddr and each.raddr.port == site.port for each in connections):
-                found.append(psutil.Process(pid))
+    for pid in programs_with(str(running.service.data_dir), *WORKERS):
+        connections = psutil.Process(pid).net_connections("tcp")
+        if any(each.raddr and each.raddr.port == site.port for each in connections):
+            found.append(psutil.Process(pid))
     return found
 
 

@@ -18,7 +18,7 @@ import requests
 
 from tests.e2e.conftest import Running
 from tests.operations.scraping import TOKEN, Samples, samples
-from tests.operations.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import WORKERS, programs_with, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
@@ -105,18 +105,17 @@ def test_a_web_worker_that_is_told_to_end_has_its_requests_counted(running: Runn
     before = scrape(running).get(name, 0)
     for _ in range(20):
         assert requests.get(f"{running.base}/v1/usage", headers=headers, timeout=30).status_code == 200
-    for pid, command in running_with(str(running.service.data_dir)).items():
-        if "config.wsgi" in command and _is_child(pid):
+    for pid in programs_with(str(running.service.data_dir), "web"):
+        if _is_child(pid):
             os.kill(pid, signal.SIGTERM)  # the arbiter starts another
     wait_until(lambda: _said(running, name) == before + 20, 60, poll_s=1)
 
 
 def test_no_counter_goes_back_when_a_worker_is_killed(running: Running) -> None:
     before = scrape(running)
-    for pid, command in running_with(str(running.service.data_dir)).items():
-        if "-A config worker" in command:
-            with contextlib.suppress(ProcessLookupError):  # it ended with its parent
-                os.kill(pid, signal.SIGKILL)
+    for pid in programs_with(str(running.service.data_dir), *WORKERS):
+        with contextlib.suppress(ProcessLookupError):  # it ended with its parent
+            os.kill(pid, signal.SIGKILL)
     start(running, url=f"{running.site.url_as('localhost')}/", type="security")
     wait_until(lambda: sum(ended(scrape(running)).values()) > sum(ended(before).values()), PATIENCE_S, poll_s=1)
     after = scrape(running)
@@ -133,9 +132,9 @@ def _said(running: Running, name: str) -> float | None:
 
 
 def _is_child(pid: int) -> bool:
-    """Return True if the parent of a process is gunicorn, too."""
+    """Return True if the parent of a process is of the web program, too."""
     try:
         parent = psutil.Process(pid).parent()
-        return parent is not None and "config.wsgi" in " ".join(parent.cmdline())
+        return parent is not None and parent.name() == "web"
     except psutil.NoSuchProcess:
         return False

@@ -18,7 +18,7 @@ import requests
 
 from tests.e2e.conftest import Running
 from tests.e2e.service import BASE_DIR
-from tests.operations.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import WORKERS, programs_with, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]
 
@@ -70,12 +70,11 @@ def test_a_scan_whose_worker_is_killed_is_taken_up_again_and_ends_once(running: 
 
     wait_until(lambda: "/slow" in running.site.paths(), 60)
     assert state()["status"] == "scanning"
-    for pid, command in running_with(str(running.service.data_dir)).items():
-        if "-A config worker" in command:
-            try:
-                os.kill(pid, signal.SIGKILL)
-            except ProcessLookupError:
-                pass  # it ended with its parent
+    for pid in programs_with(str(running.service.data_dir), *WORKERS):
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass  # it ended with its parent
     wait_until(lambda: state()["status"] in FINAL, 110, poll_s=0.5)
     assert state()["status"] == "completed"
     assert call(running, "GET", f"/v1/report/{scan['id']}").status_code == 200

@@ -20,7 +20,7 @@ import pytest
 from accounts.keys.minting import is_well_formed
 from tests.command_line import run
 from tests.e2e.service import STOP_S, Service, free_port, get_status
-from tests.operations.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import programs_with, running_with, wait_until
 
 COLD_START_S = 90
 # Alone it takes half of that. On a busy machine only the longer limit applies.
@@ -88,7 +88,7 @@ def test_a_first_a_second_and_a_third_start(start: Callable[..., Service], data_
 
     # A killed worker restarts, and so does the database.
     def workers() -> list[int]:
-        return [process for process, command in running_with(str(data_dir)).items() if "-A config worker" in command]
+        return programs_with(str(data_dir), "worker")
 
     first.wait_for(lambda: len(workers()) > 0, 10)  # they start once the web answers
     os.kill(min(workers()), signal.SIGKILL)

@@ -7,6 +7,7 @@ import json
 import os
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -130,3 +131,23 @@ def test_a_worker_that_has_lost_the_queue_with_tasks_under_way_gets_an_error_tha
     with pytest.raises(connection.connection_errors):
         channel.close()
     Redis.from_url(settings.REDIS_URL).flushdb()
+
+
+def test_a_worker_that_stops_does_not_wait_for_a_message_and_puts_back_the_one_that_came() -> None:
+    redis = Redis.from_url(settings.REDIS_URL)
+    redis.delete("scans")
+    for messages in (0, 1):
+        connection = app.connection_for_read()
+        channel = connection.channel()
+        channel.basic_consume("scans", no_ack=False, callback=lambda message: None, consumer_tag="tried")
+        connection.transport.cycle._register_BRPOP(channel)
+        assert channel._in_poll
+        if messages:
+            enqueue("scans.tasks.run_scan", "row_1")
+            wait_until(lambda: redis.llen("scans") == 0, 10)
+        began = time.monotonic()
+        channel.close()
+        assert time.monotonic() - began < 5, "kombu would wait for the rest of `brpop_timeout`"
+        connection.close()
+        assert redis.llen("scans") == messages
+    redis.flushdb()

@@ -19,6 +19,7 @@ def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """Names of the entries that were sent."""
     names: list[str] = []
     monkeypatch.setattr(SteadyScheduler, "apply_async", lambda self, entry, **_: names.append(entry.name))
+    monkeypatch.setattr(SteadyScheduler, "_has_work", lambda self, entry: True)
     monkeypatch.setattr(SteadyScheduler, "producer", None)
     monkeypatch.setattr(scheduler, "outage", Outage("Redis"))
     return names
@@ -59,6 +60,7 @@ def test_a_queue_that_takes_nothing_is_one_line(
     monkeypatch.undo()
     monkeypatch.setattr(scheduler, "outage", Outage("Redis"))
     monkeypatch.setattr(SteadyScheduler, "producer", None)
+    monkeypatch.setattr(SteadyScheduler, "_has_work", lambda self, entry: True)
 
     def refuse(*_: object, **__: object) -> None:
         raise OperationalError("nobody there")

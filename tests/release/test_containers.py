@@ -34,8 +34,9 @@ WORKERS = tuple(name for name in OURS if "worker" in SERVICES[name].get("command
 NOT_FOR_OPERATORS = {"DATA_DIR", "DEBUG", "PORT"}
 # Secrets that the browser's worker does not need, and that a page which breaks out of the browser could read.
 KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "METRICS_TOKEN", "OIDC_PROVIDERS")
-# Variables that compose.yaml requires itself.
+# Variables of compose.yaml alone: those that it requires, and the most processes of its workers.
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
+PROCESSES = {"WORKER_PROCESSES", "BROWSER_PROCESSES"}
 # Variables that the image sets for Python and Django.
 OF_PYTHON = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
 
@@ -52,9 +53,9 @@ def of(instruction: str) -> list[str]:
 
 
 def command_of(service: str) -> list[str]:
-    """Return the command of a service: its own, else the image's."""
+    """Return the command of a service, its own or the image's, with the defaults of variables."""
     command: list[str] = SERVICES[service].get("command") or json.loads(of("CMD")[0])
-    return command
+    return [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in command]
 
 
 def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
@@ -171,8 +172,8 @@ def test_a_variable_that_is_passed_on_empty_is_as_good_as_unset() -> None:
 def test_every_variable_that_compose_asks_for_is_known() -> None:
     text = (ROOT / "compose.yaml").read_text(encoding="utf-8")
     asked = set(re.findall(r"(?<!\$)\$\{(\w+)", text))
-    assert asked <= defaults.keys() | OF_COMPOSE
-    assert asked >= OF_COMPOSE
+    assert asked <= defaults.keys() | OF_COMPOSE | PROCESSES
+    assert asked >= OF_COMPOSE | PROCESSES
     # Secrets have no default.
     for name in ("SECRET_KEY", *OF_COMPOSE):
         assert not re.search(rf"\$\{{{name}\b(?!:\?)", text), name

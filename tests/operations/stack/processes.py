@@ -7,7 +7,10 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+import psutil
+
 POLL_S = 0.02
+WORKERS = ("worker", "browser", "webhooks")
 
 
 def wait_until(condition: Callable[[], bool], timeout_s: float, poll_s: float = POLL_S) -> None:
@@ -25,6 +28,18 @@ def running_with(text: str) -> dict[int, str]:
     """
     listed = _from_proc() if Path("/proc/self/environ").exists() else _from_ps()
     return {pid: command for pid, command, searched in listed if text in searched}
+
+
+def programs_with(text: str, *names: str) -> list[int]:
+    """Return the IDs of the processes `running_with(text)` of these programs of `manage.py up`, on Linux."""
+    found = []
+    for pid in running_with(text):
+        try:
+            if psutil.Process(pid).name() in names:
+                found.append(pid)
+        except psutil.NoSuchProcess:
+            continue
+    return found
 
 
 def _from_proc() -> Iterator[tuple[int, str, str]]:

@@ -1,7 +1,7 @@
 """`manage.py up`: run the whole service on one machine, without installation or configuration.
 
-Django's settings are read before this command runs, so this process never touches the database:
-it prepares the environment, in which `prepare`, web, worker and scheduler run as child processes.
+It starts the servers, reads the settings that name them, and imports the whole service once. `prepare`, web, workers
+and scheduler are forks of this process: they start at once and share its memory. Itself, it never touches the database.
 """
 
 from __future__ import annotations
@@ -14,30 +14,36 @@ import secrets
 import shlex
 import signal
 import socket
-import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Iterator
 from dataclasses import replace
+from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
 from urllib.parse import urlsplit
 
+import django
 import psycopg
 import redis
+from celery import current_app
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandParser
 from redis.backoff import NoBackoff
 from redis.retry import Retry
 
-from infrastructure.web.mail import goes_to_log
+from infrastructure.loading import uncollected
 from operations.stack import embedded, running
 from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_private
-from operations.stack.processes import spawn
-from operations.stack.supervisor import Program, Supervisor
-from scanner import environment
-from scans.browser import browser_program
+from operations.stack.forks import fork
+from operations.stack.processes import ENDING, held
+from operations.stack.running import BASE_DIR, DATA_DIR
+from operations.stack.supervisor import Program, Supervisor, forked
+from scanner import catalogue, environment
+from scanner.findings import ScanType
+from scanner.net.http.connections import Trust, tls_context
 
 HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
@@ -50,6 +56,19 @@ WEB_GRACE_S = 4
 ORPHAN_TIMEOUT_S = 8.0  # more than gunicorn's graceful timeout
 NO_KEY = "<API key>"
 REFUSED = 2  # exit status if the person at the terminal has to change something
+# What the programs import when they start, besides the apps.
+PROGRAM_MODULES = (
+    "config.gunicorn",
+    "gunicorn.app.wsgiapp",
+    "celery.apps.beat",
+    "celery.apps.worker",
+    "celery.bin.celery",
+    "celery.concurrency.prefork",
+    "celery.concurrency.asynpool",
+    "celery.concurrency.thread",
+)
+# macOS would abort forks if a library has begun to use Objective-C; it reads the variable when a program is executed.
+FORKS_ON_MACOS = "OBJC_DISABLE_INITIALIZE_FORK_SAFETY"
 SHARED_MEMORY = Path("/dev/shm")  # noqa: S108 -- gunicorn's heartbeat files, opened unnamed
 
 
@@ -69,6 +88,9 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, demo: bool, **options: Any) -> None:
+        if sys.platform == "darwin" and FORKS_ON_MACOS not in os.environ:
+            os.environ[FORKS_ON_MACOS] = "YES"
+            os.execv(sys.executable, sys.orig_argv)  # noqa: S606 -- this command, once more
         try:
             with _interruptible():
                 self._run(with_demo=demo)
@@ -81,22 +103,24 @@ class Command(BaseCommand):
 
     def _run(self, *, with_demo: bool) -> None:
         port = _port()
-        _require_usable_environment()
-        data_dir: Path = settings.DATA_DIR
-        own_database = not environment.given("DATABASE_URL")
-        own_redis = not environment.given("REDIS_URL")
+        data_dir = DATA_DIR
+        own_database = not environment.is_set("DATABASE_URL")
+        own_redis = not environment.is_set("REDIS_URL")
         with embedded.locked(data_dir) as lock:
             _require_free(port, patience_s=ORPHAN_TIMEOUT_S if lock.after_kill else 0)
-            if not own_database:
-                _require_database()
-            if not own_redis:
-                _require_redis()
             with embedded.servers(lock, database=own_database, redis=own_redis) as stack:
                 env = _environment(data_dir, port, stack)
+                os.environ.update(env)
+                _require_usable_environment()
+                if not own_database:
+                    _require_database()
+                if not own_redis:
+                    _require_redis()
                 demo = demo_path(data_dir, env, embedded=own_database, wanted=with_demo)
                 if not (data_dir / "static.stamp").exists():
                     self.stdout.write("First start: preparing the database and static files …")
                     self.stdout.flush()
+                _load()
                 was_known = demo is not None and demo.exists()
                 _prepare(env, demo)
                 login = login_to_show(demo, was_known=was_known, on_terminal=self.stdout.isatty())
@@ -134,7 +158,7 @@ class Command(BaseCommand):
         # If all started at once, the first page would take longer.
         web, *others = programs(data_dir, port, env)
         later = [replace(each, waits=is_web_awaited) for each in others]
-        supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
+        supervisor = Supervisor([web, *later], sys.stdout, start=forked, on_tick=on_tick)
         supervisor.run()
 
 
@@ -143,6 +167,10 @@ def welcome(base_url: str, data_dir: Path, login: DemoLogin | None, kept_in: Pat
 
     `kept_in` is the file with the login.
     """
+    # These read the settings when they are imported.
+    from infrastructure.web.mail import goes_to_log
+    from scans.browser import browser_program
+
     browser = browser_program() or "none, so scans have fewer checks; `make browser` installs one"
     who = "with the login below" if login else "for whom `make superuser` makes a login"
     lines = [
@@ -182,10 +210,10 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     if os.access(SHARED_MEMORY, os.W_OK):
         web += ["--worker-tmp-dir", str(SHARED_MEMORY)]
     celery = [sys.executable, "-m", "celery", "--quiet", "--no-color", "-A", "config"]
-    quiet = ["--without-gossip", "--without-mingle", "--loglevel", "WARNING"]
-    worker = [*celery, "worker", "--queues", "scans,maintenance", "--concurrency", str(max(6, 2 * cpus))]
+    quiet = ["--without-gossip", "--without-mingle", "--without-heartbeat", "--loglevel", "WARNING"]
+    worker = [*celery, "worker", "--queues", "scans,maintenance", "--autoscale", f"{max(6, 2 * cpus)},1"]
     # Each process runs a browser, which keeps a core busy: more at once would only distort the measurements.
-    browser = [*celery, "worker", "--queues", "browser", "--concurrency", str(max(2, cpus)), "--hostname", "browser@%h"]
+    browser = [*celery, "worker", "--queues", "browser", "--autoscale", f"{max(2, cpus)},0", "--hostname", "browser@%h"]
     # One thread delivers (with many threads of its own), the other wakes it.
     webhooks = [*celery, "worker", "--queues", "webhooks", "--hostname", "webhooks@%h"]
     webhooks += ["--pool", "threads", "--concurrency", "2"]
@@ -193,7 +221,7 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     scheduler += ["--pidfile", "", "--loglevel", "WARNING"]
     workers = {"worker": worker + quiet, "browser": browser + quiet, "webhooks": webhooks + quiet}
     commands = {"web": web, **workers, "scheduler": scheduler}
-    return [Program(name, command, env, settings.BASE_DIR) for name, command in commands.items()]
+    return [Program(name, command, env, BASE_DIR) for name, command in commands.items()]
 
 
 def _port() -> int:
@@ -204,7 +232,8 @@ def _port() -> int:
 
 
 def _require_usable_environment() -> None:
-    """Raise StartRefused for unusable variables, as in `operations.system_checks`, before anything is started."""
+    """Read the settings, and raise StartRefused for unusable variables, as in `operations.system_checks`."""
+    _ = settings.BASE_URL  # the first access reads them
     if environment.problems:
         raise StartRefused("\n".join(str(problem) for problem in environment.problems))
 
@@ -267,12 +296,7 @@ def _environment(data_dir: Path, port: int, stack: embedded.Stack) -> dict[str, 
     env = dict(os.environ) | stack.env
     env |= {"DATA_DIR": str(data_dir), "PORT": str(port), "PYTHONUNBUFFERED": "1"}
     env.setdefault("DJANGO_SETTINGS_MODULE", "config.settings")
-    # Celery always warns root; here root is the only user of a container or of a newcomer's machine.
-    env.setdefault("PYTHONWARNINGS", "ignore:You're running the worker with superuser privileges")
-    if sys.platform == "darwin":
-        # macOS would abort forked processes of gunicorn and Celery if a library has begun to use Objective-C.
-        env.setdefault("OBJC_DISABLE_INITIALIZE_FORK_SAFETY", "YES")
-    if not environment.given("SECRET_KEY"):
+    if not environment.is_set("SECRET_KEY"):
         # Pass the file's name: processes that scan other people's pages have no key in their environment.
         env |= {"SECRET_KEY": "", "SECRET_KEY_FILE": str(_with_secret_key(data_dir / "secret_key"))}
     return env
@@ -289,16 +313,28 @@ def _with_secret_key(path: Path) -> Path:
     return path
 
 
+def _load() -> None:
+    """Import the modules of all programs, in this process."""
+    # Celery always warns root; here root is the only user of a container or of a newcomer's machine.
+    warnings.filterwarnings("ignore", "You're running the worker with superuser privileges")
+    # Python ignores exceptions in callbacks that imports cause, also those of a signal's handler.
+    with held(ENDING), uncollected():
+        django.setup()
+        for name in (settings.ROOT_URLCONF, *PROGRAM_MODULES):
+            import_module(name)
+        current_app.loader.import_default_modules()  # the tasks
+        catalogue.probes()
+        for scan_type in ScanType:
+            catalogue.checks(scan_type)
+        tls_context(settings.SCAN_CA_BUNDLE, Trust.STRICT)  # the certificates to trust take 10 MiB
+
+
 def _prepare(env: dict[str, str], demo: Path | None) -> None:
-    command = [sys.executable, str(settings.BASE_DIR / "manage.py"), "prepare"]
-    process = spawn(
-        [*command, "--demo", str(demo)] if demo else command,
-        death_signal=signal.SIGTERM,
-        env=env,
-        stdout=subprocess.PIPE,
-    )
+    command = [sys.executable, str(BASE_DIR / "manage.py"), "prepare", *(["--demo", str(demo)] if demo else [])]
+    process = fork("prepare", command, env=env, cwd="/")
     try:
-        output = process.communicate()[0].decode("utf-8", "replace").strip()
+        output = process.read().decode("utf-8", "replace").strip()
+        process.wait()
     except BaseException:
         process.kill()
         process.wait()

@@ -9,7 +9,7 @@ from importlib import import_module
 
 import pytest
 
-from config.loading import uncollected
+from infrastructure.loading import uncollected
 from tests.command_line import ROOT, environment
 
 

@@ -1,0 +1,152 @@
+"""Python programs as forks of this process: they start without importing again what it has imported, and share it."""
+
+from __future__ import annotations
+
+import atexit
+import contextlib
+import ctypes
+import os
+import runpy
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import IO, NoReturn
+
+from operations.stack.processes import ENDING
+
+PR_SET_PDEATHSIG, PR_SET_NAME = 1, 15  # of prctl(2)
+POLL_S = 0.01
+FIRST_FILE, LAST_FILE = 3, 1 << 16  # descriptors besides the standard streams
+
+
+class Fork:
+    """Child process that executes a Python command: the part of `subprocess.Popen` that its parent needs.
+
+    `stdout` gets the output of the process, and its errors. `returncode` is negative for the signal that ended it.
+    """
+
+    def __init__(self, pid: int, stdout: IO[bytes]) -> None:
+        self.pid = pid
+        self.stdout: IO[bytes] | None = stdout
+        self.returncode: int | None = None
+
+    def poll(self) -> int | None:
+        """Return the status, or None while the process runs."""
+        if self.returncode is None:
+            pid, status = os.waitpid(self.pid, os.WNOHANG)
+            if pid:
+                self.returncode = os.waitstatus_to_exitcode(status)
+        return self.returncode
+
+    def wait(self, timeout: float | None = None) -> int:
+        """Wait for the end and return the status. Raises subprocess.TimeoutExpired."""
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while (status := self.poll()) is None:
+            if deadline is not None and time.monotonic() >= deadline:
+                raise subprocess.TimeoutExpired(str(self.pid), timeout or 0.0)
+            time.sleep(POLL_S)
+        return status
+
+    def send_signal(self, number: int) -> None:
+        """Send a signal, unless the process has ended."""
+        if self.poll() is None:
+            os.kill(self.pid, number)
+
+    def kill(self) -> None:
+        self.send_signal(signal.SIGKILL)
+
+    def read(self) -> bytes:
+        """Wait until the process has closed its output, and return all of it."""
+        if self.stdout is None:
+            return b""
+        with self.stdout as output:
+            return output.read()
+
+
+def fork(name: str, command: Sequence[str], *, env: Mapping[str, str], cwd: str | Path) -> Fork:
+    """Start a Python command (`python -m module …` or `python file …`) in a session of its own.
+
+    Its environment is `env`, and on Linux `name` is its name in lists of processes. It shares no open file with this
+    process. On Linux the kernel sends it SIGTERM when the calling THREAD ends, so call this from the main thread.
+    """
+    read, write = os.pipe()
+    parent = os.getpid()
+    for stream in (sys.stdout, sys.stderr):
+        stream.flush()  # else the child would write it once more
+    signal.pthread_sigmask(signal.SIG_BLOCK, ENDING)  # until the child has handlers of its own
+    try:
+        pid = os.fork()
+        if pid == 0:
+            _become(name, command, env, cwd, parent, write)
+    finally:
+        signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+        os.close(write)
+    return Fork(pid, os.fdopen(read, "rb"))
+
+
+def _become(
+    name: str, command: Sequence[str], env: Mapping[str, str], cwd: str | Path, parent: int, output: int
+) -> NoReturn:
+    """Turn this process, which was forked just now, into the program, and end with its status."""
+    status = 1
+    try:
+        _detach(name, parent, output)
+        os.environ.clear()
+        os.environ.update(env)
+        os.chdir(cwd)
+        _execute(command)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else int(end.code is not None)
+        if isinstance(end.code, str):
+            sys.stderr.write(f"{end.code}\n")
+    except KeyboardInterrupt:
+        status = 128 + signal.SIGINT
+    except BaseException:  # noqa: BLE001 -- as Python itself does at the end of a program
+        traceback.print_exc()
+    finally:
+        # The end of a Python process, without the code of its parent that waits below on the stack.
+        with contextlib.suppress(BaseException):
+            threading._shutdown()  # type: ignore[attr-defined]  # as multiprocessing does in its forks
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+        os._exit(status)
+
+
+def _detach(name: str, parent: int, output: int) -> None:
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, signal.SIG_DFL)
+    if sys.platform == "linux":
+        library = ctypes.CDLL(None)
+        library.prctl(PR_SET_NAME, name.encode(), 0, 0, 0)
+        library.prctl(PR_SET_PDEATHSIG, int(signal.SIGTERM), 0, 0, 0)
+        if os.getppid() != parent:
+            sys.exit("the parent has ended")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    for target, source in enumerate((nothing, output, output)):
+        os.dup2(source, target)
+    os.closerange(FIRST_FILE, LAST_FILE)
+    # Unbuffered, as lines of several programs become one stream.
+    sys.stdin = open(0, closefd=False)  # noqa: SIM115
+    sys.stdout = open(1, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
+    signal.pthread_sigmask(signal.SIG_UNBLOCK, ENDING)
+
+
+def _execute(command: Sequence[str]) -> None:
+    """Execute the program of `python -m module …` or `python file …` in this process."""
+    _, first, *rest = command
+    if first == "-m":
+        sys.argv = rest
+        runpy.run_module(rest[0], run_name="__main__", alter_sys=True)
+    else:
+        sys.argv = [first, *rest]
+        runpy.run_path(first, run_name="__main__")
