@@ -107,7 +107,7 @@ def spawn(
     launch += [str(int(death_signal)), account.run_as.name, str(account.uid), str(account.gid)]
     process: subprocess.Popen[bytes] | None = None
     try:
-        with _held(ENDING):  # else one that raises here would leave a process that nobody knows
+        with held(ENDING):  # else one that raises here would leave a process that nobody knows
             process = subprocess.Popen(
                 [os.fspath(part) for part in (*launch, *command)],
                 stdin=stdin,
@@ -126,7 +126,7 @@ def spawn(
 
 
 @contextlib.contextmanager
-def _held(numbers: Iterable[signal.Signals]) -> Iterator[None]:
+def held(numbers: Iterable[signal.Signals]) -> Iterator[None]:
     """Call this process's handlers of these signals afterwards instead of within."""
     came: list[tuple[int, FrameType | None]] = []
     handlers = {number: signal.getsignal(number) for number in numbers}
