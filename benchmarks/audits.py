@@ -46,7 +46,7 @@ KINDS = {
 # Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
 PER_PAGE, PER_FILE, OF_ORIGIN = 4.05, 2.0, 130
 # The audit of a running service.
-SERVED, WARMED, LOGGED = 100, 24, 40
+SERVED, WARMED, LOGGED = 100, 48, 40
 ANSWER_S = 0.1  # of the site
 PROGRAMS = ("web", "worker", "scheduler")
 PATIENCE_S = 600.0
@@ -55,8 +55,8 @@ PAGE_CPU_MS, OVERHEAD, CLAIMED, STATEMENTS, COMMITS, PROGRESS = 350.0, 0.25, 0.7
 MOST_OF_PAGE = 7  # four, and its probes: two to time it, and one as a foreign origin
 LINE = re.compile(r"LOG:  (?:statement|execute [^:]*): (.*)")
 CONTROL = re.compile(r"(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b")
-# Statements by what they contain; the first match applies.
-CLAIM = "WITH RECURSIVE waiting"
+# Statements by what they contain.
+CLAIM = "pg_advisory_xact_lock"
 RENEWAL = re.compile(r'UPDATE "?scans_scan"?.*percent"? = GREATEST', re.IGNORECASE)
 
 
