@@ -7,6 +7,7 @@ PostgreSQL logs, because logging takes processor time.
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections import Counter
@@ -91,7 +92,7 @@ def _in_this_process(table: Table, pages: int) -> None:
         table.row(f"MiB after {SETTLED} pages", held[SETTLED])
         table.row("MiB at most", max(held.values()), most=(held[SETTLED] + GROWTH_MIB,))
         table.row("findings", audit.findings.count())
-        _requests(table, site.requests(), pages)
+        _requests(table, site.requests(), pages, PER_PAGE)
 
 
 def _member(name: str, pages: int) -> Member:
@@ -108,7 +109,7 @@ def _order(owner: Member, site: Templated, pages: int) -> str:
     return str(owner.api.post("/v1/audits", body).json()["id"])
 
 
-def _requests(table: Table, asked: Counter[str], pages: int) -> None:
+def _requests(table: Table, asked: Counter[str], pages: int, per_page: float) -> None:
     kinds, files = Counter[str](), 0
     for path, count in asked.items():
         kind = next(kind for kind, pattern in KINDS.items() if re.fullmatch(pattern, path))
@@ -119,7 +120,7 @@ def _requests(table: Table, asked: Counter[str], pages: int) -> None:
     for kind, count in kinds.most_common():
         table.row(kind, count)
     table.head("goals", "")
-    table.row("requests for a page", kinds["pages"] / pages, most=(PER_PAGE,))
+    table.row("requests for a page", kinds["pages"] / pages, most=(per_page,))
     table.row("requests for a shared file", kinds["shared files"] / files, most=(PER_FILE,))
     table.row("probes of the origin", kinds["probes of the origin"], most=(OF_ORIGIN,))
 
@@ -138,7 +139,7 @@ def _served(table: Table, service: Service, site: Templated, pages: int) -> None
             logged = _work_off(service, owner, _order(owner, site, min(pages, LOGGED)))
     _print_cost(table, spent, audit)
     _print_statements(table, statements, logged)
-    _requests(table, asked, pages)
+    _requests(table, asked, pages, MOST_OF_PAGE)
     of_pages = [count for path, count in asked.items() if re.fullmatch(KINDS["pages"], path)]
     table.row("requests for the page with the most", max(of_pages), most=(MOST_OF_PAGE,))
 
@@ -247,7 +248,7 @@ def _print_statements(table: Table, statements: list[str], audit: Audit) -> None
 
     pages = audit.pages_done
     visits = Scan.objects.filter(audit_page__audit=audit, lead=None).values_list("started_at", "completed_at")
-    seconds = sum((end - begin).total_seconds() for begin, end in visits)
+    lengths = [(end - begin).total_seconds() for begin, end in visits]
     claims = sum(CLAIM in each for each in statements)
     renewals = sum(RENEWAL.search(each) is not None for each in statements)
     table.head(f"statements of an audit of {pages} pages", "a page")
@@ -256,5 +257,5 @@ def _print_statements(table: Table, statements: list[str], audit: Audit) -> None
     table.row("claims", claims / pages)
     table.row("  part that found a visit", pages / claims, least=(CLAIMED,))
     table.row("progress and renewals", renewals / pages)
-    table.row("  in a second of a visit", renewals / seconds, most=(PROGRESS,))
-    table.row("seconds of a visit", seconds / pages)
+    table.row("  in a begun second of a visit", renewals / sum(map(math.ceil, lengths)), most=(PROGRESS,))
+    table.row("seconds of a visit", sum(lengths) / pages)
