@@ -248,7 +248,7 @@ def _print_statements(table: Table, statements: list[str], audit: Audit) -> None
 
     pages = audit.pages_done
     visits = Scan.objects.filter(audit_page__audit=audit, lead=None).values_list("started_at", "completed_at")
-    lengths = [(end - begin).total_seconds() for begin, end in visits]
+    lengths = [(end - begin).total_seconds() for begin, end in visits if begin and end]
     claims = sum(CLAIM in each for each in statements)
     renewals = sum(RENEWAL.search(each) is not None for each in statements)
     table.head(f"statements of an audit of {pages} pages", "a page")

@@ -140,7 +140,7 @@ def _next_pages(organization_id: int) -> list[int]:
     Interactive audits are first, then the audit with the fewest pages under way, then the one with the longest wait.
     One page of each origin goes ahead and gathers the evidence that others share.
     """
-    chosen = []
+    chosen: list[int] = []
     for page_id, is_background, places, free in access.fetch_rows(NEXT, organization_id, ahead=AHEAD):
         kept_free = 1 if is_background and places > 1 else 0  # for interactive scans
         if len(chosen) < free - kept_free:
