@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from multiprocessing.connection import Connection
 from pathlib import Path
 
@@ -32,14 +32,17 @@ class Templated:
 
 
 @contextmanager
-def templated(pages: int, certificate: Certificate | None = None) -> Iterator[Templated]:
-    """Run a site of that many pages."""
-    with elsewhere(_serve_templated, pages, certificate) as pipe:
+def templated(pages: int, certificate: Certificate | None = None, answer_s: float = 0) -> Iterator[Templated]:
+    """Run a site of that many pages; its files and pages take `answer_s` to answer."""
+    with elsewhere(_serve_templated, pages, certificate, answer_s) as pipe:
         yield Templated(*pipe.recv(), pipe)
 
 
-def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | None) -> None:
+def _serve_templated(pipe: Connection, pages: int, certificate: Certificate | None, answer_s: float) -> None:
     with templated_site(pages, certificate=certificate) as site:
+        for path, route in site.routes.items():
+            if isinstance(route, Answer):
+                site.routes[path] = replace(route, delay_s=answer_s)
         pipe.send((site.url_as("localhost"), site.ca_file))
         while True:
             pipe.recv()

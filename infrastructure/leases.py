@@ -6,16 +6,18 @@ clock was set back, and counts as expired.
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 import uuid
 from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any, TypeVar
 
 from celery.exceptions import SoftTimeLimitExceeded
-from django.db import InterfaceError, OperationalError, connection, models
+from django.db import InterfaceError, OperationalError, close_old_connections, connection, models
 from django.db.models import Q
 from django.db.models.functions import Now
 
@@ -25,6 +27,8 @@ T = TypeVar("T")
 
 # A statement that waited for a row lock writes a lease computed from a later moment than the one at which it began.
 SLACK = timedelta(minutes=5)
+# Most leases that one process renews at the same time.
+MOST_RENEWALS = 64
 # Seconds between two attempts to write a result while the database does not answer.
 PAUSE_S = 1.0
 
@@ -92,6 +96,17 @@ class Lease:
         return f"statement_timestamp() + interval '{self.duration.total_seconds()} seconds'"
 
 
+def _begin_anew() -> None:
+    """Start without threads, also in a forked child. A thread without work waits for more and stays connected."""
+    global _threads
+    _threads = ThreadPoolExecutor(MOST_RENEWALS, "renewal")
+
+
+_threads: ThreadPoolExecutor
+_begin_anew()
+os.register_at_fork(after_in_child=_begin_anew)
+
+
 class Renewal:
     """Context manager that renews a lease from a thread: four times per lease duration, or sooner through `hasten()`.
 
@@ -106,34 +121,32 @@ class Renewal:
         self._pause_s = pause_s
         self._hastened = threading.Event()
         self._stopped = threading.Event()
-        self._thread = threading.Thread(target=self._run, name="renewal", daemon=True)
+        self._ended: Future[None]
 
     def hasten(self) -> None:
         """Start the next renewal at once, but not within `pause_s` seconds after the last one."""
         self._hastened.set()
 
     def __enter__(self) -> Renewal:
-        self._thread.start()
+        self._ended = _threads.submit(self._run)
         return self
 
     def __exit__(self, *_: object) -> None:
         self._stopped.set()
         self._hastened.set()
-        self._thread.join()
+        self._ended.result()
 
     def _run(self) -> None:
-        try:
-            while True:
-                self._hastened.wait(self._every_s)
-                self._hastened.clear()
-                if self._stopped.is_set():
-                    return
-                if not self._is_ours():
-                    self._lost()
-                    return
-                self._stopped.wait(self._pause_s)
-        finally:
-            connection.close()
+        close_old_connections()
+        while True:
+            self._hastened.wait(self._every_s)
+            self._hastened.clear()
+            if self._stopped.is_set():
+                return
+            if not self._is_ours():
+                self._lost()
+                return
+            self._stopped.wait(self._pause_s)
 
     def _is_ours(self) -> bool:
         try:

@@ -36,3 +36,12 @@ def has_messages(queue: str) -> bool:
     except redis.RedisError as error:
         outage.begin(error)
         return False
+
+
+def is_first_in(seconds: float, name: str) -> bool:
+    """Return True to the first caller of all processes in that time, False also when Redis does not answer."""
+    try:
+        return bool(_redis.set(name, 1, nx=True, px=round(seconds * 1000)))
+    except redis.RedisError as error:
+        outage.begin(error)
+        return False

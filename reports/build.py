@@ -15,9 +15,9 @@ from scans.signals import Ended
 
 def store_reports(*, ended: Ended, **_: object) -> None:
     """Store the report of each scan that has a result. Receives `scan_ended`."""
-    for scan, result in ended:
-        if result is not None and result.error is None:
-            build_report(scan, result).save(force_insert=True)
+    Report.objects.bulk_create(
+        build_report(scan, result) for scan, result in ended if result is not None and result.error is None
+    )
 
 
 def build_report(scan: Scan, result: ScanResult) -> Report:

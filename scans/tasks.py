@@ -46,7 +46,7 @@ logger = logging.getLogger(__name__)
 
 use_one_heap()  # in the worker, before it forks its pool
 
-PROGRESS_STEP_S = 0.5
+PROGRESS_STEP_S = 1.0
 
 
 @worker_process_shutdown.connect
@@ -96,7 +96,7 @@ def run_scan(scan_id: str) -> None:
             if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
                 logger.warning("scan %s was ended by another attempt", claim.scan_id)
             _tell_of_place(claim)
-            claims.wake_next(claim)
+            claims.wake_next(claim, _this_worker)
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()

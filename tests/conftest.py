@@ -10,20 +10,22 @@ import os
 import sys
 import threading
 import zlib
-from collections.abc import Generator, Iterator
+from collections.abc import Callable, Generator, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from ipaddress import ip_network
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import django_ratelimit.core
 import hypothesis
 import pytest
 from django.conf import settings
 from django.core.cache import cache
+from django.db import connection
 from django.test import TestCase, override_settings
 from pytest_django import DjangoDbBlocker
 
-from infrastructure import maintenance
+from infrastructure import leases, maintenance
 from infrastructure.api import throttling
 from infrastructure.telemetry import counters
 from tests import template
@@ -98,6 +100,27 @@ def _no_handing_over() -> Iterator[None]:
     """Disable the periodic hand-over of counters, so that no test depends on the clock; tests call it themselves."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(counters, "HAND_OVER_EVERY_S", threading.TIMEOUT_MAX)
+        yield
+
+
+class _Closing(ThreadPoolExecutor):
+    """Executor whose threads close their connection after each task."""
+
+    def submit(self, work: Callable[[], Any]) -> Future[Any]:  # type: ignore[override]  # all that leases need
+        def closing() -> None:
+            try:
+                work()
+            finally:
+                connection.close()
+
+        return super().submit(closing)
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _no_idle_connections() -> Iterator[None]:
+    """Close the connection of a renewal with its end: a database with connections cannot be dropped."""
+    with pytest.MonkeyPatch.context() as patch, _Closing() as threads:
+        patch.setattr(leases, "_threads", threads)
         yield
 
 

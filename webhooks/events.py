@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -19,27 +19,34 @@ from webhooks.models import Delivery, Event, EventKind
 
 # Locks the webhooks: their deletion waits for the transaction, which so never fails because a webhook is missing.
 RECEIVERS = """
-    SELECT id FROM webhooks_webhook WHERE organization_id = %(organization)s AND events @> ARRAY[%(kind)s]::varchar[]
+    SELECT id, events FROM webhooks_webhook WHERE organization_id = %(organization)s AND events && %(kinds)s::varchar[]
     ORDER BY id FOR KEY SHARE
 """
 
 
 def record_scan_ends(*, ended: Ended, **_: object) -> None:
     """Write the event of each scan that has just ended, and its deliveries. Receives `scan_ended`."""
+    kinds = {kind_of(scan) for scan, _ in ended}
+    if not any(_receivers(ended[0][0].organization_id, kinds).values()):
+        return
     for scan, result in ended:
         record_scan_end(scan, findings=sum(check.status != "pass" for check in result.checks) if result else 0)
 
 
-def record_scan_end(scan: Scan, *, findings: int) -> None:
-    """Write the event of a scan that has just ended, and its deliveries, inside the transaction that ends the scan.
+def kind_of(scan: Scan) -> EventKind:
+    """Return the kind of event of a finished scan.
 
     Scans of audits of several pages have an event of their own, because there may be thousands; those of a monitor's
     audits have none.
     """
+    return EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
+
+
+def record_scan_end(scan: Scan, *, findings: int) -> None:
+    """Write the event of a scan that has just ended, and its deliveries, inside the transaction that ends the scan."""
     assert scan.completed_at is not None
-    kind = EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
     record(
-        kind,
+        kind_of(scan),
         scan.organization_id,
         scan.completed_at,
         lambda: _data_of(scan, findings),
@@ -69,13 +76,19 @@ def record(
 
     `data` is called only if a webhook is subscribed. If it returns None, there is no event.
     """
-    receivers = [webhook_id for (webhook_id,) in access.fetch_rows(RECEIVERS, organization_id, kind=kind)]
+    receivers = _receivers(organization_id, {kind})[kind]
     if not receivers or (told := data()) is None:
         return
     body = encoded({"event": str(kind), "timestamp": timestamp(at), "data": told})
     event = Event.objects.create(organization_id=organization_id, kind=kind, body=body, request_id=request_id, **of)
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)
+
+
+def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[EventKind, list[str]]:
+    """Return the webhooks that are subscribed to these kinds of events, and lock them against deletion."""
+    rows = access.fetch_rows(RECEIVERS, organization_id, kinds=[str(kind) for kind in kinds])
+    return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
 
 
 def scan_data(scan: Scan, findings: int) -> dict[str, Any]:

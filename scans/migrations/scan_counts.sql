@@ -1,8 +1,7 @@
 -- Triggers that keep scans_scancount in step with the scans, in the transaction that changes them.
 --
--- Whole statements for inserts and deletes, so that a bulk insert costs one update per counter; single rows for
--- updates, and only where the status changes, because progress is written far more often. Counters are always
--- taken in the same order, so that two transactions can't wait for each other.
+-- Whole statements, so that many rows cost one update per counter. Counters are always taken in the same order, so
+-- that two transactions can't wait for each other.
 CREATE OR REPLACE FUNCTION scans_scan_counted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     IF TG_OP = 'INSERT' THEN
@@ -28,9 +27,15 @@ END $$;
 CREATE OR REPLACE FUNCTION scans_scan_status_counted() RETURNS trigger LANGUAGE plpgsql AS $$
 BEGIN
     INSERT INTO scans_scancount AS counter (organization_id, period, type, status, count)
-    SELECT NEW.organization_id, NEW.period, NEW.type, change.status, change.count
-    FROM (VALUES (OLD.status, -1), (NEW.status, 1)) AS change (status, count)
-    ORDER BY change.status
+    SELECT organization_id, period, type, status, sum(change.count) FROM (
+        SELECT before.organization_id, before.period, before.type, before.status, -1 AS count
+        FROM former AS before JOIN changed AS after USING (id) WHERE before.status <> after.status
+        UNION ALL
+        SELECT after.organization_id, after.period, after.type, after.status, 1
+        FROM former AS before JOIN changed AS after USING (id) WHERE before.status <> after.status
+    ) AS change
+    GROUP BY organization_id, period, type, status
+    ORDER BY organization_id, period, type, status
     ON CONFLICT (organization_id, period, type, status)
     DO UPDATE SET count = counter.count + EXCLUDED.count;
     RETURN NULL;
@@ -40,5 +45,6 @@ CREATE TRIGGER scans_scan_inserted AFTER INSERT ON scans_scan
     REFERENCING NEW TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION scans_scan_counted();
 CREATE TRIGGER scans_scan_deleted AFTER DELETE ON scans_scan
     REFERENCING OLD TABLE AS changed FOR EACH STATEMENT EXECUTE FUNCTION scans_scan_counted();
-CREATE TRIGGER scans_scan_status_changed AFTER UPDATE OF status ON scans_scan
-    FOR EACH ROW WHEN (OLD.status IS DISTINCT FROM NEW.status) EXECUTE FUNCTION scans_scan_status_counted();
+CREATE TRIGGER scans_scan_status_changed AFTER UPDATE ON scans_scan
+    REFERENCING OLD TABLE AS former NEW TABLE AS changed
+    FOR EACH STATEMENT EXECUTE FUNCTION scans_scan_status_counted();

@@ -6,20 +6,21 @@ Scans of several types that look at a page together are a visit. They have one c
 from __future__ import annotations
 
 import functools
+import json
 import uuid
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from django.db import transaction
 from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Greatest, Now
+from django.db.models.functions import Now
 from django.utils import timezone
 
 from accounts import usage
 from infrastructure.logging import working_on
-from infrastructure.queue import has_messages
+from infrastructure.postgresql.statements import fetch
+from infrastructure.queue import has_messages, is_first_in
 from infrastructure.telemetry.access_log import scan_line
 from scanner.findings import ScanType
 from scanner.result import Progress, ScanError, ScanResult
@@ -31,6 +32,7 @@ from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
 from scans.visits.queue import (
     MAX_ATTEMPTS,
     QUEUES,
+    Turn,
     Worker,
     enqueue,
     next_in_turn,
@@ -46,6 +48,47 @@ OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"
 LEFT_OUT = "PAGE_LEFT_OUT"  # the visit of an audit of a site has found that the URL is no page of the audit
 # Scans with these errors, and scans that never began, are refunded to the quota.
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
+
+# Progress never decreases, although an earlier attempt may have come further. Rows are locked in the order of `locked`.
+RENEW = f"""
+    UPDATE scans_scan AS scan SET
+        lease_expires_at = {SCAN_LEASE.end_sql},
+        percent = greatest(scan.percent, %(percent)s),
+        phase = %(phase)s,
+        checks_done = greatest(scan.checks_done, checked.done),
+        checks_total = coalesce(checked.total, scan.checks_total)
+    FROM (
+        SELECT id, type FROM scans_scan
+        WHERE (id = %(lead)s OR lead_id = %(lead)s) AND claim_token = %(token)s AND status = 'scanning'
+        ORDER BY lead_id NULLS FIRST, id FOR NO KEY UPDATE
+    ) AS held
+    LEFT JOIN unnest(%(types)s::text[], %(done)s::int[], %(total)s::int[]) AS checked (type, done, total) USING (type)
+    WHERE scan.id = held.id
+    RETURNING scan.id
+"""  # noqa: S608  # of constants
+
+ENDED_COLUMNS = (
+    "id",
+    "status",
+    "score",
+    "grade",
+    "catalogue_version",
+    "skipped_checks",
+    "checks_total",
+    "checks_done",
+    "percent",
+    "phase",
+    "error_code",
+    "error_message",
+    "completed_at",
+)
+# One statement for the scans of a visit, so that their counters are locked in order.
+END = f"""
+    UPDATE scans_scan AS scan SET claim_token = NULL, lease_expires_at = NULL,
+        {", ".join(f"{name} = ended.{name}" for name in ENDED_COLUMNS[1:])}
+    FROM jsonb_populate_recordset(NULL::scans_scan, %(rows)s::jsonb) AS ended WHERE scan.id = ended.id
+    RETURNING scan.id
+"""  # noqa: S608  # of constants
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,35 +116,36 @@ def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     if named is None:
         return None
     queue = queue_of(ScanType(named))
+    claim: ScanClaim | None = None
     with transaction.atomic():
         wait_in_line()
-        claim = None
-        while claim is None and (found := next_in_turn(queue, worker)) is not None:
-            next_id, organization_id = found
-            claim = claim_scan(next_id, worker)
+        while (following := next_in_turn(queue, worker)) is not None and following.is_here and claim is None:
+            claim = claim_scan(following.scan_id, worker)
             if claim is not None:  # else it was cancelled at this moment
-                take_turn(organization_id, queue)
+                take_turn(following.organization_id, queue)
                 take_domain(claim.host)
         wake_after_gaps(queue)
-    if claim is None and not has_messages(queue):
-        _pass_on(queue)
+    if following is not None and not has_messages(queue):
+        _wake_for(following, queue)
     return claim
 
 
-def _pass_on(queue: str) -> None:
-    """Send the workers another message soon about scans that wait although this worker may not claim them.
+def _wake_for(following: Turn, queue: str) -> None:
+    """Send a message about a visit that may begin: at once to this worker, and soon to others if it may not claim it.
 
-    A slot that is reserved for other organizations reads messages as well: the one that it has just read may have been
-    needed by a slot of another host. No message is sent while any is left, so each such slot sends at most one in that
-    time.
+    So each claim wakes the next one, and messages are needed only for the first of several visits. A slot that is
+    reserved for other organizations reads messages as well: the one that it has just read may have been needed by a
+    slot of another host. For visits that may begin nowhere, the end of another visit or of a gap sends a message.
     """
-    for next_id, scan_type in _one_waiting(queue):
-        enqueue_later(PASSED_ON_AFTER_S, next_id, scan_type)
+    if following.is_here:
+        enqueue(following.scan_id, following.type)
+    elif is_first_in(PASSED_ON_AFTER_S, f"queue:passed-on:{queue}"):
+        enqueue_later(PASSED_ON_AFTER_S, following.scan_id, following.type)
 
 
-def _one_waiting(queue: str, **of: str) -> list[tuple[str, ScanType]]:
-    """Return the ID and the type of any one scan that waits in the queue; empty if none does."""
-    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **of)
+def _one_waiting(queue: str, domain: str) -> list[tuple[str, ScanType]]:
+    """Return the ID and the type of any one scan of the domain that waits in the queue; empty if none does."""
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), domain=domain)
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
 
 
@@ -114,14 +158,13 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     if not free.select_for_update(no_key=True).exists():
         return None
     scans = list(Scan.objects.of_visit(scan_id).locked().select_related("audit_page"))
-    for scan in by_type(scans):
-        claimed: dict[str, Any] = {"attempts": F("attempts") + 1, "worker": worker.name[:100]}
-        Scan.objects.filter(id=scan.id).update(
-            status=Scan.Status.SCANNING,
-            **SCAN_LEASE.taken(token),
-            started_at=Now(),
-            **(claimed if scan.lead_id is None else {}),
-        )
+    Scan.objects.filter(id__in=[each.id for each in scans]).update(
+        status=Scan.Status.SCANNING,
+        **SCAN_LEASE.taken(token),
+        started_at=Now(),
+        attempts=F("attempts") + 1,
+        worker=worker.name[:100],
+    )
     lead = scans[0]
     audit_id = lead.audit_page.audit_id if lead.audit_page and lead.is_background else ""
     types = tuple(ScanType(each.type) for each in scans)
@@ -132,12 +175,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     )
 
 
-def by_type(scans: Iterable[Scan]) -> list[Scan]:
-    """Sort the scans of a visit in the order for saving: each save locks the counters of its type."""
-    return sorted(scans, key=lambda scan: scan.type)
-
-
-def wake_next(claim: ScanClaim) -> None:
+def wake_next(claim: ScanClaim, worker: Worker) -> None:
     """Wake scans that could not run when their message came, now that a visit has freed its slots.
 
     A visit has two slots: the worker's, which any message left in the queue will use, and the domain's, for which a
@@ -145,28 +183,26 @@ def wake_next(claim: ScanClaim) -> None:
     """
     own = queue_of(claim.types[0])
     for queue in QUEUES:
-        if queue == own and has_messages(queue):
-            continue
-        for next_id, scan_type in _one_waiting(queue, **({} if queue == own else {"domain": domain_of(claim.host)})):
-            enqueue(next_id, scan_type)
+        if queue != own and types_of(queue):
+            for next_id, scan_type in _one_waiting(queue, domain_of(claim.host)):
+                enqueue(next_id, scan_type)
+        elif queue == own and not has_messages(queue) and (following := next_in_turn(queue, worker)) is not None:
+            enqueue(following.scan_id, following.type)
 
 
 def renew_claim(claim: ScanClaim, progress: Progress) -> bool:
     """Write the progress and renew the lease; return False if another attempt has taken the claim."""
-    for scan_type in claim.types:
-        checked = progress.checks.get(scan_type)
-        scans = Scan.objects.of_visit(claim.scan_id).filter(type=scan_type)
-        renewed = scans.filter(claim_token=claim.token, status=Scan.Status.SCANNING).update(
-            **SCAN_LEASE.renewed(),
-            # Progress never decreases, although an earlier attempt may have come further.
-            percent=Greatest(F("percent"), min(progress.percent, 99)),
-            phase="checking" if progress.phase == "done" else progress.phase,
-            checks_done=Greatest(F("checks_done"), checked.done if checked else 0),
-            checks_total=checked.total if checked else F("checks_total"),
-        )
-        if not renewed:
-            return False
-    return True
+    checked = progress.checks
+    parameters = {
+        "lead": claim.scan_id,
+        "token": claim.token,
+        "percent": min(progress.percent, 99),
+        "phase": "checking" if progress.phase == "done" else progress.phase,
+        "types": [str(each) for each in checked],
+        "done": [each.done for each in checked.values()],
+        "total": [each.total for each in checked.values()],
+    }
+    return len(fetch(RENEW, parameters)) == len(claim.types)
 
 
 def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = None) -> bool:
@@ -177,18 +213,19 @@ def finish_scan(claim: ScanClaim, *results: ScanResult, cpu_s: float | None = No
     """
     with transaction.atomic():
         held = Scan.objects.of_visit(claim.scan_id).filter(claim_token=claim.token, status=Scan.Status.SCANNING)
-        scans = {ScanType(each.type): each for each in held.locked()}
+        scans = {ScanType(each.type): each for each in held.locked().select_related("organization")}
         if scans.keys() != set(claim.types):
             return False
         found = {result.type: result for result in results}
         _refund([scans[each] for each, result in found.items() if _is_refunded(result.error)])
-        for scan in by_type(scans.values()):
-            _end_with(scan, found[ScanType(scan.type)], claim.attempt, None if cpu_s is None else cpu_s / len(found))
+        for scan_type, scan in scans.items():
+            _take_over(scan, found[scan_type])
+        _end(list(scans.values()), claim.attempt, None if cpu_s is None else cpu_s / len(found))
         scan_ended.send(Scan, ended=[(scans[each], result) for each, result in found.items()])
     return True
 
 
-def _end_with(scan: Scan, result: ScanResult, attempt: int, cpu_s: float | None) -> None:
+def _take_over(scan: Scan, result: ScanResult) -> None:
     scan.status = Scan.Status(result.status)
     scan.score = result.score
     scan.grade = result.grade
@@ -196,7 +233,8 @@ def _end_with(scan: Scan, result: ScanResult, attempt: int, cpu_s: float | None)
     scan.skipped_checks = [{"name": skipped.name, "reason": skipped.reason} for skipped in result.skipped_checks]
     scan.checks_total = len(result.checks) + len(result.skipped_checks)
     scan.checks_done = len(result.checks)
-    _end(scan, result.error, attempt, cpu_s)
+    if result.error is not None:
+        scan.error_code, scan.error_message = result.error.code, result.error.message
 
 
 def fail_scans(scans: QuerySet[Scan], error: ScanError) -> int:
@@ -228,13 +266,12 @@ def end_queued(leads: QuerySet[Scan], error: ScanError) -> list[Scan]:
         "error_code": error.code,
         "error_message": error.message,
     }
-    for scan_type in sorted({scan.type for scan in scans}):  # each statement locks the counters of its type
-        Scan.objects.filter(id__in=[scan.id for scan in scans if scan.type == scan_type]).update(**columns)
+    Scan.objects.filter(id__in=[scan.id for scan in scans]).update(**columns)
     for scan in scans:
         for name, value in columns.items():
             setattr(scan, name, value)
         transaction.on_commit(functools.partial(_tell, scan, scan.attempts, None))
-    tallies.note_ends(scans)
+    tallies.note_ends(scans, None)
     return scans
 
 
@@ -249,23 +286,26 @@ def fail_visit(scans: QuerySet[Scan], error: ScanError) -> Sequence[Scan]:
     rows = list(scans.unfinished().locked())  # type: ignore[attr-defined]  # ScanQuerySet
     if _is_refunded(error):
         _refund(rows)
-    for scan in by_type(rows):
+    for scan in rows:
         scan.status = Scan.Status.FAILED
-        _end(scan, error, rows[0].attempts)
+        scan.error_code, scan.error_message = error.code, error.message
     if rows:
+        _end(rows, rows[0].attempts, None)
         scan_ended.send(Scan, ended=[(scan, None) for scan in rows])
     return rows
 
 
-def _end(scan: Scan, error: ScanError | None, attempt: int, cpu_s: float | None = None) -> None:
-    scan.completed_at = timezone.now()
-    scan.percent, scan.phase = 100, "done"
-    scan.release()
-    if error is not None:
-        scan.error_code, scan.error_message = error.code, error.message
-    scan.save()
-    tallies.note_end(scan, cpu_s)
-    transaction.on_commit(functools.partial(_tell, scan, attempt, cpu_s))
+def _end(scans: Sequence[Scan], attempt: int, cpu_s: float | None) -> None:
+    """Save scans in their final state; `cpu_s` is the processor time of each."""
+    now = timezone.now()
+    for scan in scans:
+        scan.completed_at = now
+        scan.percent, scan.phase = 100, "done"
+        scan.release()
+        transaction.on_commit(functools.partial(_tell, scan, attempt, cpu_s))
+    rows = [{name: getattr(scan, name) for name in ENDED_COLUMNS} for scan in scans]
+    fetch(END, {"rows": json.dumps(rows, default=str)})
+    tallies.note_ends(scans, cpu_s)
 
 
 def _tell(scan: Scan, attempt: int, cpu_s: float | None) -> None:

@@ -9,7 +9,6 @@ visit running. The limits of each domain apply over all organizations (`politene
 
 from __future__ import annotations
 
-import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +17,7 @@ from django.db import connection
 
 from accounts import access
 from infrastructure import queue
+from infrastructure.postgresql.statements import fetch
 from scanner.findings import ScanType
 from scans.models import SCAN_LEASE, Scan
 
@@ -25,6 +25,7 @@ SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Advisory lock: workers claim visits one after the other, so that each sees the claims before its own.
 TURN_LOCK = 0x7363616E5F747572
 MAX_ATTEMPTS = 3
+NO_LIMIT = 2**31 - 1
 # Share of a worker's slots, at least one slot: with six slots, a third organization's scan begins at once beside the
 # backlogs of two others.
 KEPT_FOR_OTHERS = 1 / 3
@@ -48,9 +49,14 @@ BUSY = f"""
     )
 """  # noqa: S608  # of constants
 
-# `waiting` is a loose index scan from organization to organization: its cost does not depend on the number of scans.
+# The visit whose turn it is. Limits of the worker's slots only decide `is_here`: if no visit is for this worker, the
+# first one for another is returned. `waiting` is a loose index scan from organization to organization: its cost does
+# not depend on the number of scans.
 NEXT = f"""
-    WITH RECURSIVE waiting (organization_id) AS (
+    WITH RECURSIVE several AS (
+        -- Reserved slots would only slow a single organization down.
+        SELECT count(*) > 1 AS is_true FROM (SELECT FROM accounts_organization LIMIT 2) AS organizations
+    ), waiting (organization_id) AS (
         (
             SELECT organization_id FROM scans_scan WHERE status = 'queued' AND lead_id IS NULL
             ORDER BY organization_id LIMIT 1
@@ -78,32 +84,35 @@ NEXT = f"""
         WHERE status = 'scanning' AND lead_id IS NULL AND {HELD} AND worker = %(worker)s
     ), {BUSY}
     (
-        SELECT 1 AS rank, id, organization_id FROM scans_scan
+        SELECT 1 AS rank, id, organization_id, type, TRUE AS is_here FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {HELD} AND type = ANY(%(types)s)
             AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
         ORDER BY created_at, id LIMIT 1
     ) UNION ALL (
-        SELECT 2 AS rank, scan.id, waiting.organization_id FROM waiting
+        SELECT 2 AS rank, scan.id, waiting.organization_id, scan.type, place.is_here FROM waiting
         LEFT JOIN running ON running.organization_id = waiting.organization_id
         LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s
         CROSS JOIN LATERAL (
-            SELECT id, created_at, is_background FROM scans_scan
+            SELECT id, type, created_at, is_background FROM scans_scan
             WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
                 AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
                 AND domain NOT IN (SELECT domain FROM busy)
                 AND (NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))
             ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
-        WHERE CASE WHEN scan.is_background
-            THEN coalesce(running.background_here, 0) < %(share)s
-                AND (SELECT coalesce(sum(background_here), 0) FROM running)
-                    < greatest(1, %(background)s - (SELECT places FROM discovering))
-            ELSE coalesce(running.here, 0) < %(share)s
-        END AND (
-            coalesce(running.waited_for, 0) = 0 AND NOT scan.is_background
-            OR (SELECT places FROM taken) < %(common)s
-        )
-        ORDER BY scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST, scan.created_at, scan.id
+        CROSS JOIN LATERAL (
+            SELECT CASE WHEN scan.is_background
+                THEN (coalesce(running.background_here, 0) < %(share)s OR NOT (SELECT is_true FROM several))
+                    AND (SELECT coalesce(sum(background_here), 0) FROM running)
+                        < greatest(1, %(background)s - (SELECT places FROM discovering))
+                ELSE coalesce(running.here, 0) < %(share)s OR NOT (SELECT is_true FROM several)
+            END AND (
+                coalesce(running.waited_for, 0) = 0 AND NOT scan.is_background
+                OR (SELECT places FROM taken) < %(common)s OR NOT (SELECT is_true FROM several)
+            ) AS is_here
+        ) AS place
+        ORDER BY place.is_here DESC, scan.is_background, coalesce(running.visits, 0), turn.taken_at NULLS FIRST,
+            scan.created_at, scan.id
         LIMIT 1
     )
     ORDER BY rank LIMIT 1
@@ -121,6 +130,16 @@ class Worker:
 
     name: str = ""
     places: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Visit that may begin: its leading scan. Unless `is_here`, only a worker with other free slots may claim it."""
+
+    scan_id: str
+    organization_id: int
+    type: ScanType
+    is_here: bool
 
 
 def queue_of(scan_type: ScanType) -> str:
@@ -149,35 +168,25 @@ def wait_in_line() -> None:
         cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
 
 
-def next_in_turn(queue: str, worker: Worker) -> tuple[str, int] | None:
-    """Return the ID and the organization of the scan that this worker should claim next; None if there is none."""
-    is_alone = not _are_several()
+def next_in_turn(queue: str, worker: Worker) -> Turn | None:
+    """Return the visit whose turn it is; None if none may begin anywhere."""
     parameters: dict[str, Any] = {
         "queue": queue,
         "types": types_of(queue),
         "worker": worker.name,
         # One organization may use half of the browsers, which are few and slow.
-        "share": math.inf if is_alone or queue != BROWSER_QUEUE else max(1, worker.places // 2),
-        "common": math.inf if is_alone else max(1, worker.places - max(1, int(worker.places * KEPT_FOR_OTHERS))),
+        "share": max(1, worker.places // 2) if queue == BROWSER_QUEUE else NO_LIMIT,
+        "common": max(1, worker.places - max(1, int(worker.places * KEPT_FOR_OTHERS))),
         "background": worker.places - 1,
         "per_domain": settings.SCAN_VISITS_PER_DOMAIN,
         "max_attempts": MAX_ATTEMPTS,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(NEXT, parameters)
-        found = cursor.fetchone()
-    return None if found is None else (found[1], found[2])
+    for _, scan_id, organization_id, scan_type, is_here in fetch(NEXT, parameters):
+        return Turn(scan_id, organization_id, ScanType(scan_type), is_here)
+    return None
 
 
 def take_turn(organization_id: int, queue: str) -> None:
     """Record the organization's turn: one of its scans was taken from the queue."""
     with connection.cursor() as cursor:
         cursor.execute(TAKE_TURN, [organization_id, queue])
-
-
-def _are_several() -> bool:
-    """Return True if there is more than one organization: reserved slots would only slow a single one down."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT count(*) FROM (SELECT 1 FROM accounts_organization LIMIT 2) AS organizations")
-        (organizations,) = cursor.fetchone()
-    return bool(organizations > 1)

@@ -59,14 +59,9 @@ TALLIES = f"""
 """  # noqa: S608  # of constants
 
 
-def note_end(scan: Scan, cpu_s: float | None) -> None:
-    """Record the facts of a finished scan, in the transaction that ends it."""
-    _facts_of(scan, cpu_s).save()
-
-
-def note_ends(scans: Sequence[Scan]) -> None:
-    """Record the facts of scans that ended together without a visit."""
-    EndedScan.objects.bulk_create(_facts_of(scan, None) for scan in scans)
+def note_ends(scans: Sequence[Scan], cpu_s: float | None) -> None:
+    """Record the facts of finished scans, in the transaction that ends them; `cpu_s` is the processor time of each."""
+    EndedScan.objects.bulk_create(_facts_of(scan, cpu_s) for scan in scans)
 
 
 def _facts_of(scan: Scan, cpu_s: float | None) -> EndedScan:

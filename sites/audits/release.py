@@ -19,11 +19,10 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts import access, usage
-from accounts.models import Organization
 from scanner.errors import Refusal
 from scanner.findings import ScanType
 from scans.models import Scan
-from scans.visits.queue import enqueue, running_visits
+from scans.visits.queue import enqueue, queue_of
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 
@@ -36,7 +35,15 @@ AHEAD = 8
 # `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
 # Each audit's pages are read once: a condition that looks for other pages of the origin takes seconds for a thousand.
 NEXT = """
-    WITH queued AS (
+    WITH organization AS (
+        SELECT concurrent_scans AS places, concurrent_scans - (
+            SELECT count(*) FROM scans_scan
+            WHERE organization_id = %(organization)s AND status IN ('queued', 'scanning') AND lead_id IS NULL
+        ) AS free
+        FROM accounts_tier WHERE name = (
+            SELECT tier_id FROM accounts_organization WHERE id = %(organization)s AND closed_at IS NULL
+        )
+    ), queued AS (
         SELECT page.audit_id, count(*) AS pages
         FROM scans_scan AS scan JOIN sites_auditpage AS page ON page.id = scan.audit_page_id
         WHERE scan.organization_id = %(organization)s AND scan.status = 'queued' AND scan.lead_id IS NULL
@@ -50,8 +57,9 @@ NEXT = """
         FROM sites_audit AS audit LEFT JOIN queued ON queued.audit_id = audit.id
         WHERE audit.organization_id = %(organization)s AND audit.status = 'running'
     )
-    SELECT turn.id, audits.is_background
-    FROM audits CROSS JOIN LATERAL (
+    SELECT turn.id, audits.is_background, organization.places, organization.free
+    FROM organization JOIN audits ON organization.free > 0 AND audits.queued <= %(ahead)s / 2
+    CROSS JOIN LATERAL (
         SELECT page.id, row_number() OVER (ORDER BY page.position) AS nth
         FROM (
             SELECT id, position, status,
@@ -64,10 +72,9 @@ NEXT = """
         WHERE page.status = 'waiting' AND (page.is_known OR NOT page.is_ahead AND page.position = page.first)
         ORDER BY page.position LIMIT greatest(%(ahead)s - audits.queued, 0)
     ) AS turn
-    WHERE audits.queued <= %(ahead)s / 2
     ORDER BY audits.is_background, audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at,
         audits.id
-    LIMIT %(most)s
+    LIMIT %(ahead)s
 """
 
 
@@ -78,7 +85,7 @@ def release_pages(organization_id: int) -> int:
     Another process leaves its pages to that one, which looks again after its commit.
     """
     released = 0
-    while (limits := _limits(organization_id)) and _next_pages(organization_id, limits):
+    while _next_pages(organization_id):
         batch = _release_batch(organization_id)
         if batch is None:
             break
@@ -89,11 +96,6 @@ def release_pages(organization_id: int) -> int:
 def give_place(*, organization_id: int, **_: object) -> None:
     """Release waiting pages into a place that a visit has freed. Receives `place_freed`."""
     release_pages(organization_id)
-
-
-def _limits(organization_id: int) -> usage.TierLimits | None:
-    found = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
-    return usage.limits_of(found.tier) if found else None
 
 
 def _release_batch(organization_id: int) -> int | None:
@@ -110,7 +112,9 @@ def _release_batch(organization_id: int) -> int | None:
         except usage.OrganizationClosed:
             return None
         now = timezone.now()
-        pages = _next_pages(organization_id, limits)
+        chosen = _next_pages(organization_id)
+        found = AuditPage.objects.select_related("audit").in_bulk(chosen)
+        pages = [found[each] for each in chosen if each in found]
         if not pages:
             return 0
         left = usage.quota(organization_id, limits, now).remaining
@@ -130,22 +134,18 @@ def _is_only_releaser(organization_id: int) -> bool:
     return bool(is_taken)
 
 
-def _next_pages(organization_id: int, limits: usage.TierLimits) -> list[AuditPage]:
-    """Return the pages that may be released now, in the order of their turns.
+def _next_pages(organization_id: int) -> list[int]:
+    """Return the IDs of the pages that may be released now, in the order of their turns.
 
     Interactive audits are first, then the audit with the fewest pages under way, then the one with the longest wait.
     One page of each origin goes ahead and gathers the evidence that others share.
     """
-    free = limits.concurrent_scans - running_visits(organization_id)
-    if free <= 0:
-        return []
-    found = access.fetch_rows(NEXT, organization_id, ahead=AHEAD, most=min(free, AHEAD))
-    kept_free = 1 if limits.concurrent_scans > 1 else 0  # for interactive scans
-    chosen = [
-        page_id for number, (page_id, is_background) in enumerate(found) if number < free - kept_free * is_background
-    ]
-    pages = AuditPage.objects.select_related("audit").in_bulk(chosen)
-    return [pages[each] for each in chosen if each in pages]
+    chosen: list[int] = []
+    for page_id, is_background, places, free in access.fetch_rows(NEXT, organization_id, ahead=AHEAD):
+        kept_free = 1 if is_background and places > 1 else 0  # for interactive scans
+        if len(chosen) < free - kept_free:
+            chosen.append(page_id)
+    return chosen
 
 
 def _affordable(pages: list[AuditPage], left: int) -> list[AuditPage]:
@@ -165,8 +165,11 @@ def _release(pages: list[AuditPage], now: datetime) -> None:
     # Lock order: the scans and their counters before the audit, as at the end of a visit.
     audits = Audit.objects.filter(id__in={page.audit_id for page in pages})
     audits.update(released_at=now, started_at=Coalesce(F("started_at"), now))
-    for lead, *_ in visits:
-        transaction.on_commit(functools.partial(enqueue, lead.id, ScanType(lead.type)))
+    # One message for each queue: a claim wakes the next one.
+    for scan_type, lead_id in {
+        queue_of(ScanType(lead.type)): (ScanType(lead.type), lead.id) for lead, *_ in visits
+    }.values():
+        transaction.on_commit(functools.partial(enqueue, lead_id, scan_type))
 
 
 def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:

@@ -6,9 +6,9 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import TypedDict
 
-from django.db import connection
 from django.utils import timezone
 
+from infrastructure.postgresql.statements import fetch
 from scanner.fingerprints import fingerprints
 from scanner.messages import counted
 from scanner.need import is_emergency
@@ -78,6 +78,7 @@ COUNT_FINDINGS = (
             WHEN jsonb_array_length(known.samples) < %(samples)s THEN known.samples || excluded.samples
             ELSE known.samples
         END
+    RETURNING known.id
     """.replace("{is_worse}", "{excluded} < {known}")
     .replace("{is_as_bad}", "{excluded} = {known}")
     .replace("{excluded}", "(excluded.status, array_position({severities}, excluded.severity::text))")
@@ -228,8 +229,7 @@ def _count_findings(audit: Audit, page: AuditPage, ended: Ended) -> None:
         "most_places": AuditPlace.MOST,
         "samples": AuditFinding.SAMPLES,
     }
-    with connection.cursor() as cursor:
-        cursor.execute(COUNT_FINDINGS, parameters)
+    fetch(COUNT_FINDINGS, parameters)
 
 
 def _rows(scan: Scan, result: ScanResult, url: str, elsewhere: Mapping[CheckKey, CheckKey]) -> Iterator[_FindingRow]:

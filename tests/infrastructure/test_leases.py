@@ -84,6 +84,33 @@ def test_a_renewal_is_hastened_and_ends_with_the_block() -> None:
     assert not renewed.is_set()
 
 
+def test_renewals_one_after_the_other_share_a_thread_and_so_its_connection() -> None:
+    renewed = threading.Event()
+    threads: list[str] = []
+
+    def renew() -> bool:
+        threads.append(threading.current_thread().name)
+        renewed.set()
+        return True
+
+    for _ in range(3):
+        renewed.clear()
+        with Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
+            assert renewed.wait(DEADLINE_S)
+    assert len(set(threads)) == 1
+
+
+def test_an_error_of_a_renewal_is_raised_at_the_end_of_the_block() -> None:
+    failed = threading.Event()
+
+    def renew() -> bool:
+        failed.set()
+        raise LookupError("a bug")
+
+    with pytest.raises(LookupError, match="a bug"), Renewal(Lease(timedelta(milliseconds=4)), renew, lambda: None):
+        assert failed.wait(DEADLINE_S)
+
+
 def test_a_database_that_is_away_does_not_end_renewals(monkeypatch: pytest.MonkeyPatch) -> None:
     renewed = threading.Event()
     away = iter([OperationalError("away")])

@@ -15,6 +15,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan, renew_claim
 from scans.visits.queue import MAX_ATTEMPTS
 from scans.visits.sweeping import sweep_scans
+from tests.queries import counted
 from tests.world import Member, make_result, make_scan
 
 
@@ -102,6 +103,23 @@ def test_progress_never_goes_back_over_attempts(scan: Scan) -> None:
     assert renew_claim(second, told(10, "connecting", 0, 9))
     scan.refresh_from_db()
     assert (scan.percent, scan.checks_done) == (80, 5)
+
+
+def test_the_progress_of_all_scans_of_a_visit_is_one_statement(home: Member) -> None:
+    lead = make_scan(home)
+    follower = make_scan(home, type="seo", lead=lead)
+    claim = claim_scan(lead.id)
+    assert claim
+    checks = {ScanType.SECURITY: Checked(5, 9), ScanType.SEO: Checked(2, 7)}
+    with counted() as asked:
+        assert renew_claim(claim, Progress(40, "checking", checks))
+    assert len(asked) == 1
+    written = Scan.objects.in_bulk([lead.id, follower.id])
+    assert {(each.percent, each.phase) for each in written.values()} == {(40, "checking")}
+    assert (written[lead.id].checks_done, written[lead.id].checks_total) == (5, 9)
+    assert (written[follower.id].checks_done, written[follower.id].checks_total) == (2, 7)
+    Scan.objects.filter(id=follower.id).update(status="failed")
+    assert not renew_claim(claim, Progress(50, "checking", {})), "a claim is of all scans of a visit, or lost"
 
 
 def test_a_renewed_lease_is_not_swept(scan: Scan) -> None:

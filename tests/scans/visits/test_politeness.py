@@ -203,7 +203,7 @@ def test_the_place_at_a_domain_goes_to_the_other_queue_too(
     finish_scan(claim, make_result(seo))
     heard: list[tuple[str, str]] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, of_type: heard.append((scan_id, str(of_type))))
-    wake_next(claim)
+    wake_next(claim, WORKER)
     assert heard == [(plain.id, "security")]
 
 

@@ -9,6 +9,7 @@ from threading import Barrier
 from typing import Any
 
 import pytest
+from django.core.cache import cache
 from django.db import connection
 from django.utils import timezone
 
@@ -40,6 +41,14 @@ def _one_host_for_all(settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_VISITS_PER_DOMAIN = 100
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda *_: None)
+
+
+@pytest.fixture
+def sent(monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Scans that claims have sent messages about."""
+    sent: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: sent.append(scan_id))
+    return sent
 
 
 @pytest.fixture
@@ -94,10 +103,10 @@ def test_what_was_kept_back_is_taken_up_when_a_visit_ends(
     told: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda queue: queue == "scans")
-    wake_next(claim)
+    wake_next(claim, WORKER)
     assert told == [], "a message that waits will find the place"
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
-    wake_next(claim)
+    wake_next(claim, WORKER)
     assert told == [second.id]
 
 
@@ -112,16 +121,60 @@ def test_a_message_that_a_kept_place_has_taken_is_passed_on(
     full, free = Worker("full", 2), Worker("free", 2)
     first, second = queued(home, 2)
     assert taken(first, full) == first
-    assert told == []
+    assert told == [(PASSED_ON_AFTER_S, second.id)], "its last place is for others"
     assert taken(second, full) is None
-    assert told == [(PASSED_ON_AFTER_S, second.id)]
+    assert len(told) == 1, "all processes together send one in that time"
+    cache.clear()
+    assert taken(second, full) is None
+    assert len(told) == 2
+    cache.clear()
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: True)
     assert taken(second, full) is None
-    assert len(told) == 1, "another message is on its way"
+    assert len(told) == 2, "another message is on its way"
     assert taken(second, free) == second
     monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: False)
     assert taken(second, full) is None
-    assert len(told) == 1, "nothing waits any more"
+    assert len(told) == 2, "nothing waits any more"
+
+
+def test_a_claim_wakes_the_next_place_while_a_visit_may_begin(home: Member, sent: list[str]) -> None:
+    """Many visits are released with one message."""
+    worker = Worker("one", 3)
+    first, second, third, _ = background(home, 4)
+    assert taken(first, worker) == first
+    assert sent == [second.id]
+    assert taken(second, worker) == second
+    assert sent == [second.id], "pages leave one place, and another page may not have it"
+    (single,) = queued(home)
+    assert taken(third, worker) == single
+    assert sent == [second.id]
+
+
+def test_a_claim_sends_no_message_while_one_waits(
+    home: Member, sent: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("scans.visits.claims.has_messages", lambda _: True)
+    first, _ = queued(home, 2)
+    assert taken(first) == first
+    assert sent == []
+
+
+def test_nobody_asks_for_visits_whose_domain_is_at_its_limit(
+    home: Member, sent: list[str], settings, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The end of a visit to the domain sends a message, so that no place has to ask again and again."""
+    later: list[str] = []
+    monkeypatch.setattr("scans.visits.claims.enqueue_later", lambda _, scan_id, __: later.append(scan_id))
+    settings.SCAN_VISITS_PER_DOMAIN = 2
+    worker = Worker("one", 8)
+    first, second = background(home, 2)
+    claim = claim_next(first.id, worker)
+    assert claim
+    assert taken(second, worker) is None
+    assert (sent, later) == ([], [])
+    finish_scan(claim, make_result(first))
+    wake_next(claim, worker)
+    assert sent == [second.id]
 
 
 def test_with_one_place_organizations_take_turns(home: Member, stranger: Member) -> None:
@@ -172,7 +225,7 @@ def test_a_place_that_gets_free_goes_to_what_the_share_kept_back(
     finish_scan(claim, make_result(first))
     told: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
-    wake_next(claim)
+    wake_next(claim, WORKER)
     assert told == [second.id]
     assert taken(second, Worker("one", 2)) == second
 
@@ -244,7 +297,7 @@ def test_a_place_that_a_page_of_an_audit_leaves_goes_to_the_next_of_anybody(
     finish_scan(claim, make_result(mine))
     told: list[str] = []
     monkeypatch.setattr("scans.visits.claims.enqueue", lambda scan_id, _: told.append(scan_id))
-    wake_next(claim)
+    wake_next(claim, WORKER)
     assert told == [theirs.id]
 
 
@@ -275,7 +328,7 @@ def test_no_host_is_visited_more_often_at_once_than_it_may_be(
     first = claims[0]
     assert first is not None
     finish_scan(first, make_result(Scan.objects.get(id=first.scan_id)))
-    wake_next(first)
+    wake_next(first, worker)
     assert len(told) == 1, "whose message came too early is told again"
     assert taken(theirs[0], worker) is not None
     assert taken(theirs[0], worker) is None

@@ -13,9 +13,10 @@ import pytest
 from django.db import OperationalError, connection
 
 from accounts.models import MonthlyUsage, Tier
+from scanner.result import Progress
 from scans import tasks
 from scans.models import Scan, ScanCount
-from scans.visits.claims import claim_next
+from scans.visits.claims import claim_next, finish_scan, renew_claim, wake_next
 from scans.visits.queue import Worker, running_visits
 from sites.audits import release
 from sites.audits.release import AHEAD, release_pages
@@ -50,6 +51,38 @@ def test_only_a_few_pages_wait_in_the_queue_however_many_places_a_plan_has(large
     for _ in range(20):
         assert visit(large)
         assert AHEAD // 2 <= waiting_in_queue() <= AHEAD
+
+
+def test_a_batch_of_pages_is_announced_with_one_message(
+    large: Member, monkeypatch: pytest.MonkeyPatch, django_capture_on_commit_callbacks: Any
+) -> None:
+    """A claim wakes the next one; more messages would be read in vain."""
+    created(large, {"pages": [f"https://example{number}.com/" for number in range(100)], "types": ["seo"]})
+    sent: list[str] = []
+    monkeypatch.setattr("sites.audits.release.enqueue", lambda scan_id, _: sent.append(scan_id))
+    before = set(Scan.objects.values_list("id", flat=True))
+    for _ in range(AHEAD // 2):
+        assert claimed()
+    with django_capture_on_commit_callbacks(execute=True):
+        released = release_pages(large.organization.id)
+    assert released > 1
+    assert len(sent) == 1
+    assert sent[0] not in before
+
+
+def test_a_page_costs_few_statements(large: Member) -> None:
+    """A visit of four types, from the release to the end of its page; without the engine's own."""
+    created(large, {"pages": pages(3)})
+    assert visit(large)  # goes ahead for the origin
+    with counted() as asked:
+        claim = claimed()
+        assert claim
+        assert renew_claim(claim, Progress(40, "checking", {}))
+        results = [make_result(each) for each in Scan.objects.of_visit(claim.scan_id)]
+        assert finish_scan(claim, *results)
+        release_pages(large.organization.id)
+        wake_next(claim, Worker("one", LARGE))
+    assert len(asked) <= 30, asked
 
 
 def test_a_claim_makes_room_in_the_queue(large: Member, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -198,7 +231,7 @@ def test_cancelling_needs_the_statements_of_one_page_and_ends_all_at_once(large:
         answer = large.api.delete(f"/v1/audits/{audit['id']}")
     assert answer.status_code == 200
     updates = [each for each in asked if each.startswith('UPDATE "scans_scan"')]
-    assert len(updates) == 2, "one for each type"
+    assert len(updates) == 1, "one for all types"
     assert len(asked) < 60
     assert (running_visits(large.organization.id), waiting_in_queue()) == (1, 0)
     ended = {each.id: each for each in Scan.objects.filter(id__in=[each.id for each in queued])}

@@ -1,0 +1,46 @@
+"""Celery app: a worker's connection to PostgreSQL stays open between tasks, and is replaced when it has died."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from unittest import mock
+
+import pytest
+from celery.fixups.django import DjangoWorkerFixup
+from celery.signals import task_prerun
+from django.db import connection
+
+from config.celery import app
+from infrastructure.postgresql.statements import fetch
+
+BACKEND = "SELECT pg_backend_pid()"
+
+
+def run_task() -> int:
+    """Do what Celery does around a task that asks for the process of its connection; return that."""
+    fixup, task = DjangoWorkerFixup(app), mock.Mock()
+    task.request.is_eager = False
+    fixup.on_task_prerun(task)
+    task_prerun.send(task)
+    ((backend,),) = fetch(BACKEND, {})
+    fixup.on_task_postrun(task)
+    return int(backend)
+
+
+@pytest.fixture
+def process(db: None) -> Iterator[ThreadPoolExecutor]:
+    """Executor with one thread, which has a connection of its own, like a process of a worker."""
+    with ThreadPoolExecutor(1) as thread:
+        yield thread
+        thread.submit(lambda: connection.close()).result()
+
+
+def test_tasks_of_a_process_share_a_connection(process: ThreadPoolExecutor) -> None:
+    assert process.submit(run_task).result() == process.submit(run_task).result()
+
+
+def test_a_task_does_not_begin_with_a_connection_that_has_died(process: ThreadPoolExecutor) -> None:
+    backend = process.submit(run_task).result()
+    fetch("SELECT pg_terminate_backend(%(backend)s, 10000)", {"backend": backend})
+    assert process.submit(run_task).result() != backend
