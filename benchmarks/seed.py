@@ -25,6 +25,7 @@ from scanner.run import scan
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
+from sites.models.audit import TypeTotal
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 from webhooks.models import Webhook
@@ -185,6 +186,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
     pages, places = round(scans * PAGES_SHARE), round(scans * PLACES_SHARE)
     types = [str(each) for each in ScanType]
     now = timezone.now()
+    total: TypeTotal = {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
     audits = Audit.objects.bulk_create(
         Audit(
             organization_id=seeded.organization_id,
@@ -199,7 +201,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
             pages_planned=pages,
             pages_done=pages,
             scans_done=len(types) * pages,
-            totals={each: {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}} for each in types},
+            totals=dict.fromkeys(types, total),
         )
         for number in range(max(2, round(scans * AUDITS_SHARE)))
     )

@@ -6,13 +6,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.urls import reverse
-
 from scanner.findings import ScanType
 from scanner.repeats import REPEATS, CheckKey
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.snippets import HowTo, how_to
-from scans.models import Scan, path_of
+from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, critical_in_order, in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit
@@ -120,6 +118,11 @@ class FindingLists:
     muted: Sequence[Finding]
     muted_count: int
 
+    @property
+    def critical(self) -> list[Finding]:
+        """Return the critical failures among those in force."""
+        return [each for each in self.rows if each.is_critical]
+
 
 def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
     """Return the findings of a type, or of all types if empty. There are no more than checks."""
@@ -134,8 +137,8 @@ def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
 
 
 def critical(audit: Audit, mutes: AuditMutes) -> list[Finding]:
-    """Return the critical failures of all types that are not muted, in the order of need."""
-    found = listed(audit, critical_in_order(audit), mutes, PLACES_SHOWN)
+    """Return the critical failures of all types that are not muted, in the order of need, without their places."""
+    found = listed(audit, critical_in_order(audit), mutes, most_places=0)
     return [_finding(audit, each, {}) for each in found if not each.is_muted]
 
 
@@ -159,8 +162,7 @@ def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, Chec
         places=tuple(Place(each.row.place, each.row.pages_affected, each.muted_on.pages == ALL) for each in places),
         places_total=found.places_total,
         samples=tuple(
-            Sample(path_of(each["url"]), f"{reverse('report-page', args=[each['scan_id']])}#check-{row.check_id}")
-            for each in row.samples
+            Sample(path_of(each["url"]), f"{report_path(each['scan_id'])}#check-{row.check_id}") for each in row.samples
         ),
         muted_on=found.muted_on,
         check_id=row.check_id,

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
-from dashboard.entries import Entry, entries
+from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from dashboard.sites import Result, main_pages, page_results
 from infrastructure.web import charts, keyset
 from scans.models import Scan, path_of
@@ -159,12 +159,12 @@ def search_text(query: Mapping[str, str]) -> str:
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
-    return access.rows(Audit, organization_id).defer("notes", "include", "exclude")
+    return access.rows(Audit, organization_id).only(*AUDIT_COLUMNS)
 
 
 def _single_scans(organization_id: int) -> QuerySet[Scan]:
     rows: QuerySet[Scan] = access.rows(Scan, organization_id).single()  # type: ignore[attr-defined]  # ScanQuerySet
-    return rows.defer("skipped_checks")
+    return rows.only(*SCAN_COLUMNS)
 
 
 def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:

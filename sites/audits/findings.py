@@ -87,7 +87,7 @@ def listed(
 ) -> list[ListedFinding]:
     """Return these findings in their order, each with its most frequent places, in at most two queries."""
     muted = mutes.of(rows)
-    found = _frequent_places(rows, most_places)
+    found = _frequent_places(rows, most_places) if rows and most_places else {}
     return [
         ListedFinding(
             row=row,
