@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Window
-from django.db.models.functions import RowNumber
-
+from infrastructure.postgresql.statements import fetch
 from scanner.need import Need, need
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding, AuditPlace
 
 PLACES_SHOWN = 10
 BATCH = 20
+
+FREQUENT_PLACES = """
+    SELECT place.* FROM unnest(%(findings)s::bigint[]) AS finding (id)
+    CROSS JOIN LATERAL (
+        SELECT id, finding_id, fingerprint, place, pages_affected, samples, count(*) OVER () AS total
+        FROM sites_auditplace WHERE finding_id = finding.id
+        ORDER BY pages_affected DESC, id LIMIT %(most)s
+    ) AS place
+    ORDER BY finding_id, pages_affected DESC, id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +119,8 @@ def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterat
 
 def _frequent_places(rows: Sequence[AuditFinding], most: int) -> dict[int, list[tuple[AuditPlace, int]]]:
     """Return by finding its most frequent places, each with the number of all places of the finding."""
-    order = (F("pages_affected").desc(), F("id").asc())
-    places = AuditPlace.objects.filter(finding__in=[row.id for row in rows]).annotate(
-        rank=Window(RowNumber(), partition_by=F("finding"), order_by=order),
-        total=Window(Count("id"), partition_by=F("finding")),
-    )
     found: dict[int, list[tuple[AuditPlace, int]]] = {}
-    for place in places.filter(rank__lte=most).order_by("finding", "rank"):
-        found.setdefault(place.finding_id, []).append((place, place.total))
+    for *columns, samples, total in fetch(FREQUENT_PLACES, {"findings": [row.id for row in rows], "most": most}):
+        place = AuditPlace(*columns, json.loads(samples))
+        found.setdefault(place.finding_id, []).append((place, total))
     return found
