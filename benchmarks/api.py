@@ -24,7 +24,7 @@ ROUNDS, ROUND_S = 10, 0.7
 FEW, MANY = 1_000, 1_000_000
 # The least requests a second as a share of the bare view's, and how much longer a list of many scans may take.
 REPORT, LIST, OF_FEW = 0.3, 0.35, 1.5
-# Milliseconds of processor time. Clients poll GET scan, so it is to cost no more than GET scans, within what rounds vary.
+# Milliseconds of processor time. Clients poll GET scan: it must cost no more than GET scans, but for what rounds vary.
 CPU_MS, OF_LIST = 3.0, 1.1
 
 
