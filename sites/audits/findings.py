@@ -120,7 +120,15 @@ def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterat
 def _frequent_places(rows: Sequence[AuditFinding], most: int) -> dict[int, list[tuple[AuditPlace, int]]]:
     """Return by finding its most frequent places, each with the number of all places of the finding."""
     found: dict[int, list[tuple[AuditPlace, int]]] = {}
-    for *columns, samples, total in fetch(FREQUENT_PLACES, {"findings": [row.id for row in rows], "most": most}):
-        place = AuditPlace(*columns, json.loads(samples))
-        found.setdefault(place.finding_id, []).append((place, total))
+    frequent = fetch(FREQUENT_PLACES, {"findings": [row.id for row in rows], "most": most})
+    for id, finding_id, fingerprint, place, pages, samples, total in frequent:
+        row = AuditPlace(
+            id=id,
+            finding_id=finding_id,
+            fingerprint=fingerprint,
+            place=place,
+            pages_affected=pages,
+            samples=json.loads(samples),
+        )
+        found.setdefault(finding_id, []).append((row, total))
     return found
