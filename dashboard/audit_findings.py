@@ -11,9 +11,9 @@ from scanner.repeats import REPEATS, CheckKey
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.snippets import HowTo, how_to
 from scans.models import Scan, path_of, report_path
-from sites.audits.findings import ListedFinding, critical_in_order, in_order, listed
+from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
-from sites.models import Audit
+from sites.models import Audit, AuditFinding
 
 PLACES_SHOWN = 5
 MUTED_SHOWN = 50
@@ -126,8 +126,10 @@ class FindingLists:
 
 def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
     """Return the findings of a type, or of all types if empty. There are no more than checks."""
-    found = listed(audit, in_order(audit, type), mutes, PLACES_SHOWN)
-    repeats = _repeats(audit)
+    every = by_need(audit, audit.findings.all())
+    shown = [row for row in every if (row.type == type if type else not row.told_by)]
+    found = listed(audit, shown, mutes, PLACES_SHOWN)
+    repeats = _repeats(every)
     muted = [each for each in found if each.is_muted]
     return FindingLists(
         rows=[_finding(audit, each, repeats) for each in found if not each.is_muted],
@@ -181,9 +183,8 @@ def _elsewhere(key: CheckKey) -> Elsewhere:
     return Elsewhere(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_anchor(key)}")
 
 
-def _repeats(audit: Audit) -> dict[CheckKey, CheckKey]:
+def _repeats(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:
     """Return the findings that another type tells on all of their pages, each with the finding that tells it."""
     types = {each.check: each.told_by.type for each in REPEATS}
-    told = audit.findings.exclude(told_by="").values_list("type", "check_id", "told_by")
-    keys = {CheckKey(ScanType(type), id): teller for type, id, teller in told}
+    keys = {CheckKey(ScanType(row.type), row.check_id): row.told_by for row in rows if row.told_by}
     return {key: CheckKey(types[key], teller) for key, teller in keys.items() if key in types}

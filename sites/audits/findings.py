@@ -69,15 +69,17 @@ def in_order(audit: Audit, type: str = "") -> list[AuditFinding]:
 
     Of all types, each fact is listed once, by the check that tells it.
     """
-    return _by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
+    return by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
 
 
 def critical_in_order(audit: Audit) -> list[AuditFinding]:
     """Return the findings of all types that are a critical failure on a page, in the order of need."""
-    return _by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
+    return by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
 
 
-def _by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+def by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+    """Sort findings of the audit by need."""
+
     def key(row: AuditFinding) -> tuple[Need, str, str]:
         needed = need(
             status=row.status,
