@@ -82,7 +82,7 @@ def _line(rows: Sequence[Goal]) -> str:
     worst = max if first.sign == "≤" else min
     now = ", ".join(_text(worst(each.figures[number] for each in rows)) for number in range(len(first.goals)))
     missed = [each.row.strip() for each in rows if not each.is_met]
-    measure = first.table + (f": {first.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
+    measure = first.table.strip() + (f": {first.row.strip()}" if len(rows) == 1 else f" ({len(rows)})")
     verdict = "met" if not missed else "MISSED" if len(rows) == 1 else f"MISSED: {', '.join(missed)}"
     return f"{measure:{NAME + FIGURE - 1}} {first.text:{GOAL - 1}} {now}  {verdict}"
 
