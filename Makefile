@@ -46,7 +46,7 @@ check: lint ## Lint, types, import contracts and the fast tests
 	@$(BIN)/lint-imports
 	@$(MAKE) test
 
-bench: $(DEV) ## Measure what the documents say of speed, size and precision (ARGS="pages queue --share 0.01" for parts, with fewer rows)
+bench: $(DEV) ## Measure what the documents say of speed, size and precision, in 15 minutes (ARGS="pages queue --share 1" for parts, with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal

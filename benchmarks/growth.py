@@ -41,8 +41,9 @@ TABLES = {
     "scans": ("scans_scan",),
     "reports": ("reports_report",),
     "deliveries": ("webhooks_delivery", "webhooks_event", "webhooks_attempt"),
+    "activity log": ("accounts_activityevent",),
 }
-MONTHS_KEPT = {"scans": 12, "reports": 1, "deliveries": 1}
+MONTHS_KEPT = {"scans": 12, "reports": 1, "deliveries": 1, "activity log": 12}
 MONTHS, A_MONTH, LOOKUPS = 6, 30_000, 2_000
 COPIED = ("reports_report", "scans_scan")
 OF_A_MONTH = (

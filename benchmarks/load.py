@@ -15,8 +15,12 @@ CONNECTIONS = 8
 
 @dataclass(frozen=True)
 class Load:
-    """Result of a load: requests per second, the 50th and 99th percentile of their milliseconds, and the statuses."""
+    """Result of a load: answered requests, how many a second, the 50th and 99th percentile of their milliseconds.
 
+    `statuses` are those of the answers.
+    """
+
+    requests: int
     per_second: float
     p50_ms: float
     p99_ms: float
@@ -53,7 +57,7 @@ async def _load(port: int, request: bytes, seconds: float) -> Load:
     await asyncio.gather(*(_connection(port, request, began + seconds, times, statuses) for _ in range(CONNECTIONS)))
     elapsed = time.perf_counter() - began
     cuts = statistics.quantiles(times, n=100)
-    return Load(len(times) / elapsed, cuts[49] * 1000, cuts[98] * 1000, frozenset(statuses))
+    return Load(len(times), len(times) / elapsed, cuts[49] * 1000, cuts[98] * 1000, frozenset(statuses))
 
 
 async def _connection(port: int, request: bytes, until: float, times: list[float], statuses: set[int]) -> None:

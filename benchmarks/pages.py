@@ -1,7 +1,7 @@
-"""Time, size and database queries of each page and list, with 100,000 scans and all that hangs on them.
+"""Processor time, size and database queries of each page and list, with 100,000 scans and all that hangs on them.
 
-Measured with Django's test client: middleware, view and template. On a shared machine, processor time is a better
-measure than elapsed time.
+Measured with Django's test client: middleware, view and template, without PostgreSQL. The goals are for the processor
+time, because elapsed time says little on a shared machine.
 """
 
 from __future__ import annotations
@@ -10,8 +10,10 @@ import gzip
 import statistics
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
+from unittest.mock import patch
 
 from benchmarks.service import installed
 from benchmarks.table import Table
@@ -20,9 +22,11 @@ from benchmarks.table import Table
 SCANS, HOSTS = 100_000, 997
 WARM_UP, ROUNDS = 3, 20
 TOKEN = "a-token-for-metrics-of-32-characters"
-COLUMNS = ("median ms", "kB", "queries", "p95 ms", "CPU ms")
-# Milliseconds, compressed kilobytes and queries.
-PAGE, LIST, ADMIN = (30.0, 60.0, 12.0), (50.0, 60.0, 6.0), (100.0, 60.0, 15.0)
+COLUMNS = ("CPU ms", "kB", "queries", "median ms", "p95 ms", "least CPU ms")
+# Milliseconds of processor time, compressed kilobytes and queries; then milliseconds.
+PAGE, LIST, ADMIN = (15.0, 60.0, 12.0, 30.0), (30.0, 60.0, 6.0, 50.0), (50.0, 60.0, 15.0, 100.0)
+# Pages that are longer than any real one, and a report that no process has rendered yet.
+LONGEST, FIRST = (50.0, 60.0, 12.0, 100.0), (50.0, 60.0, 12.0, 100.0)
 
 Requests = Mapping[str, Callable[[], Any]]
 
@@ -30,11 +34,17 @@ Requests = Mapping[str, Callable[[], Any]]
 def measure(table: Table, share: float) -> None:
     with installed(METRICS_TOKEN=TOKEN):
         from benchmarks.seed import hang_on, organization_with
+        from infrastructure.web.kept_html import KeptHtml
+        from reports.page.kept import parts
 
         scans = max(1_000, round(SCANS * share))
         seeded = organization_with("Pages", scans, HOSTS)
         hung = hang_on(seeded, scans)
-        _rows(table, "pages of an organization", _pages(seeded, hung, scans), PAGE)
+        pages = _pages(seeded, hung, scans)
+        _rows(table, "pages of an organization", pages.usual, PAGE)
+        _rows(table, "the longest pages", pages.longest, LONGEST)
+        with patch.object(parts, "KEPT", KeptHtml(max_bytes=0, max_age_s=0)):
+            _rows(table, "reports that are not cached", pages.reports, FIRST)
         _rows(table, "lists of the API", _lists(seeded.key, hung.audit_id, scans), LIST)
         _rows(table, "lists of the admin, and /metrics", _operators(seeded.scan_id, scans), ADMIN)
 
@@ -48,19 +58,35 @@ def _rows(table: Table, title: str, requests: Requests, goals: tuple[float, ...]
             assert request().status_code == 200, name
         with counted() as asked:
             content = request().content
-        times = []
+        took, cpu = [], []
         for _ in range(ROUNDS):
             began, cpu_began = time.perf_counter(), time.thread_time()
             request()
-            times.append((time.perf_counter() - began, time.thread_time() - cpu_began))
-        took = sorted(each * 1000 for each, _ in times)
-        cpu_ms = statistics.median(each for _, each in times) * 1000
-        kilobytes = len(gzip.compress(content, 6)) / 1000
-        p95_ms = took[int(ROUNDS * 0.95) - 1]
-        table.row(name, statistics.median(took), kilobytes, len(asked), p95_ms, cpu_ms, most=goals)
+            took.append((time.perf_counter() - began) * 1000)
+            cpu.append((time.thread_time() - cpu_began) * 1000)
+        p95_ms = sorted(took)[int(ROUNDS * 0.95) - 1]
+        table.row(
+            name,
+            statistics.median(cpu),
+            len(gzip.compress(content, 6)) / 1000,
+            len(asked),
+            statistics.median(took),
+            p95_ms,
+            min(cpu),
+            most=goals,
+        )
 
 
-def _pages(seeded: Any, hung: Any, scans: int) -> Requests:
+@dataclass(frozen=True)
+class Pages:
+    """Requests of pages as organizations have them, of the longest ones, and of reports."""
+
+    usual: Requests
+    longest: Requests
+    reports: Requests
+
+
+def _pages(seeded: Any, hung: Any, scans: int) -> Pages:
     from django.test import Client
 
     from accounts.models import Membership, Organization, User
@@ -68,6 +94,7 @@ def _pages(seeded: Any, hung: Any, scans: int) -> Requests:
     from tests.long_report import finished_long_scan
 
     organization = Organization.objects.get(id=seeded.organization_id)
+    audit_id, scan_id = _page_of_all_types(seeded)
     _, long = (finished_long_scan(organization, seed) for seed in (1, 2))  # the second has a comparison
     person = User.objects.create_user("bench@people.test")
     Membership.objects.create(organization=organization, user=person, role="owner")
@@ -89,16 +116,53 @@ def _pages(seeded: Any, hung: Any, scans: int) -> Requests:
         "a webhook": f"webhooks/{hung.webhook_id}",
         "a webhook, failures": f"webhooks/{hung.webhook_id}?status=failed",
     }
-    reports = {
-        "a report": f"/report/{seeded.scan_id}",
+    shared = {
+        "an audit of a page": f"/audit/{audit_id}",
+        "an audit of a site": f"/audit/{hung.usual_audit_id}",
+        "its pages": f"/audit/{hung.usual_audit_id}?show=pages",
+        "a report": f"/report/{scan_id}",
+    }
+    longest = {
+        "an audit with a finding of every check": f"/audit/{hung.audit_id}",
+        "its pages": f"/audit/{hung.audit_id}?show=pages",
         "a report of 250 checks": f"/report/{long.id}",
         "the same, failed only": f"/report/{long.id}?show=failed",
     }
-    return {
-        **{name: partial(member.get, f"/o/pages/{path}") for name, path in own.items()},
-        **{name: partial(member.get, path) for name, path in reports.items()},
-        **{name: partial(stranger.get, path) for name, path in {"login": "/login/", "landing": "/"}.items()},
-    }
+
+    def gets(paths: Mapping[str, str]) -> Requests:
+        return {name: partial(member.get, path) for name, path in paths.items()}
+
+    return Pages(
+        usual={
+            **gets({name: f"/o/pages/{path}" for name, path in own.items()} | shared),
+            **{name: partial(stranger.get, path) for name, path in {"login": "/login/", "landing": "/"}.items()},
+        },
+        longest=gets(longest),
+        reports=gets({"a report": f"/report/{scan_id}", "a report of 250 checks": f"/report/{long.id}"}),
+    )
+
+
+def _page_of_all_types(seeded: Any) -> tuple[str, str]:
+    """Scan a page for all types, twice. Return the IDs of the second audit and of its security scan."""
+    from django.utils import timezone
+
+    from accounts.models import ApiKey, Organization
+    from benchmarks.seed import results_of
+    from scanner.findings import ScanType
+    from scans.models import Scan
+    from tests.furnished_audits import SITE, look_at, make_audit, make_pages
+    from tests.targets.sample import sample_site
+    from tests.world import Api, Member
+
+    organization = Organization.objects.get(id=seeded.organization_id)
+    member = Member(organization, ApiKey.objects.get(organization=organization), seeded.key, Api(seeded.key))
+    with sample_site() as site:
+        results = {str(each.type): each for each in results_of(site, list(ScanType))}
+    for _ in range(2):
+        audit = make_audit(member)
+        (page,) = make_pages(audit, [SITE])
+        look_at(page, timezone.now(), results)
+    return audit.id, Scan.objects.get(audit_page=page, type="security").id
 
 
 def _lists(key: str, audit_id: str, scans: int) -> Requests:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from datetime import timedelta
 from ipaddress import ip_network
+from typing import Any
 
 from django.db import connection
 from django.utils import timezone
@@ -13,6 +15,7 @@ from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Tier
 from accounts.services import ensure_organization
 from accounts.usage import month_of
+from scanner.catalogue import Check, checks
 from scanner.findings import ScanType
 from scanner.net.client import Network
 from scanner.net.policy import Policy
@@ -22,6 +25,7 @@ from scanner.run import scan
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
+from sites.models.audit import TypeTotal
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 from webhooks.models import Webhook
@@ -29,7 +33,8 @@ from webhooks.models import Webhook
 # A limit that no benchmark reaches.
 PLENTY = 100_000_000
 AUDITS_SHARE, PAGES_SHARE, PLACES_SHARE = 0.01, 0.1, 0.2  # audits, and rows of the newest one, beside the scans
-CHECKS = 250  # with a finding in the newest audit, as many as the catalogues have
+# Pages and findings of the second newest audit, as a real site has them. The newest has a finding of every check.
+USUAL_PAGES, USUAL_FINDINGS = 100, 60
 
 SCANS = """
     INSERT INTO scans_scan (
@@ -84,14 +89,15 @@ OF_SCANS = (
     FROM scans_scan WHERE organization_id = %(organization)s
     """,
 )
-# Pages and findings of the newest audit, and its pages' scans.
+# Pages and findings of an audit. Each statement has its own numbers, so that any finding has places and pages.
 OF_AUDIT = (
     """
     INSERT INTO sites_auditpage (audit_id, position, url, origin, status, results, worst_score)
     SELECT %(audit)s, n, 'https://example.com/page/' || n, 'https://example.com', 'done',
         (
             SELECT jsonb_object_agg(type, jsonb_build_object(
-                'scan', 'scan_' || substr(md5(type || n), 1, 22), 'status', 'completed', 'score', n %% 101, 'grade', 'B'
+                'scan_id', 'scan_' || substr(md5(type || n), 1, 22), 'status', 'completed',
+                'score', n %% 101, 'grade', 'B'
             )) FROM unnest(%(types)s::text[]) AS type
         ),
         n %% 101
@@ -102,15 +108,16 @@ OF_AUDIT = (
         audit_id, type, check_id, status, severity, title, message, fix, pages_affected, critical_pages, held_pages,
         points, later, samples
     )
-    SELECT %(audit)s, (%(types)s::text[])[1 + n %% 4], 'check-' || n,
-        'fail', 'medium', 'A title', repeat('Some words of a message. ', 8), repeat('How to mend it. ', 20),
+    SELECT %(audit)s, found.type, found.check_id,
+        'fail', found.severity, found.title, repeat('Some words of a message. ', 8), found.fix,
         1 + n %% %(pages)s, 0, 0, n * 0.37, n * 0.37,
         (
             SELECT jsonb_agg(jsonb_build_object(
                 'url', 'https://example.com/page/' || sample, 'scan_id', 'scan_' || substr(md5(n::text), 1, 22)
             )) FROM generate_series(1, 5) AS sample
         )
-    FROM generate_series(1, %(checks)s) AS n
+    FROM jsonb_to_recordset(%(findings)s::jsonb)
+        AS found(n integer, type text, check_id text, severity text, title text, fix text)
     """,
     """
     INSERT INTO sites_auditplace (finding_id, fingerprint, place, pages_affected, samples)
@@ -118,16 +125,16 @@ OF_AUDIT = (
     FROM (
         SELECT id, samples, row_number() OVER (ORDER BY id) AS nth FROM sites_auditfinding WHERE audit_id = %(audit)s
     ) AS finding
-    JOIN generate_series(1, %(places)s) AS n ON n %% %(checks)s = finding.nth - 1
+    JOIN generate_series(1, %(places)s) AS n ON n %% jsonb_array_length(%(findings)s::jsonb) = finding.nth - 1
     """,
-    """
+)
+SCANS_OF_AUDIT = """
     UPDATE scans_scan SET audit_page_id = page.id, is_background = true
     FROM (SELECT id, row_number() OVER () AS n FROM sites_auditpage WHERE audit_id = %(audit)s) AS page,
         (SELECT id, row_number() OVER (ORDER BY created_at DESC) AS n FROM scans_scan
-            WHERE organization_id = %(organization)s) AS numbered
+            WHERE organization_id = %(organization)s AND id <> %(real)s) AS numbered
     WHERE numbered.id = scans_scan.id AND (numbered.n + 3) / 4 = page.n
-    """,
-)
+"""
 
 
 @dataclass(frozen=True)
@@ -141,10 +148,11 @@ class Seeded:
 
 @dataclass(frozen=True)
 class Hung:
-    """Webhook and newest audit of an organization."""
+    """Webhook of an organization, its newest audit, which has a finding of every check, and a usual one."""
 
     webhook_id: str
     audit_id: str
+    usual_audit_id: str
 
 
 def organization_with(name: str, scans: int, hosts: int = 1) -> Seeded:
@@ -178,6 +186,7 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
     pages, places = round(scans * PAGES_SHARE), round(scans * PLACES_SHARE)
     types = [str(each) for each in ScanType]
     now = timezone.now()
+    total: TypeTotal = {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None, "caps": {}}
     audits = Audit.objects.bulk_create(
         Audit(
             organization_id=seeded.organization_id,
@@ -192,25 +201,49 @@ def hang_on(seeded: Seeded, scans: int) -> Hung:
             pages_planned=pages,
             pages_done=pages,
             scans_done=len(types) * pages,
-            totals={each: {"pages": pages, "sum": pages * 50, "flawless": 0, "gaps": 0, "cap": None} for each in types},
+            totals=dict.fromkeys(types, total),
         )
-        for number in range(max(1, round(scans * AUDITS_SHARE)))
+        for number in range(max(2, round(scans * AUDITS_SHARE)))
     )
     values = {
         "organization": seeded.organization_id,
         "webhook": webhook.id,
         "key": ApiKey.objects.get(organization=seeded.organization_id).id,
         "audit": audits[0].id,
-        "types": types,
-        "pages": pages,
-        "checks": CHECKS,
-        "places": places,
+        "real": seeded.scan_id,
     }
+    every = [check for each in ScanType for check in checks(each)]
+    some = every[:: len(every) // USUAL_FINDINGS][:USUAL_FINDINGS]
     with connection.cursor() as cursor:
-        for statement in (*OF_SCANS, *OF_AUDIT):
+        for statement in OF_SCANS:
             cursor.execute(statement, values)
+        for audit, its_pages, found, its_places in (
+            (audits[0], pages, every, places),
+            (audits[1], min(pages, USUAL_PAGES), some, USUAL_FINDINGS * 8),
+        ):
+            of_audit = {
+                "audit": audit.id,
+                "types": types,
+                "pages": its_pages,
+                "findings": json.dumps([_finding(*each) for each in enumerate(found, 1)]),
+                "places": its_places,
+            }
+            for statement in OF_AUDIT:
+                cursor.execute(statement, of_audit)
+        cursor.execute(SCANS_OF_AUDIT, values)
         cursor.execute("VACUUM ANALYZE")  # as autovacuum would do
-    return Hung(webhook.id, audits[0].id)
+    return Hung(webhook.id, audits[0].id, audits[1].id)
+
+
+def _finding(number: int, check: Check) -> dict[str, Any]:
+    return {
+        "n": number,
+        "type": check.type,
+        "check_id": check.id,
+        "severity": check.severity,
+        "title": check.found,
+        "fix": check.fix,
+    }
 
 
 def results_of(site: Site, types: list[ScanType]) -> tuple[ScanResult, ...]:

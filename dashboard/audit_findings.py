@@ -6,16 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlencode
 
-from django.urls import reverse
-
 from scanner.findings import ScanType
 from scanner.repeats import REPEATS, CheckKey
 from scanner.report.evidence.fixes import Part, parts
 from scanner.report.snippets import HowTo, how_to
-from scans.models import Scan, path_of
-from sites.audits.findings import ListedFinding, critical_in_order, in_order, listed
+from scans.models import Scan, path_of, report_path
+from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
-from sites.models import Audit
+from sites.models import Audit, AuditFinding
 
 PLACES_SHOWN = 5
 MUTED_SHOWN = 50
@@ -120,11 +118,18 @@ class FindingLists:
     muted: Sequence[Finding]
     muted_count: int
 
+    @property
+    def critical(self) -> list[Finding]:
+        """Return the critical failures among those in force."""
+        return [each for each in self.rows if each.is_critical]
+
 
 def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
     """Return the findings of a type, or of all types if empty. There are no more than checks."""
-    found = listed(audit, in_order(audit, type), mutes, PLACES_SHOWN)
-    repeats = _repeats(audit)
+    every = by_need(audit, audit.findings.all())
+    shown = [row for row in every if (row.type == type if type else not row.told_by)]
+    found = listed(audit, shown, mutes, PLACES_SHOWN)
+    repeats = _repeats(every)
     muted = [each for each in found if each.is_muted]
     return FindingLists(
         rows=[_finding(audit, each, repeats) for each in found if not each.is_muted],
@@ -134,8 +139,8 @@ def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
 
 
 def critical(audit: Audit, mutes: AuditMutes) -> list[Finding]:
-    """Return the critical failures of all types that are not muted, in the order of need."""
-    found = listed(audit, critical_in_order(audit), mutes, PLACES_SHOWN)
+    """Return the critical failures of all types that are not muted, in the order of need, without their places."""
+    found = listed(audit, critical_in_order(audit), mutes, most_places=0)
     return [_finding(audit, each, {}) for each in found if not each.is_muted]
 
 
@@ -159,8 +164,7 @@ def _finding(audit: Audit, found: ListedFinding, repeats: Mapping[CheckKey, Chec
         places=tuple(Place(each.row.place, each.row.pages_affected, each.muted_on.pages == ALL) for each in places),
         places_total=found.places_total,
         samples=tuple(
-            Sample(path_of(each["url"]), f"{reverse('report-page', args=[each['scan_id']])}#check-{row.check_id}")
-            for each in row.samples
+            Sample(path_of(each["url"]), f"{report_path(each['scan_id'])}#check-{row.check_id}") for each in row.samples
         ),
         muted_on=found.muted_on,
         check_id=row.check_id,
@@ -179,9 +183,8 @@ def _elsewhere(key: CheckKey) -> Elsewhere:
     return Elsewhere(LABELS[key.type], f"?{urlencode({'type': key.type})}#{_anchor(key)}")
 
 
-def _repeats(audit: Audit) -> dict[CheckKey, CheckKey]:
+def _repeats(rows: Sequence[AuditFinding]) -> dict[CheckKey, CheckKey]:
     """Return the findings that another type tells on all of their pages, each with the finding that tells it."""
     types = {each.check: each.told_by.type for each in REPEATS}
-    told = audit.findings.exclude(told_by="").values_list("type", "check_id", "told_by")
-    keys = {CheckKey(ScanType(type), id): teller for type, id, teller in told}
+    keys = {CheckKey(ScanType(row.type), row.check_id): row.told_by for row in rows if row.told_by}
     return {key: CheckKey(types[key], teller) for key, teller in keys.items() if key in types}

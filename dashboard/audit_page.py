@@ -15,11 +15,11 @@ from django.utils.text import capfirst
 from accounts import access
 from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
-from reports.mutes.services import active_mutes
 from reports.page.reader_muting import muting_of
 from scanner.report.explanations import advice
+from scanner.report.mute_matching import Mutes
 from scanner.report.report_page import ReportPage, report_page
-from scans.models import Scan, path_of
+from scans.models import Scan, path_of, report_path
 from sites.audits.progress import Progress, progress_of
 from sites.models import Audit, AuditPage
 
@@ -172,9 +172,9 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     return "Partial" if scan.status == Scan.Status.PARTIAL else ""
 
 
-def type_report(scan: Scan, now: datetime, membership: Membership | None) -> TypeReport:
+def type_report(scan: Scan, mutes: Mutes, now: datetime, membership: Membership | None) -> TypeReport:
     """Return a scan with the view model of its report, for the page of an audit of one page."""
-    url = reverse("report-page", args=[scan.id])
+    url = report_path(scan.id)
     if scan.status not in Scan.REPORTED:
         return TypeReport(scan, url, None, None, advice(scan.error_code) if scan.error_code else "")
     reports = access.rows(Report, scan.organization_id).filter(scan_id=scan.id, expires_at__gt=now)
@@ -185,7 +185,7 @@ def type_report(scan: Scan, now: datetime, membership: Membership | None) -> Typ
     )
     page = None
     if report is not None:
-        muting = muting_of(active_mutes(scan.organization_id, now), report, membership)
+        muting = muting_of(mutes, report, membership)
         page = report_page(report.document, report.facts, muting=muting, check_pages=reverse("docs-checks"))
     return TypeReport(scan, url, page, report, "")
 
@@ -238,8 +238,7 @@ def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
     if result is None:
         return None
     note = "" if result["score"] is not None else "Failed"
-    url = reverse("report-page", args=[result["scan_id"]])
-    return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, url)
+    return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, report_path(result["scan_id"]))
 
 
 def _listed(

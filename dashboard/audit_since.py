@@ -102,7 +102,8 @@ def _before(audit: Audit) -> Audit | None:
     )
     failures = AuditFinding.objects.filter(audit=OuterRef("pk"), critical_pages__gt=0)
     keys = failures.values_list(Func("type", "check_id", function="jsonb_build_array", output_field=JSONField()))
-    return same.annotate(failures=ArraySubquery(keys)).order_by("-created_at", "-id").first()
+    needed = same.only("organization", "types", "status", "totals", "created_at", "released_at", "kept_days")
+    return needed.annotate(failures=ArraySubquery(keys)).order_by("-created_at", "-id").first()
 
 
 def _rules(audits: Sequence[Audit]) -> dict[str, dict[str, Rules]]:

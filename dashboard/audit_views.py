@@ -46,30 +46,36 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     if not seen.audit.is_kept:
         return render(request, "audit/expired.html", context, status=404)
     found, scans, shown = context["audit"], context["scans"], context["shown"]
-    mutes = _mutes_of(seen)
-    context["critical"] = critical = audit_findings.critical(found, mutes)
+    active = active_mutes(found.organization_id, seen.now)
+    mutes = AuditMutes(found, active, shows_rules=seen.membership is not None)
+    is_pages = request.GET.get("show") == "pages"
+    findings = None if found.kind == Audit.Kind.PAGE or is_pages else audit_findings.findings(found, shown, mutes)
+    # The list of all types has them already.
+    critical = findings.critical if findings and not shown else audit_findings.critical(found, mutes)
+    context["critical"] = critical
     # Strangers must not learn about other audits.
     context["compared"] = audit_since(found, critical) if seen.membership else None
     if found.shared_at:
         context["preview_text"] = sentence_of(found, mutes)
     if found.kind == Audit.Kind.PAGE:
         scan = scans.get(shown)
-        context["part"] = audit_page.type_report(scan, seen.now, seen.membership) if scan and scan.is_final else None
+        context["part"] = (
+            audit_page.type_report(scan, active, seen.now, seen.membership) if scan and scan.is_final else None
+        )
         return render(request, "audit/page.html", context)
     context |= {
-        "is_pages": request.GET.get("show") == "pages",
+        "is_pages": is_pages,
         "left_out": audit_page.left_out(found) if found.is_final else 0,
         "labels": [label for _, label in Scan.Type.choices],
     }
-    if context["is_pages"]:
+    if is_pages:
         context |= {
             "pages": audit_page.pages(found, request.GET),
             "filters": audit_page.page_filters(request.GET),
             "statuses": [(value, label) for value, (label, _) in audit_page.STATUSES.items()],
         }
     else:
-        context["findings"] = audit_findings.findings(found, shown, mutes)
-        context["worst_pages"] = audit_page.worst_pages(found)
+        context |= {"findings": findings, "worst_pages": audit_page.worst_pages(found)}
     return render(request, "audit/site.html", context)
 
 
@@ -91,7 +97,8 @@ def export(request: HttpRequest, seen: SeenAudit, export_format: str) -> HttpRes
     found = seen.audit
     if export_format not in exports.WRITERS or not found.is_final or not found.is_kept:
         return _not_found(request)
-    pieces = exports.export(found, export_format, _mutes_of(seen))
+    mutes = AuditMutes(found, active_mutes(found.organization_id, seen.now), shows_rules=seen.membership is not None)
+    pieces = exports.export(found, export_format, mutes)
     response = StreamingHttpResponse(pieces, content_type=FORMATS[export_format].media_type)
     response["Content-Disposition"] = f'attachment; filename="{found.id}.{export_format}"'
     return response
@@ -123,11 +130,6 @@ def share(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
     page = reverse("audit-page", args=[seen.audit.id])
     # Directly after sharing, the page opens the section with the link and its preview.
     return redirect(f"{page}?shared=now" if is_shared else page)
-
-
-def _mutes_of(seen: SeenAudit) -> AuditMutes:
-    mutes = active_mutes(seen.audit.organization_id, seen.now)
-    return AuditMutes(seen.audit, mutes, shows_rules=seen.membership is not None)
 
 
 def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:

@@ -13,7 +13,7 @@ from accounts import access
 from dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from infrastructure.web import charts, keyset
 from scanner.ids import is_id
-from scans.models import Scan, path_of
+from scans.models import Scan, path_of, report_path
 from sites.audits.progress import progress_of
 from sites.models import Audit, AuditPage, Monitor, MonitorRun
 from sites.models.documents import CertificateNews, Direction, FindingNews, News, PageNews
@@ -254,7 +254,7 @@ def _end_of(run: MonitorRun) -> tuple[str, str, str]:
 
 def _grade(label: str, score: StoredRunScore, scan_id: str) -> RunGrade:
     before = score["before"]
-    report = reverse("report-page", args=[scan_id]) if scan_id else ""
+    report = report_path(scan_id) if scan_id else ""
     compare = reverse("report-compare", args=[scan_id]) if scan_id else ""
     changed = before if before != score["score"] else None
     return RunGrade(label, score["score"], score["grade"], changed, report, compare)
@@ -285,7 +285,7 @@ def _finding(group: FindingNews) -> ChangedFinding:
 def _page(page: PageNews) -> ChangedPage:
     after, before = _scan_of(page["report_url"]), _scan_of(page["previous_report_url"] or "")
     compare = f"{reverse('report-compare', args=[after])}?{urlencode({'with': before})}" if after and before else ""
-    urls = [reverse("report-page", args=[each]) if each else "" for each in (after, before)]
+    urls = [report_path(each) if each else "" for each in (after, before)]
     return ChangedPage(path_of(page["url"]), urls[0], urls[1], compare)
 
 

@@ -11,7 +11,7 @@ from django.db.models import Q, QuerySet
 
 from accounts import access, usage
 from accounts.usage import Quota, TierLimits
-from dashboard.entries import Entry, entries
+from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from dashboard.sites import Result, main_pages, page_results
 from infrastructure.web import charts, keyset
 from scans.models import Scan, path_of
@@ -24,6 +24,17 @@ RECENT_SITES = 6
 # Number of latest audits and scans from which `recent_sites` picks its sites.
 RECENT = 200
 SPARK_SCANS = 20
+
+# The audits, and the scans of `ScanQuerySet.single`.
+RECENT_PAGES = """
+    (SELECT created_at, url FROM sites_audit WHERE organization_id = %(organization)s
+        ORDER BY created_at DESC, id DESC LIMIT %(most)s)
+    UNION ALL
+    (SELECT created_at, url FROM scans_scan
+        WHERE organization_id = %(organization)s AND lead_id IS NULL AND audit_page_id IS NULL AND NOT is_background
+        ORDER BY created_at DESC, id DESC LIMIT %(most)s)
+    ORDER BY created_at DESC LIMIT %(most)s
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,12 +170,12 @@ def search_text(query: Mapping[str, str]) -> str:
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
-    return access.rows(Audit, organization_id).defer("notes", "include", "exclude")
+    return access.rows(Audit, organization_id).only(*AUDIT_COLUMNS)
 
 
 def _single_scans(organization_id: int) -> QuerySet[Scan]:
     rows: QuerySet[Scan] = access.rows(Scan, organization_id).single()  # type: ignore[attr-defined]  # ScanQuerySet
-    return rows.defer("skipped_checks")
+    return rows.only(*SCAN_COLUMNS)
 
 
 def _running_and_latest(rows: QuerySet[Any], unfinished: Sequence[str]) -> list[Any]:
@@ -180,11 +191,7 @@ def _age(row: Audit | Scan) -> tuple[datetime, str]:
 
 def _recent_pages(organization_id: int) -> list[str]:
     """Return the URLs of the latest audits and scans, newest first, with repetitions."""
-    audits, scans = (
-        rows.order_by("-created_at", "-id").values_list("created_at", "url")[:RECENT]
-        for rows in (access.rows(Audit, organization_id), _single_scans(organization_id))
-    )
-    return [url for _, url in audits.union(scans, all=True).order_by("-created_at")[:RECENT]]
+    return [url for _, url in access.fetch_rows(RECENT_PAGES, organization_id, most=RECENT)]
 
 
 def _lines(results: Mapping[str, Sequence[Result]]) -> list[Line]:

@@ -121,6 +121,7 @@ def check_name(check_id: str) -> str:
     return found.name if found else check_id
 
 
+@functools.lru_cache(maxsize=1024)
 def check_page(check_id: str) -> str:
     """Return the path of a check's page, empty for a removed check."""
     return page_url(reverse("docs-checks"), check_id)

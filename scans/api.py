@@ -10,7 +10,7 @@ from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
 from rest_framework.response import Response
 
-from accounts import access, usage
+from accounts import usage
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.errors import InvalidParams
@@ -20,9 +20,15 @@ from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
 from scanner.ids import is_id
 from scans import services
-from scans.listing import scan_counts, scan_list
+from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import ScanDetailSerializer, ScanListSerializer, ScanRequestSerializer, UsageSerializer
+from scans.serializers import (
+    ScanDetailSerializer,
+    ScanListSerializer,
+    ScanRequestSerializer,
+    UsageSerializer,
+    scan_detail,
+)
 from scans.visits.queue import running_visits
 
 POLL_AFTER_S = 2
@@ -74,9 +80,11 @@ class ScanItem(ApiView):
     )
     def get(self, request: Request, scan_id: str) -> Response:
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
-        scan = _scan(request, scan_id)
+        scan = find_scan(caller_of(request).organization_id, scan_id)
+        if scan is None:
+            raise services.ScanNotFound("There is no scan with this ID.")
         waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Response(ScanDetailSerializer(scan).data, headers=waiting)
+        return Response(scan_detail(scan), headers=waiting)
 
 
 class ScanListing(ApiView):
@@ -146,15 +154,6 @@ class UsageView(ApiView):
             }
         )
         return Response(used.data)
-
-
-def _scan(request: Request, scan_id: str) -> Scan:
-    scan = None
-    if is_id("scan", scan_id):
-        scan = access.rows(Scan, caller_of(request).organization_id).filter(id=scan_id).first()
-    if scan is None:
-        raise services.ScanNotFound("There is no scan with this ID.")
-    return scan
 
 
 def _audit_id(query: QueryDict) -> str | None:

@@ -9,7 +9,7 @@ from django.db.models import QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from scans.models import Scan
-from scans.serializers import ScanDetailSerializer
+from scans.serializers import scan_detail
 
 
 def _scans(organization_id: int) -> QuerySet[Scan]:
@@ -18,7 +18,7 @@ def _scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _scan(scan: Scan) -> dict[str, Any]:
-    shown = dict(ScanDetailSerializer(scan).data)
+    shown = scan_detail(scan)
     del shown["progress"]
     return shown | {
         "catalogue_version": scan.catalogue_version or None,

@@ -1,4 +1,4 @@
-"""List and number of an organization's scans. The numbers come from counters (ScanCount), not from counting rows."""
+"""An organization's scans for the API: one by its ID, the list, and the numbers from counters (ScanCount)."""
 
 from __future__ import annotations
 
@@ -13,8 +13,20 @@ from rest_framework.serializers import DateTimeField
 from accounts import access
 from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
 from infrastructure.postgresql.statements import sql_timestamp
+from scanner.ids import is_id
 from scans.models import Scan, ScanCount
 from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
+
+# Clients poll GET /v1/scan/:id, so it is a prepared statement with the columns that it shows.
+COLUMNS = (
+    *("id", "type", "url", "status", "score", "grade", "created_at", "started_at", "completed_at"),
+    *("percent", "phase", "checks_done", "checks_total", "skipped_checks"),
+    *("error_code", "error_message", "credential_names"),
+)
+JSON_COLUMNS = ("skipped_checks", "credential_names")
+SCAN_QUERY = f"""
+    SELECT {", ".join(COLUMNS)} FROM scans_scan WHERE organization_id = %(organization)s AND id = %(id)s
+"""  # noqa: S608  # of constants
 
 # GET /v1/scans is the most frequent request of dashboards and pollers: one prepared statement, whose JSON is sent
 # unchanged. The conditions are fixed texts; their values are parameters.
@@ -44,6 +56,16 @@ LATER_PAGE = """
         ORDER BY created_at DESC, id DESC LIMIT %(limit)s OFFSET %(offset)s
     ) AS page USING (id)
 """
+
+
+def find_scan(organization_id: int, scan_id: str) -> Scan | None:
+    """Return the scan with the columns that the API shows; None if the organization has no such scan."""
+    found = access.fetch_rows(SCAN_QUERY, organization_id, id=scan_id) if is_id("scan", scan_id) else ()
+    for row in found:
+        values = dict(zip(COLUMNS, row, strict=True))
+        parsed = {name: json.loads(values[name]) for name in JSON_COLUMNS if values[name] is not None}
+        return Scan(**values | parsed)
+    return None
 
 
 def scan_list(

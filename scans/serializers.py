@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 from rest_framework import serializers
@@ -68,6 +69,17 @@ class ScanDetailSerializer(ScanSummarySerializer):
         if shown["request"] is None:
             del shown["request"]
         return shown
+
+
+def scan_detail(scan: Scan) -> dict[str, Any]:
+    """Return a scan as the API shows it."""
+    return _scan_detail().to_representation(scan)
+
+
+@functools.cache
+def _scan_detail() -> ScanDetailSerializer:
+    """Return the serializer of all scans: a new one would copy its fields, which takes longer than to show a scan."""
+    return ScanDetailSerializer()
 
 
 class BasicAuthSerializer(serializers.Serializer):

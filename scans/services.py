@@ -24,7 +24,7 @@ from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
-from scans.serializers import ScanDetailSerializer, ScanRequestSerializer
+from scans.serializers import ScanRequestSerializer, scan_detail
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
@@ -84,7 +84,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
         )
         activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
-    return dict(ScanDetailSerializer(scan).data)
+    return scan_detail(scan)
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:

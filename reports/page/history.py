@@ -9,7 +9,6 @@ from datetime import datetime
 
 from django.db.models import F, QuerySet, Value
 from django.db.models.functions import MD5
-from django.urls import reverse
 
 from accounts import access
 from infrastructure.web.charts import Trend, trend
@@ -17,7 +16,7 @@ from reports.models import Report
 from scanner.document import ExportDocument, read_export
 from scanner.report.diff import Diff, diff
 from scanner.report.mute_matching import NO_MUTES, Mutes
-from scans.models import Scan
+from scans.models import Scan, report_path
 
 SHOWN = 10
 CHOICES = 1000  # more than the reports of a page that is scanned every hour
@@ -77,7 +76,7 @@ def history(scan: Scan, document: Callable[[], ExportDocument], now: datetime, m
     return History(
         recent=tuple(_earlier(each, scan, now) for each in recent),
         previous=previous,
-        newer_url=_url(newest.id) if newest else None,
+        newer_url=report_path(newest.id) if newest else None,
         newer_at=newest.created_at if newest else None,
     )
 
@@ -108,7 +107,7 @@ def _earlier(each: Scan, scan: Scan, now: datetime) -> EarlierScan:
     assert each.score is not None
     assert each.grade is not None
     is_this = each.id == scan.id
-    url = _url(each.id) if each.kept_until > now and not is_this else None
+    url = report_path(each.id) if each.kept_until > now and not is_this else None
     return EarlierScan(each.score, each.grade, each.created_at, each.catalogue_version, url, is_this)
 
 
@@ -119,8 +118,4 @@ def _previous(scan: Scan, report_id: str, document: Callable[[], ExportDocument]
         export = kept.values_list("export", flat=True).first()
         return None if export is None else diff(read_export(export), document(), mutes)
 
-    return Previous(url=_url(scan.id), report_id=report_id, changes=changes)
-
-
-def _url(scan_id: str) -> str:
-    return reverse("report-page", args=[scan_id])
+    return Previous(url=report_path(scan.id), report_id=report_id, changes=changes)

@@ -6,12 +6,11 @@ from dataclasses import dataclass
 from urllib.parse import urlencode
 
 from django.db.models import F
-from django.urls import reverse
 
 from accounts import access
 from accounts.roles import page_of
 from reports.visibility import Seen
-from scans.models import Scan
+from scans.models import Scan, report_path
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,23 +36,19 @@ def tabs_of(seen: Seen) -> list[Tab]:
     may scan get the other types.
     """
     scan, membership = seen.scan, seen.membership
-    tabs = {scan.type: Tab(scan.type, _page(scan.id), scan.grade, is_current=True, scan_id=scan.id)}
+    tabs = {scan.type: Tab(scan.type, report_path(scan.id), scan.grade, is_current=True, scan_id=scan.id)}
     if membership is None:
         shared = seen.reports_of_other_types().values_list("scan_id", "scan__type", "scan__grade")
-        tabs |= {type: Tab(type, _page(id), grade, scan_id=id) for id, type, grade in shared}
+        tabs |= {type: Tab(type, report_path(id), grade, scan_id=id) for id, type, grade in shared}
     elif scan.audit_page_id is not None:
         others = access.rows(Scan, scan.organization_id).filter(audit_page=scan.audit_page_id).exclude(id=scan.id)
         for other in others.annotate(report_until=F("report__expires_at")).only("id", "type", "grade", "status"):
             is_kept = other.report_until is not None and other.report_until > seen.now
             note = "" if is_kept else "expired" if other.grade else "failed" if other.is_final else "in progress"
             grade = other.grade if is_kept else None
-            tabs[other.type] = Tab(other.type, _page(other.id), grade, note, scan_id=other.id if is_kept else "")
+            tabs[other.type] = Tab(other.type, report_path(other.id), grade, note, scan_id=other.id if is_kept else "")
     if membership is not None and membership.is_member:
         for type in Scan.Type.values:
             form = f"{page_of(membership, 'scan-new')}?{urlencode({'url': scan.url, 'type': type})}"
             tabs.setdefault(type, Tab(type, form, note="scan"))
     return [tabs[type] for type in Scan.Type.values if type in tabs]
-
-
-def _page(scan_id: str) -> str:
-    return reverse("report-page", args=[scan_id])

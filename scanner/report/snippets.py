@@ -72,6 +72,7 @@ class HowTo:
 NO_HOW_TO = HowTo()
 
 
+@functools.lru_cache(maxsize=1024)
 def how_to(check_id: str, server: str, fix: str, *, has_page: bool) -> HowTo:
     """Return the snippets of a check for the server that answered, and those that depend on no server.
 

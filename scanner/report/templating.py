@@ -48,10 +48,10 @@ def one_line(address: object) -> Markup:
         # Split before a slash if there is one, because screen readers pause at the split.
         slash = rest.rfind("/", len(rest) - 2 * END, -1)
         at = slash if slash > 0 else len(rest) - END
-    parts = (("scheme", scheme), ("start", rest[:at]), ("", rest[at:]))
-    shown = "".join(
-        f'<span class="{name}">{escape(part)}</span>' if name else escape(part) for name, part in parts if part
-    )
+    shown = f'<span class="scheme">{scheme}</span>' if scheme else ""
+    if at:
+        shown += f'<span class="start">{escape(rest[:at])}</span>'
+    shown += escape(rest[at:])
     return Markup(f'<span class="url" title="{escape(text[:MAX_TITLE])}">{shown}</span>')  # noqa: S704  # escaped
 
 

@@ -27,6 +27,11 @@ def path_of(url: str) -> str:
     return "/" + url.partition("://")[2].partition("/")[2]
 
 
+def report_path(scan_id: str) -> str:
+    """Return the path of a report's page. A page has hundreds of these links; `reverse` takes 10 µs for each."""
+    return f"/report/{scan_id}"
+
+
 # Length of the indexed prefix in characters, all ASCII. An entry of PostgreSQL's B-tree has at most 2,704 bytes.
 INDEXED_URL = 1_000
 # The URL is canonical, so each host has only one spelling.
@@ -260,4 +265,4 @@ class Scan(Keyed, Leased):
     @property
     def report_url(self) -> str:
         """Return the address of the report page, which exists before the report does."""
-        return f"{settings.BASE_URL}/report/{self.id}"
+        return f"{settings.BASE_URL}{report_path(self.id)}"

@@ -2,18 +2,27 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
-from django.db.models import Count, F, Window
-from django.db.models.functions import RowNumber
-
+from infrastructure.postgresql.statements import fetch
 from scanner.need import Need, need
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding, AuditPlace
 
 PLACES_SHOWN = 10
 BATCH = 20
+
+FREQUENT_PLACES = """
+    SELECT place.* FROM unnest(%(findings)s::bigint[]) AS finding (id)
+    CROSS JOIN LATERAL (
+        SELECT id, finding_id, fingerprint, place, pages_affected, samples, count(*) OVER () AS total
+        FROM sites_auditplace WHERE finding_id = finding.id
+        ORDER BY pages_affected DESC, id LIMIT %(most)s
+    ) AS place
+    ORDER BY finding_id, pages_affected DESC, id
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,15 +69,17 @@ def in_order(audit: Audit, type: str = "") -> list[AuditFinding]:
 
     Of all types, each fact is listed once, by the check that tells it.
     """
-    return _by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
+    return by_need(audit, audit.findings.filter(type=type) if type else audit.findings.filter(told_by=""))
 
 
 def critical_in_order(audit: Audit) -> list[AuditFinding]:
     """Return the findings of all types that are a critical failure on a page, in the order of need."""
-    return _by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
+    return by_need(audit, audit.findings.filter(told_by="", critical_pages__gt=0))
 
 
-def _by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+def by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
+    """Sort findings of the audit by need."""
+
     def key(row: AuditFinding) -> tuple[Need, str, str]:
         needed = need(
             status=row.status,
@@ -87,7 +98,7 @@ def listed(
 ) -> list[ListedFinding]:
     """Return these findings in their order, each with its most frequent places, in at most two queries."""
     muted = mutes.of(rows)
-    found = _frequent_places(rows, most_places)
+    found = _frequent_places(rows, most_places) if rows and most_places else {}
     return [
         ListedFinding(
             row=row,
@@ -110,12 +121,16 @@ def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterat
 
 def _frequent_places(rows: Sequence[AuditFinding], most: int) -> dict[int, list[tuple[AuditPlace, int]]]:
     """Return by finding its most frequent places, each with the number of all places of the finding."""
-    order = (F("pages_affected").desc(), F("id").asc())
-    places = AuditPlace.objects.filter(finding__in=[row.id for row in rows]).annotate(
-        rank=Window(RowNumber(), partition_by=F("finding"), order_by=order),
-        total=Window(Count("id"), partition_by=F("finding")),
-    )
     found: dict[int, list[tuple[AuditPlace, int]]] = {}
-    for place in places.filter(rank__lte=most).order_by("finding", "rank"):
-        found.setdefault(place.finding_id, []).append((place, place.total))
+    frequent = fetch(FREQUENT_PLACES, {"findings": [row.id for row in rows], "most": most})
+    for id, finding_id, fingerprint, place, pages, samples, total in frequent:
+        row = AuditPlace(
+            id=id,
+            finding_id=finding_id,
+            fingerprint=fingerprint,
+            place=place,
+            pages_affected=pages,
+            samples=json.loads(samples),
+        )
+        found.setdefault(finding_id, []).append((row, total))
     return found

@@ -21,7 +21,7 @@ from reports.mutes.services import active_mutes
 from scanner.catalogue import measured_checks
 from scanner.document import ExportDocument, Facts, ReducedDocument, read_export
 from scanner.findings import ScanType
-from scans.models import Scan
+from scans.models import Scan, report_path
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
 from sites.models.documents import Doubts
@@ -258,4 +258,4 @@ class _Page:
 
 
 def _report_url(scan_id: str) -> str:
-    return f"{settings.BASE_URL}/report/{scan_id}"
+    return f"{settings.BASE_URL}{report_path(scan_id)}"

@@ -19,6 +19,7 @@ from scans.models import Scan
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
+from tests.queries import counted
 from tests.world import Member, finished_scan, make_result, member_of
 
 NOW = timezone.now
@@ -85,6 +86,24 @@ def test_rows_of_both_kinds_are_paged_together_there_and_back(home: Member) -> N
     assert sorted(seen) == sorted(f"https://example.com/{n}" for n in range(40))
     (newer,) = page_of(second).xpath("//a[@rel='prev']/@href")
     assert rows_of(client.get(f"/o/home/scans/{newer}")) == rows_of(first)
+
+
+def test_pages_of_audits_take_twelve_queries_at_most(home: Member) -> None:
+    """A column that is not read with its row would take a query of its own for each row."""
+    for _ in range(2):  # the second has one to be compared with
+        page, site = page_audit(home), site_audit(home, 4)
+    client = browser_of(home)
+    for path in (
+        f"/audit/{page.id}",
+        f"/audit/{site.id}",
+        f"/audit/{site.id}?show=pages",
+        "/o/home/",
+        "/o/home/scans/",
+    ):
+        client.get(path)
+        with counted() as asked:
+            client.get(path)
+        assert len(asked) <= 12, path
 
 
 def test_lists_are_filtered_by_what_audits_are(home: Member) -> None:

@@ -5,9 +5,12 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from django.urls import reverse
 from django.utils import timezone
 
-from scans.models import Scan, ScanCount
+from scans.models import Scan, ScanCount, report_path
+from scans.serializers import ScanDetailSerializer
+from tests.queries import counted
 from tests.world import Member, finished_scan, make_scan
 
 SUMMARY = ["id", "type", "url", "status", "score", "grade", "created_at", "completed_at", "audit"]
@@ -31,6 +34,36 @@ def test_a_partial_scan_lists_what_could_not_run(home: Member) -> None:
     assert body["status"] == "partial"
     assert body["skipped_checks"] == [{"name": "Gone thing", "reason": "The site did not answer in time."}]
     assert body["error"] is None
+
+
+def test_a_scan_is_read_as_it_was_answered_when_it_was_created(home: Member, stranger: Member) -> None:
+    """The query reads only the columns that the serializer shows."""
+    names = {"headers": ["X-Key"], "basic_auth": False, "cookies": []}
+    scans = [
+        make_scan(home, credential_names=names),
+        make_scan(home, status="scanning", started_at=timezone.now(), percent=40, checks_done=3, checks_total=20),
+        finished_scan(home, "partial"),
+        make_scan(home, status="failed", error_code="TIMEOUT", error_message="It took too long."),
+    ]
+    for scan in scans:
+        assert home.api.get(f"/v1/scan/{scan.id}").json() == ScanDetailSerializer(Scan.objects.get(id=scan.id)).data
+        assert stranger.api.get(f"/v1/scan/{scan.id}").status_code == 404
+
+
+def test_the_link_to_a_report_leads_to_its_page(home: Member) -> None:
+    scan = make_scan(home)
+    assert report_path(scan.id) == reverse("report-page", args=[scan.id])
+
+
+def test_polling_a_scan_takes_no_more_queries_than_the_list(home: Member) -> None:
+    scan = finished_scan(home)
+    taken = []
+    for path in (f"/v1/scan/{scan.id}", "/v1/scans"):
+        home.api.get(path)
+        with counted() as asked:
+            home.api.get(path)
+        taken.append(len(asked))
+    assert taken == [2, 2]
 
 
 def test_the_list_has_the_specified_fields(home: Member) -> None:

@@ -1,0 +1,34 @@
+"""Tables of `make bench`: goals, and their summary."""
+
+from __future__ import annotations
+
+import pytest
+
+from benchmarks.table import Table, summary
+
+
+def test_the_summary_has_a_line_for_rows_with_the_same_goals_and_shows_the_worst(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    table = Table()
+    table.head("pages", "CPU ms", "queries", "ms")
+    table.row("overview", 14.0, 12, 30.0, most=(15, 12))
+    table.row("an audit", 9.0, 14, 20.0, most=(15, 12))
+    table.row("landing", 1.0, 0, 1.0)
+    table.head("beside a bare view", "ratio")
+    table.row("GET scans", 0.5, least=(0.35,))
+    assert table.missed
+    assert "overview" in capsys.readouterr().out
+    head, pages, ratio, last = (" ".join(line.split()) for line in summary(table.goals).splitlines())
+    assert head == "measure goal now"
+    assert pages == "pages (2) ≤ 15 CPU ms, 12 queries 14.0, 14 MISSED: an audit"
+    assert ratio == "beside a bare view: GET scans ≥ 0.35 ratio 0.50 met"
+    assert last == "3 figures with goals, 1 missed"
+
+
+def test_a_figure_at_its_goal_meets_it() -> None:
+    table = Table()
+    table.head("an audit", "")
+    table.row("pages", 200, least=(200,))
+    table.row("MiB", 40.0, most=(40,))
+    assert not table.missed
