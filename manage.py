@@ -8,7 +8,6 @@ from importlib import import_module
 from scanner.command.terminal import ended_by
 
 LIGHT = {
-    "checks": "scans.management.commands.checks",
     "diff": "reports.management.commands.diff",
     "up": "operations.stack.management.commands.up",
 }
@@ -16,10 +15,16 @@ LIGHT = {
 
 def execute(arguments: list[str]) -> int | None:
     """Run a management command. Those in LIGHT need only the settings, and skip a second of loading the apps."""
+    # These two do not need Django.
     if arguments[1:2] == ["scan"]:
-        from scanner.command.main import run  # does not need Django
+        from scanner.command.main import run
 
         return run(arguments[2:], "manage.py scan")
+    if arguments[1:2] == ["checks"]:
+        from scanner.command.listing import list_checks
+
+        list_checks(arguments[2:], "manage.py checks")
+        return 0
     if module := LIGHT.get("".join(arguments[1:2])):
         from django.conf import settings
         from django.utils.log import configure_logging
