@@ -8,7 +8,6 @@ from importlib import import_module
 from scanner.command.terminal import ended_by
 
 LIGHT = {
-    "checks": "scans.management.commands.checks",
     "diff": "reports.management.commands.diff",
 }
 
@@ -18,10 +17,16 @@ def execute(arguments: list[str]) -> int | None:
 
     `up` reads the settings itself, once it has started the servers that they name.
     """
+    # The next two do not need Django.
     if arguments[1:2] == ["scan"]:
-        from scanner.command.main import run  # does not need Django
+        from scanner.command.main import run
 
         return run(arguments[2:], "manage.py scan")
+    if arguments[1:2] == ["checks"]:
+        from scanner.command.listing import list_checks
+
+        list_checks(arguments[2:], "manage.py checks")
+        return 0
     if arguments[1:2] == ["up"]:
         from operations.stack.management.commands.up import Command
 

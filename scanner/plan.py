@@ -5,7 +5,7 @@ from __future__ import annotations
 import graphlib
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 
 from scanner.browser.visit import Browser
@@ -81,12 +81,16 @@ def needs_browser(check: Check) -> bool:
 
 
 def _needs_browser(need: Need) -> bool:
+    return not need.optional and _is_of_browser(need.evidence)
+
+
+def _is_of_browser(evidence: type) -> bool:
     """Return True if evidence needs a browser, directly or through its probe."""
-    if need.optional or need.evidence in GIVEN:
+    if evidence in GIVEN:
         return False
-    if need.evidence is Browser:
+    if evidence is Browser:
         return True
-    found = probes().get(need.evidence)
+    found = probes().get(evidence)
     return found is not None and any(map(_needs_browser, found.needs))
 
 
@@ -121,7 +125,7 @@ def plan(scan_type: ScanType, *, has_browser: bool = False) -> Plan:
         need = pending.pop()
         if need.evidence in given or need.evidence in needed:
             continue
-        if not has_browser and _needs_browser(replace(need, optional=False)):
+        if not has_browser and _is_of_browser(need.evidence):
             continue  # optional; a check or probe that required it would have been left out
         if need.evidence not in available:
             raise CatalogueError(f"no probe provides {need.evidence.__name__}")

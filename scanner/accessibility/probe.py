@@ -22,7 +22,8 @@ SHOWING = (
 )
 TURNING = frozenset({"svg", "img", "canvas", "progress"})
 DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
-ENOUGH_CHARACTERS = 40_000  # including the spaces between elements
+# Including the spaces between elements. Almost always, text begins early.
+BEGINNING_CHARACTERS, ENOUGH_CHARACTERS = 2_000, 40_000
 MAX_PLACEHOLDER = 60
 NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
 
@@ -43,7 +44,9 @@ def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
 
 
 def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
-    text = _text(document)
+    text = _text(document, BEGINNING_CHARACTERS)
+    if len(text) <= MAX_PLACEHOLDER:
+        text = _text(document, ENOUGH_CHARACTERS)
     is_waiting = may_be_built and len(text) <= MAX_PLACEHOLDER and is_placeholder(text)
     if text and not is_waiting:
         return False
@@ -52,10 +55,10 @@ def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
     )
 
 
-def _text(document: AccessibleDocument) -> str:
+def _text(document: AccessibleDocument, enough: int) -> str:
     """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
     body = document.document.tree.body
-    text = shown_text(document, body, ENOUGH_CHARACTERS) if body is not None else ""
+    text = shown_text(document, body, enough) if body is not None else ""
     return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf")).strip()
 
 

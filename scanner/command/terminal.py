@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import io
 import os
 import signal
@@ -14,6 +15,9 @@ from typing import TextIO
 
 from scanner.command.errors import EXIT_USAGE, WrongUsage
 
+# Objects between two collections of garbage. A command creates a million while it imports, none of them garbage: with
+# Python's 700, searching them takes a tenth of its processor time.
+COLLECTED_AT = 100_000
 # Exit status that shells report for a process ended by the signal.
 OUTPUT_CLOSED = 128 + signal.SIGPIPE
 
@@ -94,6 +98,7 @@ def ended_like_ctrl_c() -> Iterator[None]:
 def ended_by(command: Callable[[], int | None]) -> None:
     """Run the command and exit with its status, or with a shell's status after a signal or a closed pipe."""
     status: int | str | None
+    gc.set_threshold(COLLECTED_AT)
     try:
         try:
             status = command()
@@ -110,4 +115,5 @@ def ended_by(command: Callable[[], int | None]) -> None:
         # The reader has closed the pipe, as `head` does.
         _discard(sys.stdout)
         status = OUTPUT_CLOSED
+    gc.freeze()  # the process ends: what is left needs no last collections
     sys.exit(status)

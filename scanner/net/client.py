@@ -9,9 +9,6 @@ import functools
 import threading
 import time
 from collections.abc import Mapping
-from typing import Any
-
-import requests
 
 from scanner.net.budget import Exchange, Limits, Meter, Meters, SharedBudget
 from scanner.net.credentials import OriginCredentials
@@ -349,9 +346,9 @@ class Network:
         begin = time.monotonic()
         self._current.value = exchange
         with self._dialer.until_closed(), named_errors(target.host):
-            sent = self._adapter(trust).send(request, stream=True)
+            adapter = self._adapter(trust)
+            message = adapter.send(request, stream=True).raw
             ttfb_s = time.monotonic() - exchange.sent_at
-            message = sent.raw._original_response
             assert isinstance(message, LenientResponse)
             head = message.head
             is_read = False
@@ -362,7 +359,7 @@ class Network:
                 body = read_body(message.fp, message.frame, min(wire_bytes, self.limits.body_bytes))
                 is_read = body.is_read
             finally:
-                _release(sent, message, is_reusable=is_read and not message.will_close)
+                adapter.release(message, is_reusable=is_read and not message.will_close)
         content, is_more = body.content, False
         limit = min(max_bytes, self.limits.decoded_bytes)
         if decode_body:
@@ -386,13 +383,3 @@ class Network:
             total_s=time.monotonic() - begin,
             tls=TlsSession(exchange.tls_version, exchange.tls_cipher, trust_error) if target.is_https else None,
         )
-
-
-def _release(sent: requests.Response, message: LenientResponse, *, is_reusable: bool) -> None:
-    """Return the connection to its pool. Close it unless the whole message was read."""
-    raw: Any = sent.raw
-    if is_reusable:
-        message.close()
-    else:
-        raw.close()
-    raw.release_conn()

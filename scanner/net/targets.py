@@ -83,11 +83,7 @@ class Target:
 
         Raises InvalidUrl (also for other schemes) or Blocked.
         """
-        try:
-            joined = ada_url.join_url(self.url, reference)
-        except (ValueError, UnicodeError):
-            raise InvalidUrl("The address can't be understood.") from None
-        return _target(joined, self.policy)
+        return _target(reference, self.policy, base=self.url)
 
 
 def parse_target(value: object, policy: Policy) -> Target:
@@ -110,11 +106,13 @@ def parse_target(value: object, policy: Policy) -> Target:
     return target
 
 
-def _target(value: str, policy: Policy) -> Target:
+def _target(value: str, policy: Policy, base: str | None = None) -> Target:
     try:
-        parsed = ada_url.URL(value)
-        if parsed.hostname.endswith("."):
-            parsed.hostname = parsed.hostname[:-1]
+        parsed = ada_url.URL(value, base)
+        host = parsed.hostname
+        if host.endswith("."):
+            parsed.hostname = host[:-1]
+            host = parsed.hostname
     except (ValueError, UnicodeError):
         raise InvalidUrl("The address can't be understood.") from None
     scheme = parsed.protocol.removesuffix(":")
@@ -122,13 +120,14 @@ def _target(value: str, policy: Policy) -> Target:
         raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
     _refuse_credentials(parsed)
     parsed.hash = ""
-    host = parsed.hostname.removeprefix("[").removesuffix("]")
+    host = host.removeprefix("[").removesuffix("]")
     _judge_host(host)
-    port = int(parsed.port) if parsed.port else DEFAULT_PORTS[scheme]
+    typed_port = parsed.port
+    port = int(typed_port) if typed_port else DEFAULT_PORTS[scheme]
     _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
     # Cut from the URL, because `pathname` and `search` would lose a lone question mark.
-    path = "/" + parsed.href.split("/", 3)[3]
-    return Target(parsed.href, scheme, host, port, path, policy)
+    url = parsed.href
+    return Target(url, scheme, host, port, "/" + url.split("/", 3)[3], policy)
 
 
 def _refuse_credentials(parsed: ada_url.URL) -> None:

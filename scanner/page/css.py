@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from itertools import chain
 from typing import NamedTuple
 
 MAX_LENGTH = 1024 * 1024  # characters; the rest is not read
@@ -14,23 +13,30 @@ MAX_DEPTH = 30
 MAX_SELECTORS = 200  # per rule
 MAX_SELECTORS_IN_ALL = 40_000  # a MiB of ordinary rules has 15,000
 
-ADDRESS = r"""url\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
+ADDRESS = r"""[uU][rR][lL]\(\s*+(?:"(?P<double>[^"\n]*+)"|'(?P<single>[^'\n]*+)'|(?P<bare>[^\s"'()]*+))\s*+\)"""
 # Enough to distinguish structure and URLs from text (CSS Syntax 3, section 4). A string that is cut off by the end of
 # its line is bad, and is skipped as a whole. Possessive and bounded, so that no malicious style sheet makes matching
-# slow.
-TOKENS = re.compile(
+# slow. Both cases are spelled out, because that is faster than the flag.
+TOKEN = (
     r"(?P<dropped>/\*.*?(?:\*/|\Z)|<!--)"
-    rf"|{ADDRESS}|url\([^\"'()]*+\)|url\(\s*+[^\s\"'()]*+"
+    rf"|{ADDRESS}|[uU][rR][lL]\([^\"'()]*+\)|[uU][rR][lL]\(\s*+[^\s\"'()]*+"
     r"""|"(?:[^"\\\n]|\\.)*+"?|'(?:[^'\\\n]|\\.)*+'?|\\."""
-    r"""|\bformat\(\s{0,9}["']?(?P<format>[\w-]{1,40})["']?[^)]{0,100}\)"""
-    r"|(?P<mark>[{};])",
-    re.IGNORECASE | re.DOTALL,
+    r"""|\b[fF][oO][rR][mM][aA][tT]\(\s{0,9}["']?(?P<format>[\w-]{1,40})["']?[^)]{0,100}\)"""
 )
+# The set of first characters makes the search five times as fast.
+TOKENS = re.compile(rf"(?=[/<\"'\\uUfF])(?:{TOKEN})", re.DOTALL)
+# Everything up to the next brace or semicolon.
+TEXT = rf"(?:[^{{}};/<\"'\\uUfF]++|{re.sub(r'[?]P<[a-z]+>', '?:', TOKEN)}|[^{{}};])*+"
+# Most rules have no rules inside, and are found as a whole; else the text before the next mark.
+RULES = re.compile(rf"({TEXT})(?:\{{({TEXT}(?:;{TEXT})*+)\}}|([{{}};]|\Z))", re.DOTALL)
+DECLARATIONS = re.compile(rf"({TEXT})(?:;|\Z)", re.DOTALL)
+# Beginnings of anything that may contain a semicolon or a comment. Alternatives that begin with a character are fast.
+HIDING = re.compile(r"\"|'|\\|<|/\*|\((?<=[lLtT]\()")
+URL = re.compile(r"\((?<=[uU][rR][lL]\()")
 IMPORT = re.compile(
     rf"""@import\s{{0,99}}(?:{ADDRESS}|["'](?P<text>[^"'\n]++)(?:["']|\Z))(?P<conditions>.*)""",
     re.IGNORECASE | re.DOTALL,
 )
-WHITE_SPACE = re.compile(r"[ \t\n\r\f\v]++")
 # Formats that current browsers support; older formats may be listed beside them.
 FONT_FORMATS = frozenset(
     {"woff2", "woff", "truetype", "opentype", "collection", "woff2-variations", "woff-variations"}
@@ -48,15 +54,23 @@ OUT_OF_FLOW = frozenset({"absolute", "fixed"})
 
 
 class Rule(NamedTuple):
-    """The prelude before the braces, and the declarations inside (name in lower case, value as written).
+    """The prelude before the braces, and the text inside, without nested rules.
 
-    For a statement without braces, such as @import, `declarations` is None. `within` has the preludes of the enclosing
-    rules, the outermost first.
+    For a statement without braces, such as @import, `block` is None. `within` has the preludes of the enclosing rules,
+    the outermost first.
     """
 
     prelude: str
-    declarations: tuple[tuple[str, str], ...] | None
+    block: str | None
     within: tuple[str, ...] = ()
+
+    @property
+    def declarations(self) -> tuple[tuple[str, str], ...]:
+        """Return name in lower case and value as written of each declaration; parsed on every call."""
+        block = self.block or ""
+        pieces = map(_without_comments, DECLARATIONS.findall(block)) if HIDING.search(block) else block.split(";")
+        parts = (piece.partition(":") for piece in pieces)
+        return tuple((name.strip().lower(), value.strip()) for name, colon, value in parts if colon)
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,57 +113,48 @@ def rules(css: str, allowance: Allowance | None = None, *, is_closed: bool = Fal
     An unfinished rule at the end of the text is omitted, unless the end of the text closes it (`is_closed`; CSS Syntax
     3, section 5.4). Stops when the allowance is spent.
     """
-    css = css[:MAX_LENGTH]
     allowance = allowance or Allowance()
-    # Open rules: prelude, declarations, and the enclosing preludes.
-    blocks: list[tuple[str, list[tuple[str, str]], tuple[str, ...]]] = []
-    pieces: list[str] = []  # text before the next mark, between comments
-    position = 0
-    for token in chain(TOKENS.finditer(css), (None,)):
-        mark = token["mark"] if token else ""  # an empty mark is the end
-        if token and not (mark or token["dropped"]):
-            continue
-        pieces.append(css[position : token.start() if token else None])
-        position = token.end() if token else 0
-        if mark is None:
-            continue
-        text = "".join(pieces)
-        pieces = []
-        allowance.marks -= 1
+    # Rules that contain others, as far as they were read: prelude, declarations, and the enclosing preludes.
+    blocks: list[tuple[str, list[str], tuple[str, ...]]] = []
+    within: tuple[str, ...] = ()  # the preludes of `blocks`
+    for found in RULES.finditer(css[:MAX_LENGTH]):
+        text, block, mark = found.groups()
+        allowance.marks -= 1 if block is None else block.count(";") + 2
         if allowance.is_spent:
             return
-        if mark == "{":
+        if block is not None or mark == "{":
             if len(blocks) == MAX_DEPTH:
                 return
-            around = (*blocks[-1][2], blocks[-1][0]) if blocks else ()
-            blocks.append((text.strip(), [], around))
+            prelude = _without_comments(text).strip()
+            if block is not None:
+                yield Rule(prelude, block, within)
+            else:
+                blocks.append((prelude, [], within))
+                within = (*within, prelude)
             continue
         if blocks:
-            name, colon, value = text.partition(":")
-            if colon:
-                blocks[-1][1].append((name.strip().lower(), value.strip()))
-        elif text and not text.isspace():
-            yield Rule(text.lstrip(), None)
+            blocks[-1][1].append(text)
+        elif (statement := _without_comments(text)) and not statement.isspace():
+            yield Rule(statement.lstrip(), None)
         for _ in range(len(blocks) if mark == "" and is_closed else mark == "}" and len(blocks) > 0):
-            prelude, found, around = blocks.pop()
-            yield Rule(prelude, tuple(found), around)
+            prelude, declared, within = blocks.pop()
+            yield Rule(prelude, ";".join(declared), within)
+        if mark == "":
+            return
 
 
-def blanks(css: str) -> Iterator[tuple[int, int]]:
-    """Yield start and end of white space and comments, in order, except in strings and URLs."""
-    position = 0
-    for token in chain(TOKENS.finditer(css), (None,)):
-        start, end = token.span() if token else (len(css), len(css))
-        yield from (space.span() for space in WHITE_SPACE.finditer(css, position, start))
-        if token and token["dropped"]:
-            yield start, end
-        position = end
+def _without_comments(text: str) -> str:
+    return TOKENS.sub(_undropped, text) if "/*" in text or "<!--" in text else text
+
+
+def _undropped(token: re.Match[str]) -> str:
+    return "" if token["dropped"] else token[0]
 
 
 def declarations(style: str) -> tuple[tuple[str, str], ...]:
     """Return the declarations of a style attribute."""
     found = next(rules(f"*{{{style}", is_closed=True), None)
-    return (found.declarations or ()) if found else ()
+    return found.declarations if found else ()
 
 
 def last_compounds(selectors: str, allowance: Allowance | None = None) -> Iterator[Compound]:
@@ -175,12 +180,12 @@ def style_references(css: str, allowance: Allowance | None = None) -> StyleRefer
     fonts: list[str] = []
     images: list[str] = []
     for rule in rules(css, allowance, is_closed=True):
-        if rule.declarations is None:
+        if rule.block is None:
             imports += [found[0]] if (found := imported(rule.prelude)) else []
         elif is_font_face(rule):
             fonts += [font_source(value) or "" for name, value in rule.declarations if name == "src"][-1:]
         else:
-            images += _addresses(rule.declarations)
+            images += _addresses(rule.declarations) if URL.search(rule.block) else ()
     return StyleReferences(_fetched(imports), _fetched(fonts), _fetched(images))
 
 

@@ -61,7 +61,7 @@ def _moving_away(document: Document) -> frozenset[Compound]:
         if (attribute(node, "media") or "all").strip().lower() not in ("all", "screen"):
             continue
         for rule in rules(node.text() or "", allowance):
-            style = dict(rule.declarations or ())
+            style = dict(rule.declarations)
             if (
                 not rule.within
                 and style.get("position", "").lower() in OUT_OF_FLOW

@@ -81,7 +81,7 @@ def page_rules(document: Document) -> tuple[DisplayRule, ...]:
 
 def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: Allowance) -> Iterator[DisplayRule]:
     for rule in rules(css, allowance):
-        if rule.declarations is None:
+        if rule.block is None:
             _note_layers(rule.prelude, layers)
             continue
         style = _showing(rule.declarations)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import http.client
 import re
 from dataclasses import dataclass
-from typing import BinaryIO, ClassVar
+from typing import Any, BinaryIO
 
 from scanner.net.errors import BadResponse
 from scanner.net.http.response import Headers
@@ -212,12 +212,16 @@ class LenientResponse(http.client.HTTPResponse):
     The libraries in between see the framing only, so they can't interpret the message differently.
     """
 
-    header_limit_bytes: ClassVar[int]
     head: Head
     frame: Framing
+    connection: Any  # that carries it
+
+    def __init__(self, header_limit_bytes: int, *arguments: Any, **options: Any) -> None:
+        super().__init__(*arguments, **options)
+        self._header_limit_bytes = header_limit_bytes
 
     def begin(self, *_: object, **__: object) -> None:
-        self.head = head = read_head(self.fp, self.header_limit_bytes)
+        self.head = head = read_head(self.fp, self._header_limit_bytes)
         self.frame = frame = framing(head, self._method or "GET")  # type: ignore[attr-defined]  # set by http.client
         self.code = self.status = head.status
         self.reason = head.reason

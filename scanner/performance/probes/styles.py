@@ -95,7 +95,7 @@ class _Reader:
         """Parse a style sheet and collect its facts."""
         is_leading = True
         for rule in rules(css, self._allowance):
-            if rule.declarations is None:
+            if rule.block is None:
                 # CSS Cascade 4, section 2: an @import after any other rule is ignored.
                 is_leading = is_leading and LEADING.match(rule.prelude) is not None
                 if is_leading and len(self.imports) < MAX_IMPORTS:
@@ -116,11 +116,16 @@ class _Reader:
             self.imports.append(StyleImport(sheet, url))
 
     def _style(self, rule: Rule) -> None:
-        families = {family for name, value in rule.declarations or () if (family := _first_family(name, value))}
-        if any(name == "speak" for name, _ in rule.declarations or ()):
+        families: set[str] = set()
+        speaks = sizes = False
+        for name, value in rule.declarations:
+            if family := _first_family(name, value):
+                families.add(family)
+            speaks = speaks or name == "speak"
+            sizes = sizes or is_sizing(name, value)
+        if speaks:
             self.icons |= families
         families -= self.families
-        sizes = any(is_sizing(name, value) for name, value in rule.declarations or ())
         if not families and not sizes:
             return
         compounds = list(last_compounds(rule.prelude, self._allowance))
@@ -164,7 +169,7 @@ class _Elements:
 
 def _face(sheet: str, rule: Rule) -> FontFace | None:
     """Return the font face of a rule; None if it has no file that a browser would load."""
-    values = dict(rule.declarations or ())
+    values = dict(rule.declarations)
     sources = values.get("src", "")
     chosen = font_source(sources)
     family = values.get("font-family", "").strip("\"' ").lower()
