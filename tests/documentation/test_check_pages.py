@@ -16,9 +16,9 @@ from lxml import html
 from documentation.checks import entries, search
 from scanner import catalogue
 from scanner.catalogue import checks
+from scanner.command.listing import EVIDENCE
 from scanner.findings import ScanType
 from scanner.report.snippets import SERVERS, fixes
-from scans.management.commands.checks import EVIDENCE
 
 CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
 SECTIONS = ["What it finds", "Why it matters", "How it is judged", "How to fix it", "Sources"]
