@@ -108,8 +108,8 @@ def vitals(loads: Sequence[Load], markup: Markup) -> Vitals:
         speed_index=_measured(each.speed_index_s for each in phone),
         seen_fcp=_measured(each.fcp_s for each in loads),
         seen_lcp=_measured(each.lcp.time_s if each.lcp else None for each in loads),
-        script_s=SLOWDOWN * statistics.median(each.script_s for each in loads),
-        main_thread_s=SLOWDOWN * statistics.median(each.main_thread_s for each in loads),
+        script_s=SLOWDOWN * statistics.median_low(each.script_s for each in loads),
+        main_thread_s=SLOWDOWN * statistics.median_low(each.main_thread_s for each in loads),
         loads=len(loads),
         is_complete=all(each.load_s is not None for each in loads),
     )
