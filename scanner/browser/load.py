@@ -188,7 +188,7 @@ class _Look:
         trace = Trace(self._cdp) if self._visit.again else None
         if trace:
             await trace.start()
-        film = Filmstrip(self._cdp) if is_full and Part.FILMSTRIP in self._visit.parts else None
+        film = Filmstrip(self._cdp) if Part.FILMSTRIP in self._visit.parts else None
         if film:
             await film.start()
         await self._load(page)

@@ -59,8 +59,6 @@ ARGUMENTS = (
     "--disable-site-isolation-trials",
     # No WebGL and WebGPU: no finding needs them, they use memory, and they expose drivers to pages.
     "--disable-3d-apis",
-    # Chromium need not look for a graphics card, a tenth of its start: without a screen it draws in software.
-    "--disable-gpu",
     # A page may not open windows. Only the headless shell knows this option; in other browsers windows are closed at
     # once.
     "--block-new-web-contents",
