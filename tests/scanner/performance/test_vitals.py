@@ -300,6 +300,17 @@ def test_of_several_loads_the_median_counts_and_the_spread_is_told() -> None:
     assert found.main_thread_s == pytest.approx(0.4)
 
 
+def test_of_two_loads_the_faster_one_counts_but_for_the_speed_index() -> None:
+    """Regression: a film without the frames before the last one halved the Speed Index of a page."""
+    whole, torn = Progress(((0.3, 0.5), (1.5, 1.0)), ()), Progress(((0.3, 1.0),), ())
+    loads = [load(fcp_s=0.3, progress=torn), load(fcp_s=0.4, progress=whole)]
+    found, fast, slow = (vitals(each, Markup()) for each in (loads, loads[:1], loads[1:]))
+    assert found.fcp
+    assert found.speed_index
+    assert replace(found.fcp, largest=found.fcp.value, loads=1) == fast.fcp
+    assert replace(found.speed_index, least=found.speed_index.value, loads=1) == slow.speed_index
+
+
 def test_what_was_not_seen_in_one_load_is_taken_from_the_others() -> None:
     found = vitals([load(fcp_s=None, lcp=None, load_s=None), load()], Markup())
     assert found.seen_fcp == found.seen_lcp == Measured(0.3, 0.3, 0.3)
