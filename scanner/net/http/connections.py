@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import enum
 import functools
 import http.client
@@ -198,7 +199,9 @@ class _Guarded(HTTPConnection):
         exchange.tls_version, exchange.tls_cipher = self._tls_version, self._tls_cipher
         # Not urllib3's methods of these names, which prepare and wrap what nobody here needs.
         body, headers = request.body, request.headers
-        http.client.HTTPConnection.request(self, request.method or "", exchange.request_path, body, headers)
+        # A server that answers early, such as with 413, may close while the body is still sent: its answer counts.
+        with contextlib.suppress(BrokenPipeError, ConnectionResetError):
+            http.client.HTTPConnection.request(self, request.method or "", exchange.request_path, body, headers)
         message = http.client.HTTPConnection.getresponse(self)
         assert isinstance(message, LenientResponse)
         message.connection = self

@@ -429,6 +429,17 @@ def test_an_early_answer_to_a_large_upload_is_read() -> None:
         assert net.fetch(url, method="POST", data=b"x" * MIB).status == 413
 
 
+def test_an_answer_counts_though_the_server_closes_without_reading_the_request() -> None:
+    """Regression: sending into the closed connection failed, and nobody looked for the answer."""
+
+    def refuse(connection: socket.socket) -> None:
+        connection.sendall(b"HTTP/1.1 413 Too Large\r\nContent-Length: 0\r\nConnection: close\r\n\r\n")
+
+    with Site(converse=refuse) as site, network() as net:
+        url = f"http://127.0.0.1:{site.port}/"
+        assert net.fetch(url, method="POST", data=b"x" * 8 * MIB).status == 413
+
+
 def test_the_networks_of_a_policy_are_addresses_not_names() -> None:
     # Control for the tests above: nothing here is reachable without an exemption.
     with (
