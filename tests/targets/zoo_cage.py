@@ -43,7 +43,7 @@ def partial(says: str) -> End:
 INTRICATE = End(frozenset({"completed", "partial"}), says="The page is so large or intricate that this took too long")
 EMPTY = partial("The page shows no content.")
 # For pages with nothing to see: their headers can still be judged.
-EMPTY_ENDS = {ScanType.ACCESSIBILITY: EMPTY, ScanType.SEO: EMPTY}
+EMPTY_ENDS = dict.fromkeys((ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO), EMPTY)
 
 
 def failed(code: str, says: str) -> End:
