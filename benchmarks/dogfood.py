@@ -40,15 +40,16 @@ PAGES = {
         "login": "/login/",
         "sign-up": "/signup/",
         "report": "/report/{scan}",
-        "report, open": "/report/{scan}?open",
         "documentation": "/docs/",
         "guide": "/docs/webhooks",
         "list of checks": "/docs/checks/",
         "about our scans": "/about-our-scans",
-        "audit": "/audit/{audit}",  # in another minute than the report: strangers may ask for 60 shared pages in each
+        # In another minute than the report: strangers may ask for 60 shared pages in each.
+        "report, open": "/report/{scan}?open",
     },
     OWNER: {
         "dashboard": "/o/dogfood/",
+        "audit": "/audit/{audit}",
         "scans": "/o/dogfood/scans/",
         "new scan": "/o/dogfood/scans/new",
         "sites": "/o/dogfood/sites/",

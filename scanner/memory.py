@@ -7,6 +7,7 @@ that will never start. So a worker grows with every large page. One heap costs n
 from __future__ import annotations
 
 import ctypes
+import gc
 from typing import Any
 
 M_ARENA_MAX = -8  # malloc.h
@@ -22,6 +23,11 @@ def use_one_heap() -> None:
 
 
 def give_back() -> None:
-    """Have the C library return free memory to the operating system."""
+    """Free what the scan leaves behind, and have the C library return free memory to the operating system.
+
+    A large page may make few objects, and Python collects by their number: several such pages would stay in memory.
+    What a worker holds for good is frozen, so a collection takes milliseconds.
+    """
+    gc.collect()
     if _is_glibc:
         _libc.malloc_trim(0)
