@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +12,7 @@ from django.db.models import Model
 
 from accounts import access
 from infrastructure import queue
+from scanner.result import ScanResult
 from scanner.timestamps import timestamp
 from scans.models import Scan
 from scans.signals import Ended
@@ -26,14 +27,16 @@ RECEIVERS = """
 
 def record_scan_ends(*, ended: Ended, **_: object) -> None:
     """Write the event of each scan that has just ended, and its deliveries. Receives `scan_ended`."""
-    kinds = {kind_of(scan) for scan, _ in ended}
-    if not any(_receivers(ended[0][0].organization_id, kinds).values()):
-        return
+    receivers = _receivers(ended[0][0].organization_id, {_kind_of(scan) for scan, _ in ended})
     for scan, result in ended:
-        record_scan_end(scan, findings=sum(check.status != "pass" for check in result.checks) if result else 0)
+        kind = _kind_of(scan)
+        if not receivers[kind] or (data := _data_of(scan, result)) is None:
+            continue
+        assert scan.completed_at is not None
+        _write(receivers[kind], kind, scan.organization_id, scan.completed_at, data, scan.request_id, scan=scan)
 
 
-def kind_of(scan: Scan) -> EventKind:
+def _kind_of(scan: Scan) -> EventKind:
     """Return the kind of event of a finished scan.
 
     Scans of audits of several pages have an event of their own, because there may be thousands; those of a monitor's
@@ -42,23 +45,11 @@ def kind_of(scan: Scan) -> EventKind:
     return EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
 
 
-def record_scan_end(scan: Scan, *, findings: int) -> None:
-    """Write the event of a scan that has just ended, and its deliveries, inside the transaction that ends the scan."""
-    assert scan.completed_at is not None
-    record(
-        kind_of(scan),
-        scan.organization_id,
-        scan.completed_at,
-        lambda: _data_of(scan, findings),
-        request_id=scan.request_id,
-        scan=scan,
-    )
-
-
-def _data_of(scan: Scan, findings: int) -> dict[str, Any] | None:
+def _data_of(scan: Scan, result: ScanResult | None) -> dict[str, Any] | None:
     audit = scan.audit_page.audit if scan.audit_page else None
     if audit is not None and audit.of_monitor:
         return None
+    findings = sum(check.status != "pass" for check in result.checks) if result else 0
     data = scan_data(scan, findings)
     return data | {"audit_id": audit.id if audit else None} if scan.is_background else data
 
@@ -67,19 +58,29 @@ def record(
     kind: EventKind,
     organization_id: int,
     at: datetime,
-    data: Callable[[], Mapping[str, Any] | None],
+    data: Callable[[], Mapping[str, Any]],
     *,
     request_id: str = "",
     **of: Model,
 ) -> None:
     """Write an event about the row in `of`, and a delivery for each subscribed webhook, inside the row's transaction.
 
-    `data` is called only if a webhook is subscribed. If it returns None, there is no event.
+    `data` is called only if a webhook is subscribed.
     """
-    receivers = _receivers(organization_id, {kind})[kind]
-    if not receivers or (told := data()) is None:
-        return
-    body = encoded({"event": str(kind), "timestamp": timestamp(at), "data": told})
+    if receivers := _receivers(organization_id, {kind})[kind]:
+        _write(receivers, kind, organization_id, at, data(), request_id, **of)
+
+
+def _write(
+    receivers: Sequence[str],
+    kind: EventKind,
+    organization_id: int,
+    at: datetime,
+    data: Mapping[str, Any],
+    request_id: str,
+    **of: Model,
+) -> None:
+    body = encoded({"event": str(kind), "timestamp": timestamp(at), "data": data})
     event = Event.objects.create(organization_id=organization_id, kind=kind, body=body, request_id=request_id, **of)
     Delivery.objects.bulk_create(Delivery(webhook_id=webhook_id, event=event) for webhook_id in receivers)
     wake_dispatcher(event.id)

@@ -39,7 +39,7 @@ from tests.targets.sample import sample_site
 from tests.targets.server import Answer
 from tests.world import attempt_deliveries, finished_scan, make_scan, member_of, person_of, register_webhook
 from webhooks.delivery.signing import signature_headers
-from webhooks.events import record_scan_end
+from webhooks.events import record_scan_ends
 from webhooks.examples import example as example_of
 from webhooks.models import Event, EventKind
 
@@ -352,7 +352,7 @@ def test_a_delivery_has_the_headers_and_fields_that_are_shown(db: None, target: 
     )
     assert headers == {"Content-Type": "application/json", "X-Service-Event": shown["event"]} | signed
     failed = make_scan(member, status="failed", error_code="TIMEOUT", error_message="…", completed_at=scan.created_at)
-    record_scan_end(failed, findings=0)
+    record_scan_ends(ended=[(failed, None)])
     assert places(event_of(failed)) - places(shown) == {".data.error", ".data.error.code", ".data.error.message"}
 
 
