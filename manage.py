@@ -3,21 +3,16 @@
 
 import os
 import sys
-from importlib import import_module
 
 from scanner.command.terminal import ended_by
 
-LIGHT = {
-    "diff": "reports.management.commands.diff",
-}
-
 
 def execute(arguments: list[str]) -> int | None:
-    """Run a management command. Those in LIGHT need only the settings, and skip a second of loading the apps.
+    """Run a management command. Those that need no apps skip a second of loading them.
 
-    `up` reads the settings itself, once it has started the servers that they name.
+    `scan` and `checks` do not need Django, and `diff` needs only the settings. `up` reads the settings itself, once it
+    has started the servers that they name.
     """
-    # The next two do not need Django.
     if arguments[1:2] == ["scan"]:
         from scanner.command.main import run
 
@@ -28,15 +23,17 @@ def execute(arguments: list[str]) -> int | None:
         list_checks(arguments[2:], "manage.py checks")
         return 0
     if arguments[1:2] == ["up"]:
-        from operations.stack.management.commands.up import Command
+        from operations.stack.management.commands.up import Command as Up
 
-        Command().run_from_argv(arguments)
-    elif module := LIGHT.get("".join(arguments[1:2])):
+        Up().run_from_argv(arguments)
+    elif arguments[1:2] == ["diff"]:
         from django.conf import settings
         from django.utils.log import configure_logging
 
+        from reports.management.commands.diff import Command as Diff
+
         configure_logging(settings.LOGGING_CONFIG, settings.LOGGING)
-        import_module(module).Command().run_from_argv(arguments)
+        Diff().run_from_argv(arguments)
     else:
         from infrastructure.loading import uncollected
 

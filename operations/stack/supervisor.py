@@ -23,7 +23,6 @@ from honcho.colour import get_colours
 from honcho.printer import Message, Printer
 
 from operations.stack.forks import fork
-from operations.stack.processes import spawn
 
 TICK_S = 0.1
 # While nothing has happened for a while.
@@ -60,17 +59,6 @@ class Process(Protocol):
     def send_signal(self, number: int, /) -> None: ...
 
 
-def spawned(program: Program) -> Process:
-    """Start a program as a process of its own."""
-    return spawn(
-        program.command,
-        death_signal=signal.SIGTERM,
-        env=program.env,
-        cwd=program.cwd,
-        stdout=subprocess.PIPE,
-    )
-
-
 def forked(program: Program) -> Process:
     """Start a Python program as a fork of this process, which has imported its modules."""
     return fork(program.name, program.command, env=program.env, cwd=program.cwd)
@@ -101,7 +89,7 @@ class Supervisor:
         programs: Sequence[Program],
         output: IO[str],
         *,
-        start: Callable[[Program], Process] = spawned,
+        start: Callable[[Program], Process] = forked,
         on_tick: Callable[[], None] = lambda: None,
         clock: Callable[[], float] = time.monotonic,
     ) -> None:

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import subprocess
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import psutil
+
+from operations.stack.processes import spawn
+from operations.stack.supervisor import Program
 
 POLL_S = 0.02
 WORKERS = ("worker", "browser", "webhooks")
@@ -62,3 +66,14 @@ def _from_ps() -> Iterator[tuple[int, str, str]]:
         pid, state, *command = line.split(maxsplit=2)
         if command and not state.startswith("Z"):
             yield int(pid), command[0], command[0]
+
+
+def spawned(program: Program) -> subprocess.Popen[bytes]:
+    """Start a program for a supervisor as a process of its own, because `python -c` can be no fork of the tests."""
+    return spawn(
+        program.command,
+        death_signal=signal.SIGTERM,
+        env=program.env,
+        cwd=program.cwd,
+        stdout=subprocess.PIPE,
+    )

@@ -16,7 +16,7 @@ import pytest
 
 from operations.stack.management.commands.up import programs
 from operations.stack.supervisor import STOP_TIMEOUT_S, Program, Supervisor
-from tests.operations.stack.processes import running_with, wait_until
+from tests.operations.stack.processes import running_with, spawned, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[3]
 OUTLIVE = """
@@ -30,9 +30,10 @@ DEAF_CHILD = "import signal; signal.signal(signal.SIGTERM, signal.SIG_IGN); sign
 SUPERVISE = """
 import os, pathlib, sys
 from operations.stack.supervisor import Program, Supervisor
+from tests.operations.stack.processes import spawned
 sleeper = [sys.executable, "-c", "import signal; print('up', flush=True); signal.pause()", sys.argv[1]]
 programs = [Program(name, sleeper, os.environ, pathlib.Path("/")) for name in ("web", "worker")]
-Supervisor(programs, sys.stdout).run()
+Supervisor(programs, sys.stdout, start=spawned).run()
 """
 
 
@@ -61,7 +62,7 @@ def test_output_of_all_programs_is_one_stream_of_named_lines() -> None:
         if {"one", "three", "�"} <= {line.split("| ")[-1] for line in output.getvalue().split("\n")}:
             supervisor.stop()
 
-    supervisor = Supervisor(programs, output, on_tick=stop_when_complete)
+    supervisor = Supervisor(programs, output, start=spawned, on_tick=stop_when_complete)
     supervisor.run()
     lines = [line.split(" ", 1)[1] for line in output.getvalue().splitlines()]
     assert "web    | one" in lines
@@ -84,7 +85,7 @@ def test_a_program_waits_until_it_need_not() -> None:
 
     up = "import signal; print('up', flush=True); signal.pause()"
     programs = [program("web", up), replace(program("worker", up), waits=waits)]
-    supervisor = Supervisor(programs, output, on_tick=stop_when_complete)
+    supervisor = Supervisor(programs, output, start=spawned, on_tick=stop_when_complete)
     supervisor.run()
     assert len(asked) > 1
     assert "worker | up" not in asked[-1]  # `waits` is not called once the program runs
@@ -105,7 +106,9 @@ def test_a_program_that_dies_starts_again_after_growing_pauses(tmp_path: Path) -
             clock.now += expected[said - 1]
 
     waited: list[int] = []
-    supervisor = Supervisor([program("worker", log_start, str(starts))], output, on_tick=on_tick, clock=clock)
+    supervisor = Supervisor(
+        [program("worker", log_start, str(starts))], output, start=spawned, on_tick=on_tick, clock=clock
+    )
     supervisor.run()
     assert [line.split("| ")[-1] for line in output.getvalue().splitlines()] == [
         f"worker ended with status 3; it starts again in {pause} s" for pause in expected
@@ -125,7 +128,7 @@ def test_a_program_does_not_start_again_before_its_pause_is_over(tmp_path: Path)
             if ticks_after_death == 9:
                 supervisor.stop()
 
-    supervisor = Supervisor([program("web", "exit(1)")], output, on_tick=on_tick, clock=clock)
+    supervisor = Supervisor([program("web", "exit(1)")], output, start=spawned, on_tick=on_tick, clock=clock)
     supervisor.run()
     assert output.getvalue().count("ended with status") == 1
 
@@ -139,7 +142,7 @@ def test_a_program_that_ran_for_a_minute_starts_again_at_once() -> None:
             supervisor.stop()
         clock.now += 61
 
-    supervisor = Supervisor([program("web", "exit(1)")], output, on_tick=on_tick, clock=clock)
+    supervisor = Supervisor([program("web", "exit(1)")], output, start=spawned, on_tick=on_tick, clock=clock)
     supervisor.run()
     assert output.getvalue().count("in 1 s") == 3
 
@@ -152,7 +155,7 @@ def test_the_way_a_program_ended_is_said() -> None:
             supervisor.stop()
 
     killed = program("worker", "import os; os.kill(os.getpid(), 9)")
-    supervisor = Supervisor([killed], output, on_tick=on_tick)
+    supervisor = Supervisor([killed], output, start=spawned, on_tick=on_tick)
     supervisor.run()
     assert "worker was ended by SIGKILL" in output.getvalue()
 
@@ -171,7 +174,7 @@ left.stdout.readline()
         if "starts again" in output.getvalue():
             supervisor.stop()
 
-    supervisor = Supervisor([program("worker", leave, marker)], output, on_tick=on_tick, clock=clock)
+    supervisor = Supervisor([program("worker", leave, marker)], output, start=spawned, on_tick=on_tick, clock=clock)
     supervisor.run()
     wait_until(lambda: running_with(marker) == {}, timeout_s=2)
 
@@ -185,7 +188,7 @@ def test_programs_that_ignore_the_signal_are_killed_with_their_children(tmp_path
         if "deaf" in output.getvalue() and len(running_with(marker)) == 2:
             supervisor.stop()
 
-    supervisor = Supervisor([program("web", OUTLIVE, DEAF_CHILD, marker)], output, on_tick=on_tick)
+    supervisor = Supervisor([program("web", OUTLIVE, DEAF_CHILD, marker)], output, start=spawned, on_tick=on_tick)
     before = time.monotonic()
     supervisor.run()
     assert STOP_TIMEOUT_S <= time.monotonic() - before < 10

@@ -40,7 +40,7 @@ from operations.stack.demo import DemoLogin, demo_path, login_to_show, write_pri
 from operations.stack.forks import fork
 from operations.stack.processes import ENDING, held
 from operations.stack.running import BASE_DIR, DATA_DIR
-from operations.stack.supervisor import Program, Supervisor, forked
+from operations.stack.supervisor import Program, Supervisor
 from scanner import catalogue, environment
 from scanner.findings import ScanType
 from scanner.net.http.connections import Trust, tls_context
@@ -158,7 +158,7 @@ class Command(BaseCommand):
         # If all started at once, the first page would take longer.
         web, *others = programs(data_dir, port, env)
         later = [replace(each, waits=is_web_awaited) for each in others]
-        supervisor = Supervisor([web, *later], sys.stdout, start=forked, on_tick=on_tick)
+        supervisor = Supervisor([web, *later], sys.stdout, on_tick=on_tick)
         supervisor.run()
 
 
