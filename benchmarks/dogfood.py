@@ -24,7 +24,7 @@ from urllib.parse import urlsplit
 import requests
 from django.http import HttpRequest, HttpResponse
 
-from benchmarks.lighthouse import command, score
+from benchmarks.lighthouse import command, little_environment, score
 from benchmarks.service import installed
 from benchmarks.table import Table
 from tests.e2e.service import BASE_DIR, free_port
@@ -155,7 +155,7 @@ def _gate(port: int, ca_file: Path) -> int:
     return subprocess.run(
         [sys.executable, "manage.py", "scan", *urls, *options, "--quiet"],
         cwd=BASE_DIR,
-        env={"PATH": os.environ["PATH"], "HOME": os.environ.get("HOME", "/"), "SCAN_CA_BUNDLE": str(ca_file)},
+        env=little_environment() | {"SCAN_CA_BUNDLE": str(ca_file)},
         check=False,
     ).returncode
 

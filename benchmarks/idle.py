@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import json
-import os
 import signal
-import sys
 import tempfile
 import time
 from collections.abc import Iterator
@@ -20,19 +18,19 @@ import psutil
 import redis
 import requests
 
+from benchmarks import usage
 from benchmarks.table import Table
 from operations.stack.running import variables_of
-from tests.e2e.service import BASE_DIR, SET_BY_US, free_port, get_status
+from tests.e2e.service import Service, free_port
 from tests.operations.stack.processes import wait_until
 from tests.targets.sample import sample_site
 
-START_S, STOP_S, SCAN_S = 120.0, 30.0, 60.0
+START_S, SCAN_S = 120.0, 60.0
 # The start is over when the processes have used little for a while.
 CALM_S, CALM_CPU_S = 3.0, 0.06
 IDLE_S, REST_S = 120.0, 70.0
 SCANS, AT_ONCE = 500, 8
 FINAL = ("completed", "partial", "failed")
-MIB = 1024 * 1024
 
 MOST_PROCESSES, MOST_MIB, MOST_MIB_AFTER_SCANS = 16, 450, 700
 MOST_FIRST_CPU_S, MOST_SECOND_CPU_S = 10, 4
@@ -68,52 +66,33 @@ def measure(table: Table, share: float) -> None:
             table.row("a minute later", *reversed(_size(service)), most=(MOST_MIB_AFTER_SCANS,))
 
 
-class Up:
-    """A `manage.py up`: its process, its port, and the moment of its start."""
-
-    def __init__(self, folder: Path, ca_file: str, log: int) -> None:
-        self.port = free_port()
-        self.began = time.monotonic()
-        kept = {name: value for name, value in os.environ.items() if name not in SET_BY_US}
-        ours = {"DATA_DIR": str(folder), "PORT": str(self.port), "ACCESS_LOG": "0", "SCAN_CA_BUNDLE": ca_file}
-        ours |= {"SCAN_ALLOWED_NETWORKS": "127.0.0.0/8", "SCAN_VISITS_PER_DOMAIN": "64"}
-        command = [sys.executable, "manage.py", "up"]
-        self.process = psutil.Popen(command, cwd=BASE_DIR, env=kept | ours, stdout=log, stderr=log)
-
-    @property
-    def base(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def answers(self) -> bool:
-        return get_status(self.port, "/healthz") == requests.codes.ok
-
-
 @contextlib.contextmanager
-def _running(folder: Path, ca_file: str) -> Iterator[Up]:
-    path = folder.with_name("log")
-    with path.open("wb") as log:
-        service = Up(folder, ca_file, log.fileno())
-        try:
-            yield service
-        except BaseException:
-            print(path.read_text(errors="replace"))
-            raise
-        finally:
-            service.process.send_signal(signal.SIGTERM)
-            try:
-                service.process.wait(STOP_S)
-            except psutil.TimeoutExpired:
-                service.process.kill()
+def _running(folder: Path, ca_file: str) -> Iterator[Service]:
+    service = Service(
+        folder,
+        free_port(),
+        ACCESS_LOG="0",
+        SCAN_ALLOWED_NETWORKS="127.0.0.0/8",
+        SCAN_CA_BUNDLE=ca_file,
+        SCAN_VISITS_PER_DOMAIN="64",
+    )
+    try:
+        yield service
+        service.stop(signal.SIGTERM)
+    except BaseException:
+        print(service.output)
+        raise
+    finally:
+        service.kill()
 
 
-def _started(service: Up) -> tuple[float, float]:
+def _started(service: Service) -> tuple[float, float]:
     """Wait until everything has started. Returns the processor seconds, and the seconds until it was ready."""
-    wait_until(service.answers, START_S)
-    ready_s = time.monotonic() - service.began
+    ready_s = service.wait_for_health(START_S)
     return _await_calm(service), ready_s
 
 
-def _await_calm(service: Up) -> float:
+def _await_calm(service: Service) -> float:
     """Wait until nothing more happens; return the processor seconds so far."""
     deadline = time.monotonic() + START_S
     before = _cpu_s(service)
@@ -126,24 +105,17 @@ def _await_calm(service: Up) -> float:
     raise TimeoutError("the service does not calm down")
 
 
-def _tree(service: Up) -> list[psutil.Process]:
-    top = psutil.Process(service.process.pid)
-    return [top, *top.children(recursive=True)]
+def _cpu_s(service: Service) -> float:
+    return usage.cpu_s(_root(service))
 
 
-def _cpu_s(service: Up) -> float:
-    seconds = 0.0
-    for each in _tree(service):
-        with contextlib.suppress(psutil.NoSuchProcess):
-            spent = each.cpu_times()
-            seconds += spent.user + spent.system + spent.children_user + spent.children_system
-    return seconds
-
-
-def _size(service: Up) -> tuple[int, float]:
+def _size(service: Service) -> tuple[int, float]:
     """Return the number of processes, and the MiB of memory of all together."""
-    tree = _tree(service)
-    return len(tree), sum(each.memory_full_info().pss for each in tree) / MIB
+    return len(list(usage.tree(_root(service)))), usage.memory_mib(_root(service))
+
+
+def _root(service: Service) -> psutil.Process:
+    return psutil.Process(service.process.pid)
 
 
 def _commands(folder: Path) -> int:
@@ -152,8 +124,9 @@ def _commands(folder: Path) -> int:
         return int(client.info("stats")["total_commands_processed"])
 
 
-def _scan(service: Up, folder: Path, url: str, number: int) -> None:
+def _scan(service: Service, folder: Path, url: str, number: int) -> None:
     """Have the demo organization scan a page `number` times, a few at once."""
+    base = f"http://127.0.0.1:{service.port}"
     key = json.loads((folder / "demo.json").read_text())["api_key"]
     with requests.Session() as session:
         session.headers["Authorization"] = f"Bearer {key}"
@@ -161,7 +134,7 @@ def _scan(service: Up, folder: Path, url: str, number: int) -> None:
 
         def has_place() -> bool:
             for each in list(running):
-                answer = session.get(f"{service.base}/v1/scan/{each}", timeout=SCAN_S)
+                answer = session.get(f"{base}/v1/scan/{each}", timeout=SCAN_S)
                 if answer.ok and answer.json()["status"] in FINAL:
                     running.remove(each)
             return len(running) < places
@@ -169,10 +142,10 @@ def _scan(service: Up, folder: Path, url: str, number: int) -> None:
         places = AT_ONCE
         for _ in range(number):
             wait_until(has_place, SCAN_S, poll_s=0.2)
-            answer = session.post(f"{service.base}/v1/scan", json={"url": url, "type": "security"}, timeout=SCAN_S)
+            answer = session.post(f"{base}/v1/scan", json={"url": url, "type": "security"}, timeout=SCAN_S)
             while answer.status_code == requests.codes.too_many:
                 time.sleep(float(answer.headers["Retry-After"]))
-                answer = session.post(f"{service.base}/v1/scan", json={"url": url, "type": "security"}, timeout=SCAN_S)
+                answer = session.post(f"{base}/v1/scan", json={"url": url, "type": "security"}, timeout=SCAN_S)
             answer.raise_for_status()
             running.append(answer.json()["id"])
         places = 1

@@ -33,7 +33,7 @@ def faulty_files(checks: Iterable[ExportedCheck], prefix: str) -> tuple[FaultyFi
     for check in checks:
         if check["status"] == "pass":
             continue
-        verdict = Verdict(check["status"], check.get("title", check["name"]), f"{prefix}check-{check['id']}")
+        verdict = Verdict.of(check, prefix)
         for item in check["evidence"]:
             file = item.get(ADDRESSED)
             if not isinstance(file, str) or not file.startswith(("https://", "http://")):

@@ -59,6 +59,11 @@ class Verdict:
     text: str
     anchor: str
 
+    @classmethod
+    def of(cls, check: ExportedCheck, prefix: str) -> Verdict:
+        """Return the verdict of a check of the export; `prefix` goes before the anchor."""
+        return cls(check["status"], check.get("title", check["name"]), f"{prefix}check-{check['id']}")
+
 
 @dataclass(frozen=True, slots=True)
 class JudgedHeader:
@@ -87,7 +92,7 @@ def judged_headers(
     for id, about in JUDGED.items():
         if (check := checks.get(id)) is None:
             continue
-        verdict = Verdict(check["status"], check.get("title", check["name"]), f"{prefix}check-{id}")
+        verdict = Verdict.of(check, prefix)
         told = {str(item["header"]).lower() for item in check["evidence"] if "header" in item}
         here = sorted((told or {name.lower() for name in about}) & names)
         for name in here:

@@ -89,9 +89,7 @@ def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix
     weak: dict[str, list[Callable[[str], bool]]] = {}
 
     def note(id: str, name: str, is_weak: Callable[[str], bool]) -> None:
-        check = wrong[id]
-        verdict = Verdict(check["status"], check.get("title", check["name"]), f"{prefix}check-{id}")
-        verdicts.setdefault(name, []).append(verdict)
+        verdicts.setdefault(name, []).append(Verdict.of(wrong[id], prefix))
         weak.setdefault(name, []).append(is_weak)
 
     if policy["way"] != "report only":
