@@ -200,7 +200,8 @@ orphan = subprocess.run(["sh", "-c", "setsid sleep 600 > /dev/null 2>&1 & echo $
 pids = [os.getpid(), *(each.pid for each in children), int(orphan.stdout)]
 server = http.server.HTTPServer(("127.0.0.1", port), http.server.SimpleHTTPRequestHandler)
 print("listening", flush=True)
-pathlib.Path("pids").write_text(" ".join(map(str, pids)))
+pathlib.Path("written").write_text(" ".join(map(str, pids)))
+os.rename("written", "pids")  # so that whoever finds the file finds it whole
 server.serve_forever()
 """
 
