@@ -45,8 +45,8 @@ REAL = (
     "git-doc user-manual.html",
     "rust-doc std/index.html",
     "doxygen-doc index.html",
-    "lilypond-doc-html index.html",
-    "gentelella@4.2.0 stats.html",
+    "lilypond-doc-html web/index.html",
+    "gentelella@4.2.0 production/index.html",
     "startbootstrap-sb-admin-2@4.1.4 index.html",
     "reveal.js@6.0.2 demo.html",
     "now-ui-kit@1.3.0 index.html",
@@ -113,6 +113,7 @@ def _told(link: Connection, what: str) -> str:
 def _serve(pipe: Connection) -> None:
     """Serve the page whose name comes through the pipe at once, until "slow" comes, then slowly."""
     pages = {each.name: each for each in real_pages() if each.name in REAL}
+    assert len(pages) == len(REAL), f"pages that are missing: {set(REAL) - pages.keys()}"
     with Site() as here, Site() as there, SlowLink([here.port, there.port]) as link:
         url, foreign = (f"http://127.0.0.1:{port}" for port in link.ports)
         own = load_pages(foreign)

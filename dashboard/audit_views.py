@@ -142,7 +142,7 @@ def _context(request: HttpRequest, seen: SeenAudit) -> dict[str, Any]:
     return {
         **surroundings(seen),
         "audit": found,
-        "monitor": monitor_of(found) if seen.membership and found.of_monitor else None,
+        "monitor": monitor_of(found) if seen.membership and found.run_of == "monitor" else None,
         "link": safe_link(found.url),
         "scans": scans,
         "shown": shown,

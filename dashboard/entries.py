@@ -31,7 +31,7 @@ SCAN_COLUMNS = (
     *("error_code", "error_message"),
 )
 AUDIT_COLUMNS = (
-    *("kind", "url", "types", "status", "totals", "created_at", "released_at", "kept_days", "of_monitor"),
+    *("kind", "url", "types", "status", "totals", "created_at", "released_at", "kept_days", "run_of"),
     *("pages_found", "pages_planned", "pages_done", "pages_failed", "error_message"),
 )
 
@@ -66,7 +66,7 @@ class Entry:
     is_final: bool
     can_cancel: bool
     progress: Progress | None
-    of_monitor: bool = False
+    run_of: str = ""
 
     @property
     def is_done(self) -> bool:
@@ -125,7 +125,7 @@ def audit_entry(audit: Audit, scans: Sequence[Scan]) -> Entry:
         and not audit.is_final
         and (lead is None or lead.status == Scan.Status.QUEUED),
         progress=None if audit.is_final else progress_of(audit, lead),
-        of_monitor=audit.of_monitor,
+        run_of=audit.run_of,
     )
 
 

@@ -102,7 +102,7 @@ def month(organization_id: int, limits: TierLimits, now: datetime) -> Month:
 
 def recent(organization_id: int) -> Recent:
     """Return running and latest entries with at most four queries: the page polls this while a scan runs."""
-    audits = _running_and_latest(_audits(organization_id).filter(of_monitor=False), UNFINISHED)
+    audits = _running_and_latest(_audits(organization_id).filter(run_of=""), UNFINISHED)
     scans = _running_and_latest(_single_scans(organization_id), FILTERS["running"].scans)
     running = sorted((each for each in (*audits, *scans) if not each.is_final), key=_age)
     latest = sorted((each for each in (*audits, *scans) if each.is_final), key=_age, reverse=True)
@@ -129,7 +129,7 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
     audits, scans = _audits(organization_id), _single_scans(organization_id)
     has_monitors = query.get("monitors") == "yes"
     if not has_monitors:
-        audits = audits.filter(of_monitor=False)
+        audits = audits.filter(run_of="")
     if type:
         audits, scans = audits.filter(types__contains=[type]), scans.filter(type=type)
     if status:

@@ -35,7 +35,7 @@ def created_once(
     body: Mapping[str, Any],
     credentials: Credentials | None,
     create: Callable[[], dict[str, Any]],
-    kind: Literal["scan", "audit", "monitor"],
+    kind: Literal["scan", "audit", "monitor", "site_list"],
 ) -> Created:
     """Return the response of `create`, or the first response to a known key. Raises the refusals of `create`,
     IdempotencyConflict and IdempotencyMismatch.
@@ -63,10 +63,10 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
     """
     records = access.rows(IdempotencyRecord, organization_id)
     recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
-    record = recent.select_related("scan", "audit", "monitor").first()
+    record = recent.select_related("scan", "audit", "monitor", "site_list").first()
     if record is None:
         return None
-    made = record.scan or record.audit or record.monitor
+    made = record.scan or record.audit or record.monitor or record.site_list
     given = made.credentials if made is not None else None
     if record.request_digest != digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
@@ -75,7 +75,7 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
 
 
 def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
-    """Store the response and the created object's ID: a `scan_id`, an `audit_id` or a `monitor_id`."""
+    """Store the response and the ID of the created object, such as `scan_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
         key=key,
@@ -84,6 +84,7 @@ def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], *
             "scan_id": made.get("scan_id"),
             "audit_id": made.get("audit_id"),
             "monitor_id": made.get("monitor_id"),
+            "site_list_id": made.get("site_list_id"),
             "response": json.dumps(answer),
             "created_at": timezone.now(),
         },

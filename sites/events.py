@@ -17,7 +17,7 @@ def record_audit_end(*, audit: Audit, **_: object) -> None:
     Audits of monitors and their scans have no such event, because a monitor reports only changes. A cancelled audit has
     none either, because whoever cancels it knows.
     """
-    if audit.of_monitor or audit.status == Audit.Status.CANCELLED:
+    if audit.run_of or audit.status == Audit.Status.CANCELLED:
         return
     assert audit.completed_at is not None
     kind = EventKind.AUDIT_FAILED if audit.status == Audit.Status.FAILED else EventKind.AUDIT_COMPLETED

@@ -21,7 +21,7 @@ def _audits(organization_id: int) -> QuerySet[Audit]:
 
 
 def _asked_audit(audit: Audit) -> dict[str, Any]:
-    return {**AuditSummarySerializer(audit).data, "of_monitor": audit.of_monitor, **_asked_by(audit)}
+    return {**AuditSummarySerializer(audit).data, "run_of": audit.run_of or None, **_asked_by(audit)}
 
 
 def _asked_by(row: Audit | Monitor) -> dict[str, str | None]:

@@ -148,7 +148,7 @@ def furnish_monitors(
     fresh = make_monitor(home, name="Set up a minute ago", **tomorrow)
     running = make_monitor(home, name="Running", every="hour", scores=scores, **tomorrow)
     add_runs(running, 2, at - timedelta(hours=1), timedelta(hours=1))
-    audit = make_audit(home, of_monitor=True, created_at=now)
+    audit = make_audit(home, run_of="monitor", created_at=now)
     make_pages(audit, [SITE])
     run = MonitorRun.objects.create(
         monitor=running, due_at=now, not_before=now, status="running", attempts=1, audit=audit
@@ -168,7 +168,7 @@ def _looked_at(home: Member, monitor: Monitor, at: datetime, results: Mapping[Sc
     """Create the last two runs of a monitor, with their audits and reports."""
     reports: list[str] = []
     for age in (1, 0):
-        audit = make_audit(home, of_monitor=True, created_at=at - timedelta(days=age))
+        audit = make_audit(home, run_of="monitor", created_at=at - timedelta(days=age))
         known = {str(each): result for each, result in (results or {}).items()}
         look_at(make_pages(audit, [SITE])[0], at - timedelta(days=age), known)
         reports.append(Scan.objects.get(audit_page__audit=audit, type="accessibility").id)

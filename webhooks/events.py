@@ -47,7 +47,7 @@ def _kind_of(scan: Scan) -> EventKind:
 
 def _data_of(scan: Scan, result: ScanResult | None) -> dict[str, Any] | None:
     audit = scan.audit_page.audit if scan.audit_page else None
-    if audit is not None and audit.of_monitor:
+    if audit is not None and audit.run_of:
         return None
     findings = sum(check.status != "pass" for check in result.checks) if result else 0
     data = scan_data(scan, findings)

@@ -40,6 +40,8 @@ class EventKind(models.TextChoices):
     MONITOR_CHANGED = "monitor.changed", "A monitor found a change: something new, fixed, worse or better."
     MONITOR_FAILED = "monitor.failed", "A monitor can no longer reach its page or site."
     MONITOR_RECOVERED = "monitor.recovered", "A monitor can reach its page or site again."
+    LIST_COMPLETED = "list.completed", "A run of a list ended; some of its sites may be missing."
+    LIST_CHANGED = "list.changed", "A run of a list found sites that are better or worse than in the run before."
 
 
 # The events of the contract, selected by default in the form for a new webhook.
@@ -115,13 +117,16 @@ class Event(models.Model):
 
     id = models.CharField(primary_key=True, max_length=40, default=new_event_id, editable=False)
     organization = models.ForeignKey(Organization, on_delete=models.CASCADE)
-    # A test event has none of these three.
+    # A test event has none of these four.
     scan = models.ForeignKey("scans.Scan", on_delete=models.CASCADE, null=True, blank=True, related_name="events")
     audit = models.ForeignKey(
         "sites.Audit", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     monitor = models.ForeignKey(
         "sites.Monitor", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
+    )
+    site_list = models.ForeignKey(
+        "sites.SiteList", on_delete=models.CASCADE, null=True, blank=True, related_name="events", db_index=False
     )
     kind = models.CharField(max_length=32, choices=EventKind)
     body = models.BinaryField()
@@ -134,6 +139,7 @@ class Event(models.Model):
         indexes = [
             models.Index(fields=["audit"], condition=models.Q(audit__isnull=False), name="event_of_audit"),
             models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="event_of_monitor"),
+            models.Index(fields=["site_list"], condition=models.Q(site_list__isnull=False), name="event_of_list"),
         ]
 
     def __str__(self) -> str:
@@ -142,7 +148,7 @@ class Event(models.Model):
     @property
     def is_test(self) -> bool:
         """Return True if this is a test event."""
-        return self.scan_id is None and self.audit_id is None and self.monitor_id is None
+        return not (self.scan_id or self.audit_id or self.monitor_id or self.site_list_id)
 
 
 # An attempt takes 10 s at most.

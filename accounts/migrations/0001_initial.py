@@ -245,6 +245,9 @@ class Migration(migrations.Migration):
                 ('scans_kept_days', models.PositiveSmallIntegerField(blank=True, help_text='For ended scans without a report; at least as long as reports. Empty: forever.', null=True)),
                 ('deliveries_kept_days', models.PositiveSmallIntegerField(db_default=30, default=30, help_text='After they were delivered or had failed.', validators=[django.core.validators.MinValueValidator(1)])),
                 ('activity_kept_days', models.PositiveSmallIntegerField(blank=True, db_default=365, default=365, help_text='For entries of the activity log. Empty: forever.', null=True, validators=[django.core.validators.MinValueValidator(30)])),
+                ('list_entries', models.PositiveIntegerField(db_default=10, default=10, help_text='Number of sites in all lists together.')),
+                ('lists', models.PositiveIntegerField(db_default=1, default=1, help_text='Number of lists of sites.')),
+                ('snapshots_kept_days', models.PositiveSmallIntegerField(blank=True, help_text='Of lists of sites, after their run. Empty: as long as the list. Changes apply to new runs only.', null=True)),
             ],
             options={
                 'ordering': ('scans_per_month',),

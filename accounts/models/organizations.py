@@ -97,6 +97,10 @@ class Tier(models.Model):
     webhooks = models.PositiveIntegerField()
     schedules = models.PositiveIntegerField(help_text="Number of monitors.")
     pages_per_audit = models.PositiveIntegerField(db_default=10)
+    lists = models.PositiveIntegerField(default=1, db_default=1, help_text="Number of lists of sites.")
+    list_entries = models.PositiveIntegerField(
+        default=10, db_default=10, help_text="Number of sites in all lists together."
+    )
     shortest_interval = models.CharField(max_length=8, choices=Interval, default=Interval.DAY, db_default=Interval.DAY)
     reports_kept_days = models.PositiveSmallIntegerField(
         default=REPORTS_KEPT_DAYS,
@@ -108,6 +112,11 @@ class Tier(models.Model):
         null=True,
         blank=True,
         help_text="For ended scans without a report; at least as long as reports. Empty: forever.",
+    )
+    snapshots_kept_days = models.PositiveSmallIntegerField(
+        null=True,
+        blank=True,
+        help_text="Of lists of sites, after their run. Empty: as long as the list. Changes apply to new runs only.",
     )
     deliveries_kept_days = models.PositiveSmallIntegerField(
         default=DELIVERIES_KEPT_DAYS,

@@ -109,6 +109,7 @@ class Migration(migrations.Migration):
                 ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, to='sites.monitor')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
                 ('scan', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, to='scans.scan')),
+                ('site_list', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, to='sites.sitelist')),
             ],
         ),
         migrations.CreateModel(
@@ -229,6 +230,10 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='turn',
             constraint=models.UniqueConstraint(fields=('organization', 'queue'), name='turn_unique'),
+        ),
+        migrations.AddIndex(
+            model_name='idempotencyrecord',
+            index=models.Index(condition=models.Q(('site_list__isnull', False)), fields=['site_list'], name='idempotency_of_list'),
         ),
         migrations.RunSQL(Path(__file__).with_name("scan_counts.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

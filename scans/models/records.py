@@ -120,12 +120,14 @@ class IdempotencyRecord(models.Model):
     scan = models.ForeignKey(Scan, on_delete=models.CASCADE, null=True, blank=True)
     audit = models.ForeignKey("sites.Audit", on_delete=models.CASCADE, null=True, blank=True)
     monitor = models.ForeignKey("sites.Monitor", on_delete=models.CASCADE, null=True, blank=True, db_index=False)
+    site_list = models.ForeignKey("sites.SiteList", on_delete=models.CASCADE, null=True, blank=True, db_index=False)
     response = models.TextField(help_text="JSON; jsonb would lose its order.")
     created_at = models.DateTimeField(default=timezone.now, db_index=True)
 
     class Meta:
         indexes = [
-            models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="idempotency_of_monitor")
+            models.Index(fields=["monitor"], condition=models.Q(monitor__isnull=False), name="idempotency_of_monitor"),
+            models.Index(fields=["site_list"], condition=models.Q(site_list__isnull=False), name="idempotency_of_list"),
         ]
         constraints = [models.UniqueConstraint(fields=["organization", "key"], name="idempotency_unique")]
 

@@ -49,7 +49,7 @@ NEXT = """
         WHERE scan.organization_id = %(organization)s AND scan.status = 'queued' AND scan.lead_id IS NULL
         GROUP BY page.audit_id
     ), audits AS (
-        SELECT audit.*, audit.of_monitor OR audit.kind <> 'page' AS is_background,
+        SELECT audit.*, audit.run_of <> '' OR audit.kind <> 'page' AS is_background,
             coalesce(queued.pages, 0) AS queued,
             (
                 SELECT count(*) FROM sites_auditpage AS page WHERE page.audit_id = audit.id AND page.status = 'released'

@@ -1,10 +1,12 @@
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.db.models.deletion
 import django.db.models.functions.text
 import django.utils.timezone
 import sites.models.audit
 import sites.models.badge
 import sites.models.monitor
+import sites.models.site_list
 from django.conf import settings
 from django.db import migrations, models
 
@@ -52,7 +54,6 @@ class Migration(migrations.Migration):
                 ('error_code', models.CharField(blank=True, default='', max_length=40)),
                 ('error_message', models.TextField(blank=True, default='')),
                 ('shared_at', models.DateTimeField(blank=True, help_text='Since when anyone with the link can read it.', null=True)),
-                ('of_monitor', models.BooleanField(db_default=False, default=False, help_text="A monitor's run: nobody waits for it, and only changes are reported.")),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('worker', models.CharField(blank=True, default='', max_length=100)),
@@ -60,6 +61,7 @@ class Migration(migrations.Migration):
                 ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
                 ('created_by', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL)),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='audits', to='accounts.organization')),
+                ('run_of', models.CharField(blank=True, choices=[('monitor', 'Monitor'), ('list', 'List')], db_default='', default='', help_text='Part of the run of a monitor or a list: nobody waits for it, and only these tell about it.', max_length=8)),
             ],
         ),
         migrations.CreateModel(
@@ -194,10 +196,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='audit',
-            index=models.Index(condition=models.Q(('of_monitor', False)), fields=['organization', '-created_at', '-id'], name='audit_newest_asked_for'),
-        ),
-        migrations.AddIndex(
-            model_name='audit',
             index=models.Index(fields=['organization', 'status', '-created_at', '-id'], name='audit_status'),
         ),
         migrations.AddIndex(
@@ -283,5 +281,250 @@ class Migration(migrations.Migration):
         migrations.AddConstraint(
             model_name='monitorstate',
             constraint=models.UniqueConstraint(fields=('monitor', 'page', 'type'), name='monitor_state_unique'),
+        ),
+        migrations.CreateModel(
+            name='ListCount',
+            fields=[
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('tag', models.CharField(blank=True, default='', max_length=60)),
+                ('data', models.JSONField()),
+            ],
+        ),
+        migrations.CreateModel(
+            name='ListEntry',
+            fields=[
+                ('security_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('performance_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('accessibility_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('seo_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('security_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('performance_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('accessibility_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('seo_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('id', models.CharField(default=sites.models.site_list.new_entry_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('url', models.CharField(help_text='Canonical.', max_length=8192)),
+                ('host', models.CharField(max_length=300)),
+                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, size=None)),
+                ('note', models.CharField(blank=True, default='', max_length=500)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('state', models.CharField(choices=[('new', 'not yet judged'), ('judged', 'Judged'), ('partial', 'judged in part'), ('failed', 'could not be judged')], default='new', max_length=8)),
+                ('error_code', models.CharField(blank=True, default='', max_length=40)),
+                ('error_message', models.TextField(blank=True, default='')),
+                ('moved_to', models.CharField(blank=True, default='', help_text='The other host that it permanently redirects to.', max_length=300)),
+                ('judged_at', models.DateTimeField(blank=True, null=True)),
+                ('security_change', models.SmallIntegerField(blank=True, null=True)),
+                ('performance_change', models.SmallIntegerField(blank=True, null=True)),
+                ('accessibility_change', models.SmallIntegerField(blank=True, null=True)),
+                ('seo_change', models.SmallIntegerField(blank=True, null=True)),
+                ('failing', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=80), blank=True, default=list, help_text='IDs of failed checks.', size=None)),
+                ('history', django.contrib.postgres.fields.ArrayField(base_field=models.PositiveSmallIntegerField(), blank=True, default=list, help_text='Means of its scores, oldest first.', size=None)),
+            ],
+            options={
+                'verbose_name_plural': 'list entries',
+            },
+        ),
+        migrations.CreateModel(
+            name='ListResult',
+            fields=[
+                ('security_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('performance_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('accessibility_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('seo_score', models.PositiveSmallIntegerField(blank=True, null=True)),
+                ('security_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('performance_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('accessibility_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('seo_grade', models.CharField(blank=True, default='', max_length=2)),
+                ('id', models.BigAutoField(primary_key=True, serialize=False)),
+                ('position', models.PositiveIntegerField(default=0, help_text='In the order of the run.')),
+                ('starts_at', models.DateTimeField()),
+                ('status', models.CharField(choices=[('waiting', 'Waiting'), ('started', 'Started'), ('ended', 'Ended'), ('done', 'Done'), ('failed', 'Failed'), ('left_out', 'Left Out')], default='waiting', max_length=8)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('url', models.CharField(max_length=8192)),
+                ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, size=None)),
+                ('error_code', models.CharField(blank=True, default='', max_length=40)),
+                ('error_message', models.TextField(blank=True, default='')),
+                ('moved_to', models.CharField(blank=True, default='', max_length=300)),
+                ('is_partial', models.BooleanField(default=False)),
+                ('pages', models.PositiveIntegerField(default=0, help_text='Pages with a score.')),
+                ('severities', models.JSONField(blank=True, default=dict)),
+                ('seen', models.JSONField(blank=True, default=dict)),
+                ('statuses', models.TextField(blank=True, default='')),
+                ('findings', models.JSONField(blank=True, default=list)),
+                ('facts', models.JSONField(blank=True, default=dict)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='ListRun',
+            fields=[
+                ('id', models.CharField(default=sites.models.monitor.new_run_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('status', models.CharField(choices=[('running', 'Running'), ('completed', 'Completed'), ('partial', 'Partial'), ('failed', 'Failed'), ('cancelled', 'Cancelled')], default='running', max_length=10)),
+                ('is_requested', models.BooleanField(default=False, help_text='Requested by somebody, outside the schedule.')),
+                ('started_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('ended_at', models.DateTimeField(blank=True, null=True)),
+                ('kept_days', models.PositiveSmallIntegerField(blank=True, help_text='As the plan was when it began. Empty: as long as its list.', null=True)),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), size=None)),
+                ('pages_per_entry', models.PositiveIntegerField()),
+                ('window_hours', models.PositiveSmallIntegerField()),
+                ('entries', models.PositiveIntegerField(help_text='Number of its results.')),
+                ('done', models.PositiveIntegerField(default=0, help_text='Sites with a score.')),
+                ('failed', models.PositiveIntegerField(default=0, help_text='Sites that could not be judged.')),
+                ('left_out', models.PositiveIntegerField(default=0, help_text='Sites that were not looked at.')),
+                ('error_code', models.CharField(blank=True, default='', max_length=40)),
+                ('error_message', models.TextField(blank=True, default='')),
+                ('checks', models.JSONField(blank=True, default=list)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='ListShare',
+            fields=[
+                ('id', models.CharField(default=sites.models.site_list.new_share_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('has_table', models.BooleanField(default=False, help_text='With all sites, not only the summary.')),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+            ],
+        ),
+        migrations.CreateModel(
+            name='SiteList',
+            fields=[
+                ('credential_names', models.JSONField(blank=True, help_text='Names of the credentials, which may be shown.', null=True)),
+                ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
+                ('id', models.CharField(default=sites.models.site_list.new_list_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
+                ('name', models.CharField(max_length=100)),
+                ('types', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=16), size=None)),
+                ('pages_per_entry', models.PositiveIntegerField(default=1)),
+                ('every', models.CharField(blank=True, choices=[('week', 'every week'), ('month', 'every month'), ('quarter', 'every quarter')], default='', max_length=8)),
+                ('window_hours', models.PositiveSmallIntegerField(default=24, help_text='The starts of a run are spread over it.')),
+                ('timezone', models.CharField(default='UTC', max_length=64)),
+                ('next_run_at', models.DateTimeField(blank=True, null=True)),
+                ('recipients', django.contrib.postgres.fields.ArrayField(base_field=models.BigIntegerField(), blank=True, default=list, help_text='Of e-mails: IDs of people, while they are members.', size=None)),
+                ('tells_webhooks', models.BooleanField(default=True)),
+                ('entries_count', models.PositiveIntegerField(default=0)),
+            ],
+            options={
+                'verbose_name': 'list of sites',
+                'verbose_name_plural': 'lists of sites',
+            },
+        ),
+        migrations.AddIndex(
+            model_name='audit',
+            index=models.Index(condition=models.Q(('run_of', '')), fields=['organization', '-created_at', '-id'], name='audit_newest_asked_for'),
+        ),
+        migrations.AddField(
+            model_name='listresult',
+            name='audit',
+            field=models.OneToOneField(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='list_result', to='sites.audit'),
+        ),
+        migrations.AddField(
+            model_name='listresult',
+            name='entry',
+            field=models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='results', to='sites.listentry'),
+        ),
+        migrations.AddField(
+            model_name='listentry',
+            name='result',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='+', to='sites.listresult'),
+        ),
+        migrations.AddField(
+            model_name='listresult',
+            name='run',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='results', to='sites.listrun'),
+        ),
+        migrations.AddField(
+            model_name='listcount',
+            name='run',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='counts', to='sites.listrun'),
+        ),
+        migrations.AddField(
+            model_name='listshare',
+            name='created_by',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='listshare',
+            name='run',
+            field=models.ForeignKey(blank=True, help_text='Empty: always the latest snapshot.', null=True, on_delete=django.db.models.deletion.CASCADE, related_name='shares', to='sites.listrun'),
+        ),
+        migrations.AddField(
+            model_name='sitelist',
+            name='api_key',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey'),
+        ),
+        migrations.AddField(
+            model_name='sitelist',
+            name='created_by',
+            field=models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to=settings.AUTH_USER_MODEL),
+        ),
+        migrations.AddField(
+            model_name='sitelist',
+            name='organization',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='lists', to='accounts.organization'),
+        ),
+        migrations.AddField(
+            model_name='listshare',
+            name='site_list',
+            field=models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, related_name='shares', to='sites.sitelist'),
+        ),
+        migrations.AddField(
+            model_name='listrun',
+            name='site_list',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='runs', to='sites.sitelist'),
+        ),
+        migrations.AddField(
+            model_name='listresult',
+            name='site_list',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='results', to='sites.sitelist'),
+        ),
+        migrations.AddField(
+            model_name='listentry',
+            name='site_list',
+            field=models.ForeignKey(db_index=False, on_delete=django.db.models.deletion.CASCADE, related_name='entries', to='sites.sitelist'),
+        ),
+        migrations.AddConstraint(
+            model_name='listcount',
+            constraint=models.UniqueConstraint(fields=('run', 'tag'), name='list_count_unique'),
+        ),
+        migrations.AddIndex(
+            model_name='sitelist',
+            index=models.Index(fields=['organization', '-created_at', '-id'], name='list_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='sitelist',
+            index=models.Index(condition=models.Q(('next_run_at__isnull', False)), fields=['next_run_at'], name='list_due'),
+        ),
+        migrations.AddIndex(
+            model_name='listrun',
+            index=models.Index(fields=['site_list', '-started_at', '-id'], name='list_run_newest_first'),
+        ),
+        migrations.AddIndex(
+            model_name='listrun',
+            index=models.Index(fields=['kept_days', 'ended_at'], name='list_run_kept'),
+        ),
+        migrations.AddConstraint(
+            model_name='listrun',
+            constraint=models.UniqueConstraint(condition=models.Q(('status', 'running')), fields=('site_list',), name='list_run_one_at_once'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(fields=['run', 'position'], name='list_result_of_run'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('status', 'waiting')), fields=['starts_at', 'position'], name='list_result_due'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('status__in', ('waiting', 'started', 'ended'))), fields=['site_list', 'run'], name='list_result_unfinished'),
+        ),
+        migrations.AddIndex(
+            model_name='listentry',
+            index=models.Index(fields=['site_list', 'host', 'id'], name='list_entry_by_host'),
+        ),
+        migrations.AddIndex(
+            model_name='listentry',
+            index=django.contrib.postgres.indexes.GinIndex(fields=['failing'], name='list_entry_failing'),
+        ),
+        migrations.AddConstraint(
+            model_name='listentry',
+            constraint=models.UniqueConstraint(models.F('site_list'), django.db.models.functions.text.MD5('url'), name='list_entry_unique'),
         ),
     ]

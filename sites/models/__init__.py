@@ -1,8 +1,9 @@
-"""Models of audits, monitors and badges."""
+"""Models of audits, monitors, lists and badges."""
 
 from sites.models.audit import UNFINISHED, Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.badge import Badge
 from sites.models.monitor import Monitor, MonitorRun, MonitorState
+from sites.models.site_list import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 
 __all__ = [
     "UNFINISHED",
@@ -11,7 +12,13 @@ __all__ = [
     "AuditPage",
     "AuditPlace",
     "Badge",
+    "ListCount",
+    "ListEntry",
+    "ListResult",
+    "ListRun",
+    "ListShare",
     "Monitor",
     "MonitorRun",
     "MonitorState",
+    "SiteList",
 ]

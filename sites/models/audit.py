@@ -91,6 +91,10 @@ class Audit(Keyed, Leased):
         PAGES = "pages"
         SITE = "site"
 
+    class RunOf(models.TextChoices):
+        MONITOR = "monitor"
+        LIST = "list"
+
     class Status(models.TextChoices):
         QUEUED = "queued"
         DISCOVERING = "discovering"
@@ -144,10 +148,13 @@ class Audit(Keyed, Leased):
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
     shared_at = models.DateTimeField(null=True, blank=True, help_text="Since when anyone with the link can read it.")
-    of_monitor = models.BooleanField(
-        default=False,
-        db_default=False,
-        help_text="A monitor's run: nobody waits for it, and only changes are reported.",
+    run_of = models.CharField(
+        max_length=8,
+        choices=RunOf,
+        blank=True,
+        default="",
+        db_default="",
+        help_text="Part of the run of a monitor or a list: nobody waits for it, and only these tell about it.",
     )
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
@@ -166,7 +173,7 @@ class Audit(Keyed, Leased):
             # Audits that people and programs requested themselves.
             models.Index(
                 fields=["organization", "-created_at", "-id"],
-                condition=Q(of_monitor=False),
+                condition=Q(run_of=""),
                 name="audit_newest_asked_for",
             ),
             models.Index(fields=["organization", "status", "-created_at", "-id"], name="audit_status"),
@@ -193,7 +200,7 @@ class Audit(Keyed, Leased):
     @property
     def is_background(self) -> bool:
         """Return True if the audit's visits yield to interactive scans."""
-        return self.of_monitor or self.kind != self.Kind.PAGE
+        return bool(self.run_of) or self.kind != self.Kind.PAGE
 
     @property
     def is_kept(self) -> bool:

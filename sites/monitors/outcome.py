@@ -67,7 +67,7 @@ def finish_soon(*, audit: Audit, **_: object) -> None:
 
     `finish_missed` replaces lost messages.
     """
-    if audit.of_monitor:
+    if audit.run_of == Audit.RunOf.MONITOR:
         for run_id in MonitorRun.objects.filter(audit=audit).values_list("id", flat=True):
             transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.finish_run", run_id))
 

@@ -130,7 +130,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
     if not run.is_requested and _is_over_plan(monitor):
         _pause(monitor, run, Monitor.Pause.PLAN, now)
         return
-    audits = Audit.objects.filter(organization=organization, of_monitor=True, status__in=UNFINISHED)
+    audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.MONITOR, status__in=UNFINISHED)
     is_full = audits.count() >= UNFINISHED_PER_PLACE * limits.concurrent_scans
     # Discovery uses no quota, so runs of monitors have the same rate limit of sites as audits.
     types = [ScanType(each) for each in monitor.types]
@@ -155,7 +155,7 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
         run.audit = insert_audit(
             organization,
             request,
-            of_monitor=True,
+            run_of=Audit.RunOf.MONITOR,
             api_key_id=monitor.api_key_id,
             created_by_id=monitor.created_by_id,
             credential_names=monitor.credential_names,

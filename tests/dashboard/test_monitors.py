@@ -275,7 +275,7 @@ def test_a_monitor_says_what_changed_within_a_week(client: Client, home: Member)
 def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Member) -> None:
     monitor = make_monitor(home)
     for age in (1, 0):
-        audit = make_audit(home, of_monitor=True)
+        audit = make_audit(home, run_of="monitor")
         look_at(make_pages(audit, [SITE])[0], timezone.now() - timedelta(days=age))
         at = timezone.now() - timedelta(days=age)
         scores = {each: score(71) for each in monitor.types}
@@ -358,7 +358,7 @@ def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
 
 
 def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: Client, home: Member) -> None:
-    audit = make_audit(home, of_monitor=True, url=f"{SITE}watched")
+    audit = make_audit(home, run_of="monitor", url=f"{SITE}watched")
     look_at(make_pages(audit, [f"{SITE}watched"])[0], timezone.now())
     make_audit(home, url=f"{SITE}asked-for", status="completed")
     assert rows_of(client.get("/o/home/scans/")) == [f"{SITE}asked-for"]

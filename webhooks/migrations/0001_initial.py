@@ -56,7 +56,7 @@ class Migration(migrations.Migration):
             name='Event',
             fields=[
                 ('id', models.CharField(default=webhooks.models.new_event_id, editable=False, max_length=40, primary_key=True, serialize=False)),
-                ('kind', models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('audit.scan', 'A scan of an audit of several pages ended.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.')], max_length=32)),
+                ('kind', models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('audit.scan', 'A scan of an audit of several pages ended.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.'), ('list.completed', 'A run of a list ended; some of its sites may be missing.'), ('list.changed', 'A run of a list found sites that are better or worse than in the run before.')], max_length=32)),
                 ('body', models.BinaryField()),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that led to it, if any.', max_length=128)),
                 ('created_at', models.DateTimeField(db_index=True, default=django.utils.timezone.now)),
@@ -64,6 +64,7 @@ class Migration(migrations.Migration):
                 ('monitor', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='sites.monitor')),
                 ('organization', models.ForeignKey(on_delete=django.db.models.deletion.CASCADE, to='accounts.organization')),
                 ('scan', models.ForeignKey(blank=True, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='scans.scan')),
+                ('site_list', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.CASCADE, related_name='events', to='sites.sitelist')),
             ],
         ),
         migrations.AddField(
@@ -77,7 +78,7 @@ class Migration(migrations.Migration):
                 ('id', models.CharField(default=webhooks.models.new_webhook_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('url', models.CharField(max_length=8192)),
                 ('receiver', models.CharField(help_text="The URL's host and port, by which concurrent attempts are limited.", max_length=300)),
-                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('audit.scan', 'A scan of an audit of several pages ended.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.')], max_length=32), size=None)),
+                ('events', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(choices=[('scan.completed', 'A scan ended with a full report.'), ('scan.failed', 'A scan ended without a report.'), ('scan.partial', 'A scan ended with a report, but some checks could not run.'), ('audit.completed', 'An audit ended; some of its pages may be missing.'), ('audit.failed', 'An audit ended, and none of its pages could be checked.'), ('audit.scan', 'A scan of an audit of several pages ended.'), ('monitor.changed', 'A monitor found a change: something new, fixed, worse or better.'), ('monitor.failed', 'A monitor can no longer reach its page or site.'), ('monitor.recovered', 'A monitor can reach its page or site again.'), ('list.completed', 'A run of a list ended; some of its sites may be missing.'), ('list.changed', 'A run of a list found sites that are better or worse than in the run before.')], max_length=32), size=None)),
                 ('format', models.CharField(choices=[('standard', 'Standard'), ('slack', 'Slack'), ('teams', 'Microsoft Teams')], db_default='standard', default='standard', max_length=16)),
                 ('encrypted_secret', models.BinaryField()),
                 ('created_at', models.DateTimeField(default=django.utils.timezone.now)),
@@ -129,6 +130,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='delivery',
             index=models.Index(condition=models.Q(('status', 'pending'), _negated=True), fields=['finished_at'], name='delivery_finished'),
+        ),
+        migrations.AddIndex(
+            model_name='event',
+            index=models.Index(condition=models.Q(('site_list__isnull', False)), fields=['site_list'], name='event_of_list'),
         ),
         migrations.RunSQL(Path(__file__).with_name("attempts_of_delivery.sql").read_text(encoding="utf-8"), migrations.RunSQL.noop),
     ]

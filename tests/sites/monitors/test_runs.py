@@ -38,7 +38,7 @@ def test_what_is_due_runs_once(home: Member) -> None:
     assert run.status == MonitorRun.Status.RUNNING
     audit = run.audit
     assert audit is not None
-    assert (audit.of_monitor, audit.status, audit.url) == (True, Audit.Status.RUNNING, "https://example.com/")
+    assert (audit.run_of, audit.status, audit.url) == ("monitor", Audit.Status.RUNNING, "https://example.com/")
     assert start_due(now, lambda: True) == 0
 
 

@@ -1,0 +1,357 @@
+"""Models of a list of sites: its entries, its runs with the results of each entry, their counts, and shared snapshots.
+
+The snapshot of a run is the run itself once it has ended: its results and counts change no more.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar, TypedDict
+
+from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+from django.db.models import F, Q
+from django.db.models.functions import MD5
+from django.utils import timezone
+
+from accounts.models import ApiKey, Organization
+from scanner.ids import new_id
+from scans.models.keyed import Keyed
+from sites.models.audit import Audit
+from sites.models.monitor import new_run_id
+
+
+class ListInterval(models.TextChoices):
+    """Intervals of a list's runs, the shortest first."""
+
+    WEEK = "week", "every week"
+    MONTH = "month", "every month"
+    QUARTER = "quarter", "every quarter"
+
+
+class Fact(TypedDict, total=False):
+    """Facts about a site that an export has in columns of their own; a fact that no scan has told is absent."""
+
+    https: bool
+    tls_versions: list[str]
+    hsts: bool
+    csp: bool
+    security_txt: bool
+    generator: str
+    title: str
+    language: str
+
+
+class ResultFinding(TypedDict):
+    """Failed or warned check of a site; of several pages the worst."""
+
+    type: str
+    check: str
+    status: str
+    severity: str
+    title: str
+    message: str
+
+
+class ListCounts(TypedDict):
+    """Counts of a run, over all its sites or over those with a tag.
+
+    By type: the number of sites by score (0 to 100, as text) and by grade. By check ID: `[failed, warned, passed]`.
+    """
+
+    sites: int
+    judged: int
+    scores: dict[str, dict[str, int]]
+    grades: dict[str, dict[str, int]]
+    checks: dict[str, list[int]]
+
+
+def new_list_id() -> str:
+    return new_id("lst")
+
+
+def new_entry_id() -> str:
+    return new_id("ent")
+
+
+def new_share_id() -> str:
+    """Return an ID whose address nobody can guess."""
+    return new_id("shr")
+
+
+class SiteList(Keyed):
+    """Named set of sites that are judged together, each as an audit of its page or of several of its pages."""
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_list_id, editable=False)
+    organization = models.ForeignKey(Organization, on_delete=models.CASCADE, related_name="lists")
+    api_key = models.ForeignKey(ApiKey, on_delete=models.SET_NULL, null=True, blank=True, db_index=False)
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+    name = models.CharField(max_length=100)
+    types = ArrayField(models.CharField(max_length=16))
+    pages_per_entry = models.PositiveIntegerField(default=1)
+    every = models.CharField(max_length=8, choices=ListInterval, blank=True, default="")
+    window_hours = models.PositiveSmallIntegerField(default=24, help_text="The starts of a run are spread over it.")
+    timezone = models.CharField(max_length=64, default="UTC")
+    next_run_at = models.DateTimeField(null=True, blank=True)
+    recipients = ArrayField(
+        models.BigIntegerField(),
+        default=list,
+        blank=True,
+        help_text="Of e-mails: IDs of people, while they are members.",
+    )
+    tells_webhooks = models.BooleanField(default=True)
+    entries_count = models.PositiveIntegerField(default=0)
+
+    class Meta:
+        verbose_name = "list of sites"
+        verbose_name_plural = "lists of sites"
+        indexes = [
+            models.Index(fields=["organization", "-created_at", "-id"], name="list_newest_first"),
+            models.Index(fields=["next_run_at"], condition=Q(next_run_at__isnull=False), name="list_due"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.id} ({self.name})"
+
+    @property
+    def list_url(self) -> str:
+        """Return the address of the list's page."""
+        return f"{settings.BASE_URL}/o/{self.organization.slug}/lists/{self.id}"
+
+
+class TypeScores(models.Model):
+    """Abstract model: the score of each type with its grade; None for a type that was not judged."""
+
+    security_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    performance_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    accessibility_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    seo_score = models.PositiveSmallIntegerField(null=True, blank=True)
+    security_grade = models.CharField(max_length=2, blank=True, default="")
+    performance_grade = models.CharField(max_length=2, blank=True, default="")
+    accessibility_grade = models.CharField(max_length=2, blank=True, default="")
+    seo_grade = models.CharField(max_length=2, blank=True, default="")
+
+    class Meta:
+        abstract = True
+
+    def score_of(self, type: str) -> int | None:
+        found: int | None = getattr(self, f"{type}_score")
+        return found
+
+    def grade_of(self, type: str) -> str | None:
+        return getattr(self, f"{type}_grade") or None
+
+
+class ListEntry(TypeScores):
+    """Site of a list, with its latest result."""
+
+    class State(models.TextChoices):
+        NEW = "new", "not yet judged"
+        JUDGED = "judged"
+        PARTIAL = "partial", "judged in part"
+        FAILED = "failed", "could not be judged"
+
+    HISTORY = 12  # scores for the sparkline
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_entry_id, editable=False)
+    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="entries", db_index=False)
+    url = models.CharField(max_length=8192, help_text="Canonical.")
+    host = models.CharField(max_length=300)
+    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
+    note = models.CharField(max_length=500, blank=True, default="")
+    created_at = models.DateTimeField(default=timezone.now)
+
+    # Of the latest result; a failed one leaves scores, changes and failing checks as they were.
+    state = models.CharField(max_length=8, choices=State, default=State.NEW)
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+    moved_to = models.CharField(
+        max_length=300, blank=True, default="", help_text="The other host that it permanently redirects to."
+    )
+    judged_at = models.DateTimeField(null=True, blank=True)
+    result = models.ForeignKey(
+        "ListResult", on_delete=models.SET_NULL, null=True, blank=True, related_name="+", db_index=False
+    )
+    # Change of each score since the result before.
+    security_change = models.SmallIntegerField(null=True, blank=True)
+    performance_change = models.SmallIntegerField(null=True, blank=True)
+    accessibility_change = models.SmallIntegerField(null=True, blank=True)
+    seo_change = models.SmallIntegerField(null=True, blank=True)
+    failing = ArrayField(models.CharField(max_length=80), default=list, blank=True, help_text="IDs of failed checks.")
+    history = ArrayField(
+        models.PositiveSmallIntegerField(), default=list, blank=True, help_text="Means of its scores, oldest first."
+    )
+
+    class Meta:
+        verbose_name_plural = "list entries"
+        indexes = [
+            models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
+            GinIndex(fields=["failing"], name="list_entry_failing"),
+        ]
+        constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.site_list_id}: {self.url}"
+
+    def change_of(self, type: str) -> int | None:
+        found: int | None = getattr(self, f"{type}_change")
+        return found
+
+
+class ListRun(models.Model):
+    """Run of a list: one look at each of its entries. running → completed | partial | failed | cancelled.
+
+    Once it has ended it is a snapshot.
+    """
+
+    class Status(models.TextChoices):
+        RUNNING = "running"
+        COMPLETED = "completed"
+        PARTIAL = "partial"
+        FAILED = "failed"
+        CANCELLED = "cancelled"
+
+    ENDED: ClassVar[frozenset[str]] = frozenset({Status.COMPLETED, Status.PARTIAL, Status.FAILED, Status.CANCELLED})
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_run_id, editable=False)
+    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="runs", db_index=False)
+    status = models.CharField(max_length=10, choices=Status, default=Status.RUNNING)
+    is_requested = models.BooleanField(default=False, help_text="Requested by somebody, outside the schedule.")
+    started_at = models.DateTimeField(default=timezone.now)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    kept_days = models.PositiveSmallIntegerField(
+        null=True, blank=True, help_text="As the plan was when it began. Empty: as long as its list."
+    )
+    types = ArrayField(models.CharField(max_length=16))
+    pages_per_entry = models.PositiveIntegerField()
+    window_hours = models.PositiveSmallIntegerField()
+    entries = models.PositiveIntegerField(help_text="Number of its results.")
+    done = models.PositiveIntegerField(default=0, help_text="Sites with a score.")
+    failed = models.PositiveIntegerField(default=0, help_text="Sites that could not be judged.")
+    left_out = models.PositiveIntegerField(default=0, help_text="Sites that were not looked at.")
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+    # The position of a check is that of its letter in the results' `statuses`; new ones are appended.
+    checks: models.JSONField[list[str], list[str]] = models.JSONField(default=list, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["site_list", "-started_at", "-id"], name="list_run_newest_first"),
+            models.Index(fields=["kept_days", "ended_at"], name="list_run_kept"),
+        ]
+        constraints = [
+            models.UniqueConstraint(fields=["site_list"], condition=Q(status="running"), name="list_run_one_at_once")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.site_list_id} at {self.started_at:%Y-%m-%d %H:%M}"
+
+    @property
+    def has_ended(self) -> bool:
+        return self.status in self.ENDED
+
+
+class ListResult(TypeScores):
+    """Look at a site: part of a run, or by itself where an entry is scanned again.
+
+    waiting → started → ended → done | failed; what waits when its run ends is left out. An ended result has all its
+    evidence, and is not yet counted.
+    """
+
+    class Status(models.TextChoices):
+        WAITING = "waiting"
+        STARTED = "started"
+        ENDED = "ended"
+        DONE = "done"
+        FAILED = "failed"
+        LEFT_OUT = "left_out"
+
+    UNFINISHED: ClassVar[tuple[str, ...]] = (Status.WAITING, Status.STARTED, Status.ENDED)
+
+    id = models.BigAutoField(primary_key=True)
+    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="results", db_index=False)
+    run = models.ForeignKey(
+        ListRun, on_delete=models.CASCADE, null=True, blank=True, related_name="results", db_index=False
+    )
+    entry = models.ForeignKey(ListEntry, on_delete=models.SET_NULL, null=True, blank=True, related_name="results")
+    position = models.PositiveIntegerField(default=0, help_text="In the order of the run.")
+    starts_at = models.DateTimeField()
+    status = models.CharField(max_length=8, choices=Status, default=Status.WAITING)
+    ended_at = models.DateTimeField(null=True, blank=True)
+    audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="list_result")
+    url = models.CharField(max_length=8192)
+    tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
+    error_code = models.CharField(max_length=40, blank=True, default="")
+    error_message = models.TextField(blank=True, default="")
+    moved_to = models.CharField(max_length=300, blank=True, default="")
+    is_partial = models.BooleanField(default=False)
+
+    pages = models.PositiveIntegerField(default=0, help_text="Pages with a score.")
+    # Number of failed or warned checks by severity.
+    severities: models.JSONField[dict[str, int], dict[str, int]] = models.JSONField(default=dict, blank=True)
+    # By check ID the worst status on its pages; once counted, one letter (f, w, p or -) for each of the run's checks.
+    seen: models.JSONField[dict[str, str], dict[str, str]] = models.JSONField(default=dict, blank=True)
+    statuses = models.TextField(blank=True, default="")
+    findings: models.JSONField[list[ResultFinding], list[ResultFinding]] = models.JSONField(default=list, blank=True)
+    facts: models.JSONField[Fact, Fact] = models.JSONField(default=dict, blank=True)
+
+    class Meta:
+        indexes = [
+            models.Index(fields=["run", "position"], name="list_result_of_run"),
+            models.Index(fields=["starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"),
+            models.Index(
+                fields=["site_list", "run"],
+                condition=Q(status__in=("waiting", "started", "ended")),
+                name="list_result_unfinished",
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.run_id or self.site_list_id}: {self.url}"
+
+
+class ListCount(models.Model):
+    """Counts of a run over all its sites (the empty tag), or over those with a tag."""
+
+    id = models.BigAutoField(primary_key=True)
+    run = models.ForeignKey(ListRun, on_delete=models.CASCADE, related_name="counts", db_index=False)
+    tag = models.CharField(max_length=60, blank=True, default="")
+    data: models.JSONField[ListCounts, ListCounts] = models.JSONField()
+
+    class Meta:
+        constraints = [models.UniqueConstraint(fields=["run", "tag"], name="list_count_unique")]
+
+    def __str__(self) -> str:
+        return f"{self.run_id} {self.tag}".rstrip()
+
+
+class ListShare(models.Model):
+    """Public page of a list's snapshot, visible to anybody who has its address; deleting it revokes the address."""
+
+    id = models.CharField(primary_key=True, max_length=40, default=new_share_id, editable=False)
+    site_list = models.ForeignKey(SiteList, on_delete=models.CASCADE, related_name="shares")
+    run = models.ForeignKey(
+        ListRun,
+        on_delete=models.CASCADE,
+        null=True,
+        blank=True,
+        related_name="shares",
+        help_text="Empty: always the latest snapshot.",
+    )
+    has_table = models.BooleanField(default=False, help_text="With all sites, not only the summary.")
+    created_by = models.ForeignKey(
+        settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
+    )
+    created_at = models.DateTimeField(default=timezone.now)
+
+    def __str__(self) -> str:
+        return f"{self.id} of {self.site_list_id}"
+
+    @property
+    def share_url(self) -> str:
+        """Return the address of the public page."""
+        return f"{settings.BASE_URL}/list/{self.id}"
