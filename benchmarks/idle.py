@@ -51,7 +51,7 @@ def measure(table: Table, share: float) -> None:
             table.head("a minute of it", "CPU-s", "Redis commands")
             commands = _commands(folder)
             cpu_s, began = _cpu_s(service), time.monotonic()
-            time.sleep(max(15.0, IDLE_S * min(1.0, share)))
+            time.sleep(max(60.0, IDLE_S * min(1.0, share)))
             minutes = (time.monotonic() - began) / 60
             table.row(
                 "all processes",
