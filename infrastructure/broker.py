@@ -31,7 +31,7 @@ class QoS(redis.QoS):
         try:
             yield
         except (OSError, RedisError):
-            self._quick_ack(delivery_tag)
+            self._quick_ack(delivery_tag)  # type: ignore[attr-defined]  # kombu's types leave it out
             raise
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import pytest
 from django.conf import settings
@@ -23,7 +24,7 @@ def received() -> Iterator[Message]:
         queue = connection.SimpleQueue(QUEUE)
         queue.clear()
         queue.put("wake")
-        channel = queue.consumer.channel
+        channel: Any = queue.consumer.channel
         channel.basic_qos(0, 1, False)
         message = queue.get(timeout=10)
         assert not channel.qos.can_consume()
@@ -42,7 +43,7 @@ def received() -> Iterator[Message]:
 def test_a_worker_that_cannot_tell_redis_that_a_task_has_ended_reads_the_next_one(
     received: Message, end: Callable[[Message], None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    channel = received.channel
+    channel: Any = received.channel
 
     def silent(*_: object, **__: object) -> None:
         raise RedisTimeoutError("Timeout reading from socket")
