@@ -91,7 +91,7 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
     rates: list[float] = []
     with slow(ANSWER_S, others_s=ANSWER_S) as (url, _), ExitStack() as cleanup:
         for number in range(1, WORKERS + 1):
-            options = {"concurrency": str(PLACES_EACH), "hostname": f"worker@host{number}"}
+            options = {"autoscale": f"{PLACES_EACH},{PLACES_EACH}", "hostname": f"worker@host{number}"}
             ((worker),) = cleanup.enter_context(service.running("worker", **options))
             wait_until(lambda process=worker: len(process.children()) >= PLACES_EACH, PATIENCE_S)
             # Warm-up: each process of the new worker imports its modules.
