@@ -24,7 +24,7 @@ PARTS = {
     "verdicts": 0.1,
     "audits": 0.1,
     "queue": 0.02,
-    "webhooks": 0.05,
+    "webhooks": 0.3,
     "api": 0.01,
     "pages": 0.1,
     "length": 0.5,

@@ -155,13 +155,18 @@ def _floor(url: str, ca_file: Path | None) -> None:
 
 def _visits(table: Table, title: str, visits: Visits, goal_mib: float) -> None:
     alone = {each: visits.cost((each,)) for each in ALL}
+    separate = functools.reduce(operator.add, alone.values())
     together, later = visits.cost(ALL), visits.cost(ALL, is_audit=True)
     rows = {f"{name} alone": cost for name, cost in alone.items()}
-    rows |= {"four separate scans": functools.reduce(operator.add, alone.values())}
+    rows |= {"four separate scans": separate}
     rows |= {"all types": together, "all types, a later page of an audit": later}
     table.head(title, "CPU-s", "seconds", "requests")
     for name, cost in rows.items():
         table.row(name, cost.cpu_s, cost.seconds, cost.requests.total())
+    table.head("  beside four separate scans", "CPU-s", "seconds", "requests")
+    for name, cost in (("  all types", together), ("  a later page", later)):
+        of_requests = cost.requests.total() / separate.requests.total()
+        table.row(name, cost.cpu_s / separate.cpu_s, cost.seconds / separate.seconds, of_requests)
     distinct = functools.reduce(operator.or_, (each.requests for each in alone.values())).total()
     widest = max(each.requests.total() for each in alone.values())
     table.head("  requests, beside", "ratio")

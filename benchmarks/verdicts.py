@@ -51,8 +51,14 @@ def measure(table: Table, share: float) -> None:
     for scan_type, check in sorted({each for found, _ in judged.values() for each in found}):
         figures = [figure for found, right in judged.values() for figure in _figures(found, right, (scan_type, check))]
         table.row(f"{scan_type} {check}", *figures, rules[check] if scan_type is ScanType.ACCESSIBILITY else "")
+    for rule in sorted(rules.keys() - {check for found, _ in judged.values() for _, check in found}):
+        table.row(f"{rule}, without a finding of ours", "", "", "", "", rules[rule])
     for title, (found, right) in judged.items():
         table.head(title, "precision", "findings")
+        for scan_type in ScanType:
+            of_type = [each for each in found if each[0] is scan_type]
+            total = sum(found[each] for each in of_type)
+            table.row(scan_type, sum(right[each] for each in of_type) / total if total else "", total)
         table.row("all findings", right.total() / found.total(), found.total(), least=(GOAL,))
         worst = min(found, key=lambda each: right[each] / found[each])
         table.row(f"worst check: {' '.join(worst)}", right[worst] / found[worst], found[worst], least=(GOAL_OF_CHECK,))

@@ -41,7 +41,7 @@ IDLE_S = 300.0
 START_S = 20.0  # if the caller of `load` has not started it
 GRACE_S = 2.0  # after a visit's own limit, before everything is killed
 LOOK_EVERY_S = 0.25
-MEMORY_MIB = 800  # of all processes; an empty page takes about 300
+MEMORY_MIB = 800  # of all processes
 FOLDER = "scan-browser-"
 NODE = "PLAYWRIGHT_NODEJS_PATH"  # a variable that Playwright reads
 # Limits in MiB. Without them Node collects garbage so late that the driver takes as much memory as the browser.
