@@ -33,14 +33,26 @@ class ListInterval(models.TextChoices):
 class Fact(TypedDict, total=False):
     """Facts about a site that an export has in columns of their own; a fact that no scan has told is absent."""
 
+    final_url: str
+    status: int  # of its HTTP response
     https: bool
-    tls_versions: list[str]
+    https_redirect: bool
+    tls_versions: list[str]  # such as ["TLS 1.2", "TLS 1.3"]
+    certificate_issuer: str
+    certificate_expires_at: str  # such as "2026-11-26T18:00:00Z"
     hsts: bool
     csp: bool
     security_txt: bool
+    dnssec: bool
+    caa: bool
+    spf: bool
+    dmarc: bool
+    http_version: str  # such as "HTTP/2"
+    server: str
     generator: str
     title: str
-    language: str
+    description: str
+    language: str  # such as "de-AT"
 
 
 class ResultFinding(TypedDict):
