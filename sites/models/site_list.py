@@ -33,14 +33,26 @@ class ListInterval(models.TextChoices):
 class Fact(TypedDict, total=False):
     """Facts about a site that an export has in columns of their own; a fact that no scan has told is absent."""
 
+    final_url: str
+    status: int  # of its HTTP response
     https: bool
-    tls_versions: list[str]
+    https_redirect: bool
+    tls_versions: list[str]  # such as ["TLS 1.2", "TLS 1.3"]
+    certificate_issuer: str
+    certificate_expires_at: str  # such as "2026-11-26T18:00:00Z"
     hsts: bool
     csp: bool
     security_txt: bool
+    dnssec: bool
+    caa: bool
+    spf: bool
+    dmarc: bool
+    http_version: str  # such as "HTTP/2"
+    server: str
     generator: str
     title: str
-    language: str
+    description: str
+    language: str  # such as "de-AT"
 
 
 class ResultFinding(TypedDict):
@@ -191,6 +203,8 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
+            # For the deletion of results.
+            models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
         constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
 
@@ -308,6 +322,8 @@ class ListResult(TypeScores):
                 condition=Q(status__in=("waiting", "started", "ended")),
                 name="list_result_unfinished",
             ),
+            models.Index(fields=["site_list"], name="list_result_of_list"),
+            models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
         ]
 
     def __str__(self) -> str:
