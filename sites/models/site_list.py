@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from scanner.ids import new_id
+from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
@@ -298,6 +299,12 @@ class ListResult(TypeScores):
     ended_at = models.DateTimeField(null=True, blank=True)
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="list_result")
     url = models.CharField(max_length=8192)
+    addresses = ArrayField(
+        models.CharField(max_length=LONGEST_ADDRESS),
+        null=True,
+        blank=True,
+        help_text="Addresses of its host (`address_of`); empty if it has none. Null: not looked up yet.",
+    )
     tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -316,7 +323,9 @@ class ListResult(TypeScores):
     class Meta:
         indexes = [
             models.Index(fields=["run", "position"], name="list_result_of_run"),
-            models.Index(fields=["starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"),
+            models.Index(
+                fields=["site_list", "starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"
+            ),
             models.Index(
                 fields=["site_list", "run"],
                 condition=Q(status__in=("waiting", "started", "ended")),
@@ -324,6 +333,7 @@ class ListResult(TypeScores):
             ),
             models.Index(fields=["site_list"], name="list_result_of_list"),
             models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
+            models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
         ]
 
     def __str__(self) -> str:
