@@ -68,6 +68,9 @@ AUDITS_UNFINISHED = Gauge(f"{PREFIX}audits_unfinished", "Audits in progress or w
 AUDIT_PAGES_WAITING = Gauge(f"{PREFIX}audit_pages_waiting", "Pages of audits that wait for a slot.")
 MONITORS_DUE = Gauge(f"{PREFIX}monitors_due", "Runs of monitors whose time has come and that have not begun.")
 MONITORS_LATE = Gauge(f"{PREFIX}monitors_late", "Runs of monitors that should have begun ten minutes ago.")
+LIST_RUNS = Gauge(f"{PREFIX}list_runs", "Runs of lists in progress.")
+LIST_SITES_DUE = Gauge(f"{PREFIX}list_sites_due", "Sites of these runs whose time has come and that have not begun.")
+LISTS_LATE = Gauge(f"{PREFIX}lists_late", "Lists whose run should have begun ten minutes ago.")
 DELIVERIES_PENDING = Gauge(
     f"{PREFIX}deliveries_pending", "Deliveries to come: `sending`, `due`, or `later` (to be tried again).", ("state",)
 )
