@@ -47,7 +47,7 @@ AUDITS = f"""
 """  # noqa: S608  # of constants
 LISTS = """
     SELECT (SELECT count(*) FROM sites_listrun WHERE status = 'running'),
-        (SELECT count(*) FROM sites_listresult WHERE status = 'waiting' AND run_id IS NOT NULL AND starts_at <= %(now)s),
+        (SELECT count(*) FROM sites_listresult WHERE status = 'waiting' AND starts_at <= %(now)s),
         (SELECT count(*) FROM sites_sitelist WHERE next_run_at <= %(late)s)
 """
 DELIVERIES = f"""
