@@ -522,12 +522,24 @@ class Migration(migrations.Migration):
             index=models.Index(condition=models.Q(('status__in', ('started', 'ended'))), fields=['run'], name='list_result_under_way'),
         ),
         migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(fields=['site_list'], name='list_result_of_list'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('run__isnull', True)), fields=['ended_at'], name='list_result_by_itself'),
+        ),
+        migrations.AddIndex(
             model_name='listentry',
             index=models.Index(fields=['site_list', 'host', 'id'], name='list_entry_by_host'),
         ),
         migrations.AddIndex(
             model_name='listentry',
             index=django.contrib.postgres.indexes.GinIndex(fields=['failing'], name='list_entry_failing'),
+        ),
+        migrations.AddIndex(
+            model_name='listentry',
+            index=models.Index(condition=models.Q(('result__isnull', False)), fields=['result'], name='list_entry_result'),
         ),
         migrations.AddConstraint(
             model_name='listentry',

@@ -204,6 +204,8 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
+            # For the deletion of results.
+            models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
         constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
 
@@ -330,6 +332,8 @@ class ListResult(TypeScores):
                 name="list_result_unfinished",
             ),
             models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
+            models.Index(fields=["site_list"], name="list_result_of_list"),
+            models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
         ]
 
     def __str__(self) -> str:
