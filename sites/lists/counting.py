@@ -288,9 +288,7 @@ def end_lost(now: datetime) -> int:
     """End results whose audit was deleted before it ended, so that their run does not wait for ever."""
     lost = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
     message = "Its audit was deleted before it had ended."
-    return lost.update(
-        status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message
-    )
+    return lost.update(status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message)
 
 
 def unfinished_audits(run: ListRun) -> list[Audit]:
