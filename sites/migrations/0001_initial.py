@@ -519,15 +519,15 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='listresult',
-            index=models.Index(condition=models.Q(('status__in', ('started', 'ended'))), fields=['run'], name='list_result_under_way'),
-        ),
-        migrations.AddIndex(
-            model_name='listresult',
             index=models.Index(fields=['site_list'], name='list_result_of_list'),
         ),
         migrations.AddIndex(
             model_name='listresult',
             index=models.Index(condition=models.Q(('run__isnull', True)), fields=['ended_at'], name='list_result_by_itself'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('status__in', ('started', 'ended'))), fields=['run'], name='list_result_under_way'),
         ),
         migrations.AddIndex(
             model_name='listentry',

@@ -331,9 +331,9 @@ class ListResult(TypeScores):
                 condition=Q(status__in=("waiting", "started", "ended")),
                 name="list_result_unfinished",
             ),
-            models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
             models.Index(fields=["site_list"], name="list_result_of_list"),
             models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
+            models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
         ]
 
     def __str__(self) -> str:
