@@ -17,8 +17,8 @@ from webhooks.models import EventKind
 def record_audit_end(*, audit: Audit, **_: object) -> None:
     """Record the event of an audit that has just ended, with its deliveries. Receives `audit_ended`.
 
-    Audits of monitors and lists, and their scans, have no such event, because a monitor reports only changes, and a list
-    its runs. A cancelled audit has none either, because whoever cancels it knows.
+    Audits of monitors and lists, and their scans, have no such event: a monitor reports only changes, and a list its
+    runs. A cancelled audit has none either, because whoever cancels it knows.
     """
     if audit.run_of or audit.status == Audit.Status.CANCELLED:
         return

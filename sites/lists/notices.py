@@ -15,7 +15,7 @@ from sites.models import ListRun
 
 
 def post_ended(run: ListRun, changes: Changes | None) -> int:
-    """Write the e-mail of a run that has ended: what has changed, or else how it ended. Return the number of e-mails."""
+    """Write the e-mail of a run that has ended: what has changed, or else how it ended. Return their number."""
     if not run.site_list.recipients:
         return 0
     said = ", ".join(_said(changes)) if changes else _ended(run)

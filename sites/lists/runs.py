@@ -164,11 +164,10 @@ def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
 def _locked_list(caller: Caller | None, list_id: str) -> SiteList:
     """Lock the organization and then the list until the transaction ends. Raises ListNotFound."""
     lists = SiteList.objects.all() if caller is None else access.rows(SiteList, caller.organization_id)
-    owner = (
-        lists.filter(id=list_id).values_list("organization_id", flat=True).first() if is_id("lst", list_id) else None
-    )
+    named = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
+    owner = named.values_list("organization_id", flat=True).first()
     organization = usage.lock(owner) if owner is not None else None
-    site_list = lists.select_for_update(no_key=True, of=("self",)).filter(id=list_id).first() if owner else None
+    site_list = named.select_for_update(no_key=True, of=("self",)).first()
     if site_list is None or organization is None:
         raise ListNotFound("There is no list with this ID.")
     site_list.organization = organization
@@ -183,9 +182,8 @@ def _over_plan(site_list: SiteList) -> ListLimit | None:
     """Return a refusal if older lists, or their entries, already use up the plan, which may have changed."""
     tier = site_list.organization.tier
     sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(site_list.organization))
-    found = sharing.filter(created_at__lt=site_list.created_at).aggregate(
-        lists=Count("*"), entries=Sum("entries_count")
-    )
+    older = sharing.filter(created_at__lt=site_list.created_at)
+    found = older.aggregate(lists=Count("*"), entries=Sum("entries_count"))
     if found["lists"] < tier.lists and (found["entries"] or 0) + site_list.entries_count <= tier.list_entries:
         return None
     return ListLimit("Your plan allows fewer lists or sites than you have. Delete some, or ask for a larger plan.")
@@ -347,7 +345,7 @@ def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | N
             affordable.append(turn)
         started = _start(organization, affordable, now, policy, limits.pages_per_audit)
     if affordable:
-        return started
+        return started or None
     _leave_out(organization_id, turns[0], limits, now)
     return 0
 
