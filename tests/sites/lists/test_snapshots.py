@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documentation.checks import entries
-from sites.lists.services import SnapshotNotFound
 from sites.lists.snapshots import (
     PREDICATES,
+    SnapshotNotFound,
     adoption,
     diff,
     figures,
