@@ -31,7 +31,8 @@ from sites.lists.snapshots import (
 )
 from sites.models import ListEntry
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member
 
 NOW = timezone.now()
