@@ -68,7 +68,8 @@ class ListRuns(ApiView):
             {202: ListRunSerializer},
             e400="`INVALID_PARAMS`: the list has no sites.",
             e404=NOT_FOUND,
-            e409="`LIST_RUNNING`: a run of it is already in progress.",
+            e409="`LIST_RUNNING`: a run of it is already in progress. `LIST_LIMIT`: the plan has become too small for it.",
+            e429="`RATE_LIMITED`, or `QUOTA_EXCEEDED`: not even one site could be judged.",
         ),
     )
     def post(self, request: Request, list_id: str) -> Response:
@@ -219,10 +220,10 @@ def _export_view(ending: str) -> type[ApiView]:
 
 
 class UnknownSnapshotExport(ApiView):
-    """GET /v1/lists/:id/snapshots/:run_id/export and …/export/<anything else>."""
+    """GET /v1/lists/:id/snapshots/:run_id/export/<anything else>."""
 
     @operation(exclude=True)
-    def get(self, request: Request, list_id: str, run_id: str, ending: str = "") -> Response:
+    def get(self, request: Request, list_id: str, run_id: str, ending: str) -> Response:
         raise unknown_format(exports.WRITERS)
 
 
