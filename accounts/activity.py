@@ -62,6 +62,8 @@ ACTIONS: Mapping[str, tuple[str, ...]] = {
     "monitor.deleted": ("deleted the monitor {target}", " of {url}"),
     "badge.created": ("switched on the badge of {target}",),
     "badge.deleted": ("switched off the badge of {target}",),
+    "list.shared": ("shared the list {target}", " ({content})"),
+    "list.unshared": ("stopped sharing the list {target}",),
     "report.shared": ("shared the report of {target}", " ({type})"),
     "report.unshared": ("stopped sharing the report of {target}", " ({type})"),
     "mute.created": ("muted {target}", " below {path}", ", at {place}", ", until {until}", ": {reason}"),

@@ -61,6 +61,7 @@ from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
+from sites.lists.views import shared_badge, shared_card, shared_list
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -298,6 +299,9 @@ urlpatterns = [
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),
+    path("list/<str:share_id>.svg", shared_badge, name="list-share-badge"),
+    path("list/<str:share_id>/card/<str:digest>.png", shared_card, name="list-share-card"),
+    path("list/<str:share_id>", shared_list, name="list-share"),
     # In place of the admin's own pages, which neither limit guesses nor end other sessions.
     path("admin/login/", admin_login),
     path("admin/logout/", LogoutView.as_view()),

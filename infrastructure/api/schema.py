@@ -37,7 +37,8 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         scopes = (
-            "`read`: GET everywhere. `scan`: also start scans and audits, and cancel audits. `manage`: everything. "
+            "`read`: GET everywhere. `scan`: also start scans, audits and runs of lists, and cancel audits and runs. "
+            "`manage`: everything. "
             "Each operation says which it takes; a key whose scope is not enough gets a 403 `INSUFFICIENT_SCOPE`."
         )
         return {
@@ -144,11 +145,12 @@ def operation(
     parameters: Sequence[OpenApiParameter] = (),
     request: type[serializers.Serializer] | None = None,
     body_optional: bool = False,
+    also_as: Sequence[str] = (),
     **described: Any,
 ) -> Callable[[Method], Method]:
     """Decorate a method of an ApiView with `extend_schema`; it then refuses parameters and fields not described here.
 
-    With `body_optional`, the body may be left out.
+    With `body_optional`, the body may be left out. `also_as` are media types of text in which the body may be sent.
     """
     fields = request().fields if request else {}
     names = Names(
@@ -157,7 +159,8 @@ def operation(
         frozenset(str(name) for name, field in fields.items() if field.required),
     )
     # drf-spectacular marks a body as required unless it is given by media type.
-    body = {"application/json": request} if body_optional else request
+    texts: dict[str, Any] = dict.fromkeys(also_as, OpenApiTypes.STR)
+    body = {"application/json": request, **texts} if body_optional or texts else request
 
     def decorate(method: Method) -> Method:
         method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
@@ -191,11 +194,13 @@ def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Forbid unknown fields in bodies, and require at least one field in updates. Hook of drf-spectacular."""
+    """Forbid unknown fields in bodies, require uploads and at least one field in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
-        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
-        if body:
+        content = operation.get("requestBody", {}).get("content", {})
+        if len(content) > 1:
+            operation["requestBody"]["required"] = True
+        if body := content.get("application/json"):
             schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
             schema["additionalProperties"] = False
             if operation["operationId"].startswith("update_"):

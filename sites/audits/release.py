@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import F
@@ -183,6 +184,7 @@ def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
         url=page.url,
         audit_page=page,
         is_background=audit.is_background,
+        is_of_list=audit.run_of == Audit.RunOf.LIST,
         created_at=now,
         enqueued_at=now,
         period=usage.month_of(now),
@@ -191,7 +193,7 @@ def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
         **_credentials_for(audit, page),
     )
     lead, *others = _led(audit.types)
-    leading = made(type=lead)
+    leading = made(type=lead, addresses=audit.addresses if _is_on_host(audit, page) else None)
     return [leading, *(made(type=each, lead=leading) for each in others)]
 
 
@@ -200,6 +202,11 @@ def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
     if not audit.url.startswith((f"{page.origin}/", f"{page.origin}?")):
         return {}
     return {"credential_names": audit.credential_names, "encrypted_credentials": audit.encrypted_credentials}
+
+
+def _is_on_host(audit: Audit, page: AuditPage) -> bool:
+    """Return True if the page is on the host and port of the audit's URL, whose addresses are known."""
+    return page.origin.partition("://")[2] == urlsplit(audit.url).netloc
 
 
 def _led(types: list[str]) -> Iterator[str]:
