@@ -119,8 +119,8 @@ class Comparison:
     @property
     def changes_nothing(self) -> bool:
         sites = self.found["sites"]
-        counts = (sites[name] for name in ("better", "worse", "lost", "regained"))  # type: ignore[literal-required]
-        return not (any(counts) or self.found["more_failures"] or self.found["fewer_failures"])
+        changed = sites["better"] or sites["worse"] or sites["lost"] or sites["regained"]
+        return not (changed or self.found["more_failures"] or self.found["fewer_failures"])
 
 
 def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]) -> AdoptionPage:

@@ -14,7 +14,8 @@ from dashboard.monitor_forms import ONCE_BYTES
 from infrastructure.web.forms import HintedLabel, JudgedForm, TicksField
 from scans.models import Scan
 from sites.lists.requests import MAX_WINDOW_HOURS, USUAL_WINDOW_HOURS
-from sites.models import ListInterval, SiteList
+from sites.models import SiteList
+from sites.models.site_list import ListInterval
 from sites.monitors.requests import NAME_LENGTH
 
 EVERY = (

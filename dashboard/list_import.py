@@ -65,7 +65,7 @@ def entered_of(request: HttpRequest) -> Entered | None:
     text = request.POST.get("sites", "")
     if not text.strip():
         return None
-    media_type = "application/json" if text.lstrip().startswith("[") else "text/csv"
+    media_type = "application/json" if text.lstrip().startswith("{") else "text/csv"
     return Entered(text.encode(), media_type, is_file=False)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
@@ -58,9 +58,10 @@ def list_import(request: MemberRequest, list_id: str) -> HttpResponse:
         text = "That is more than this page takes. Send it through the API, or with the command website-scan list push."
         return _page(request, found, 413, problems=Problems(text, [], 0))
     except InvalidEntries as refusal:
-        lines = [(each["line"], each["error"]) for each in refusal.entries]
+        told = cast("list[dict[str, object]]", refusal.details["entries"])
+        lines = [(each["line"], each["error"]) for each in told]
         where = " The file must be sent again." if entered.is_file and not entered.text else ""
-        problems = Problems(f"All sites are imported, or none.{where}", lines, refusal.count)
+        problems = Problems(f"All sites are imported, or none.{where}", lines, cast("int", refusal.details["count"]))
         return _page(request, found, refusal.status, problems=problems, text=entered.text)
     except Refusal as refusal:
         return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0), text=entered.text)
@@ -115,8 +116,11 @@ def _page(
     }
     if preview:
         change = preview.difference
-        named = (("Sites that are new", "added"), ("Sites with other tags or another note", "changed"))
-        named += (("Sites that are on the list, but not in this import", "removed"),)
+        named = (
+            ("Sites that are new", "added"),
+            ("Sites with other tags or another note", "changed"),
+            ("Sites that are on the list, but not in this import", "removed"),
+        )
         context["samples"] = [(title, change.samples[name], change.numbers[name]) for title, name in named]
     return render(request, "dashboard/lists/import.html", context, status=status)
 

@@ -1,4 +1,4 @@
-"""Snapshot of a list on its page: grades by type, what holds the sites back, figures by tag, and the sites behind each."""
+"""Snapshot of a list on its page: grades by type and by tag, what holds the sites back, and the sites behind it."""
 
 from __future__ import annotations
 

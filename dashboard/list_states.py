@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from accounts.usage import Quota
-from sites.models import ListEntry, ListInterval, ListRun, SiteList
+from sites.models import ListEntry, ListRun, SiteList
+from sites.models.site_list import ListInterval
 
 
 @dataclass(frozen=True, slots=True)

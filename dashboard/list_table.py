@@ -17,6 +17,7 @@ from infrastructure.api.errors import InvalidParams
 from infrastructure.api.fields import GRADES
 from infrastructure.postgresql.statements import fetch
 from infrastructure.web import charts
+from infrastructure.web.keyset import EPOCH
 from scanner.scoring import mean_grade
 from scans.models import Scan, path_of
 from sites.lists.entries import EntryPage, Wanted, entries_page
@@ -37,11 +38,11 @@ FIRST = "url"
 
 @dataclass(frozen=True, slots=True)
 class MeanScore:
-    """Mean of a site's scores in a snapshot, as a point of its line."""
+    """Mean of a site's scores in a snapshot, as a point of its line, which shows neither time nor rules."""
 
     score: int
     grade: str = ""
-    created_at: datetime = datetime.min
+    created_at: datetime = EPOCH
     catalogue_version: str = ""
 
 

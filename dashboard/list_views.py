@@ -11,6 +11,7 @@ from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -45,11 +46,11 @@ NOT_FOUND = (ListNotFound, EntryNotFound, RunNotFound, SnapshotNotFound, ShareNo
 WORK = "the organization's own work, which all members see"
 
 
-def known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+def known(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
     """Decorate a view to respond with 404 if the organization does not have the list, the run or the site."""
 
     @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         try:
             return view(request, *args, **kwargs)
         except NOT_FOUND as error:
@@ -276,7 +277,12 @@ def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list
     """Carry the action out for these sites, and return what was done in a sentence."""
     caller = member_caller(request.membership)
     if action == "scan":
-        number = runs.scan_entries(caller=caller, list_id=found.id, entries=entries)
+        ids = (
+            entries if not isinstance(entries, Q) else list(found.entries.filter(entries).values_list("id", flat=True))
+        )
+        number = runs.scan_entries(caller=caller, list_id=found.id, entry_ids=ids)
+        if not number:
+            return "These sites are being scanned already."
         return f"{counted(number, 'site')} {'is' if number == 1 else 'are'} being scanned again."
     if action == "removed":
         number = services.delete_entries(caller=caller, list_id=found.id, entries=entries)
