@@ -48,6 +48,8 @@ SPECTACULAR_SETTINGS = {
         "sites.event_schema.MONITOR_CHANGED",
         "sites.event_schema.MONITOR_FAILED",
         "sites.event_schema.MONITOR_RECOVERED",
+        "sites.event_schema.LIST_COMPLETED",
+        "sites.event_schema.LIST_CHANGED",
     ],
     "SERVE_INCLUDE_SCHEMA": False,
     "SERVE_PUBLIC": True,

@@ -34,6 +34,7 @@ TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %%
 AHEAD = 8
 
 # `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
+# The audits of lists take turns as one audit: with their thousands, they would come before each page of another.
 # Each audit's pages are read once: a condition that looks for other pages of the origin takes seconds for a thousand.
 NEXT = """
     WITH organization AS (
@@ -73,8 +74,13 @@ NEXT = """
         WHERE page.status = 'waiting' AND (page.is_known OR NOT page.is_ahead AND page.position = page.first)
         ORDER BY page.position LIMIT greatest(%(ahead)s - audits.queued, 0)
     ) AS turn
-    ORDER BY audits.is_background, audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at,
-        audits.id
+    ORDER BY audits.is_background, CASE WHEN audits.run_of = 'list'
+            THEN (SELECT sum(under_way) FROM audits WHERE run_of = 'list') + row_number() OVER (
+                PARTITION BY audits.run_of
+                ORDER BY audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at, audits.id
+            )
+            ELSE audits.under_way + turn.nth
+        END, audits.released_at NULLS FIRST, audits.created_at, audits.id
     LIMIT %(ahead)s
 """
 

@@ -9,14 +9,15 @@ that a count never waits for it.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
 from infrastructure.postgresql.statements import fetch
+from scanner.ids import is_id
 from scanner.messages import counted
 from scans.models import Scan
 from sites.events import record_list_event
@@ -51,6 +52,27 @@ UPDATE_RESULTS = """
     FROM jsonb_populate_recordset(NULL::sites_listresult, %(rows)s::jsonb) AS counted WHERE result.id = counted.id
     RETURNING result.id
 """
+
+
+def count(row_id: str) -> int:
+    """Count what has ended of a run, by its ID, or of a list's single looks, by the list's."""
+    return count_results(row_id) if is_id("run", row_id) else count_looks(row_id)
+
+
+def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
+    """Count all that has ended, and end runs of which nothing is unfinished: messages may have been lost."""
+    end_lost(now)
+    ended = ListResult.objects.filter(status=ListResult.Status.ENDED)
+    unfinished = ListResult.objects.filter(
+        site_list=OuterRef("site_list"), run=OuterRef("pk"), status__in=ListResult.UNFINISHED
+    )
+    complete = ListRun.objects.filter(~Exists(unfinished), status=ListRun.Status.RUNNING)
+    ids = {
+        *ended.exclude(run=None).order_by().values_list("run_id", flat=True).distinct(),
+        *ended.filter(run=None).order_by().values_list("site_list_id", flat=True).distinct(),
+        *complete.values_list("id", flat=True),
+    }
+    return sum(count(each) for each in sorted(ids) if has_time())
 
 
 def count_results(run_id: str) -> int:
@@ -104,7 +126,7 @@ def count_ended(run: ListRun) -> int:
 
 
 def count_looks(list_id: str) -> int:
-    """Count the ended results of a list that are part of no run: they are news of their entries, and of nothing else."""
+    """Count the ended results of a list that are part of no run: they are news of their entries, and nothing else."""
     total = 0
     while True:
         with transaction.atomic():
@@ -123,7 +145,7 @@ def count_looks(list_id: str) -> int:
             return total
 
 
-def _locked(results: Any) -> list[tuple[ListResult, ListEntry | None]]:
+def _locked(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry | None]]:
     """Lock results with their entries, and return those of which no other transaction holds any."""
     found = list(results.select_for_update(no_key=True, skip_locked=True).order_by("position", "id")[:AT_ONCE])
     entries = ListEntry.objects.select_for_update(no_key=True, skip_locked=True)
@@ -288,9 +310,7 @@ def end_lost(now: datetime) -> int:
     """End results whose audit was deleted before it ended, so that their run does not wait for ever."""
     lost = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
     message = "Its audit was deleted before it had ended."
-    return lost.update(
-        status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message
-    )
+    return lost.update(status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message)
 
 
 def unfinished_audits(run: ListRun) -> list[Audit]:
