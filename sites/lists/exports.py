@@ -26,7 +26,7 @@ CSV_COLUMNS = (
     *("url", "tags", "status", "error", "moved_to", "pages"),
     *(f"{each}_{value}" for each in Scan.Type.values for value in ("score", "grade")),
     *(f"findings_{each}" for each in SEVERITIES),
-    *FACTS,
+    *("http_status" if each == "status" else each for each in FACTS),
 )
 JSON_LINES = "application/jsonl; charset=utf-8"
 

@@ -10,9 +10,9 @@ import pytest
 from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
-from sites.lists.services import SnapshotNotFound
 
 from documentation.checks import entries
+from sites.lists.services import SnapshotNotFound
 from sites.lists.snapshots import (
     PREDICATES,
     adoption,
