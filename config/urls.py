@@ -61,6 +61,7 @@ from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
+from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
 from sites.lists.views import shared_badge, shared_card, shared_list
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
@@ -206,6 +207,10 @@ urlpatterns = [
     path("v1/monitors/<any:monitor_id>/runs/<any:run_id>", MonitorRunItem.as_view(), name="monitor-run-item"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
+    path("v1/lists", ListCollection.as_view(), name="list-collection"),
+    path("v1/lists/<any:list_id>/entries/<any:entry_id>", EntryItem.as_view(), name="list-entry-item"),
+    path("v1/lists/<any:list_id>/entries", ListEntries.as_view(), name="list-entries"),
+    path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
     path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),

@@ -49,6 +49,7 @@ WEBHOOKS = (ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8")
 MUTES = (ROOT / "docs" / "mutes.md").read_text(encoding="utf-8")
 AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
+LISTS = (ROOT / "docs" / "lists.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
@@ -56,7 +57,8 @@ A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
 A_WORKER_DELIVERS = "a worker delivers here"
 # Variables in the examples for the IDs of created objects, by the IDs' prefix.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg)_[0-9A-Za-z]{22}")
+KINDS |= {"lst": "LIST", "shr": "SHARE"}
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
 # Fields that are not compared, because evidence differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -89,7 +91,7 @@ class Example:
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS)
+    found = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS)
     for position, (language, text, stage) in enumerate(found):
         if stage:
             yield Example(stage)
@@ -140,6 +142,10 @@ class Session:
         return response
 
     def _remember(self, method: str, response: Any) -> None:
+        if method == "GET" and response["Content-Type"] == "application/json":
+            answer = response.json()
+            if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
+                self.variables["ENTRY"] = answer["entries"][0]["id"]
         if method == "POST" and response.status_code == 202:
             created = response.json()["id"]
             self.variables[KINDS[created.partition("_")[0]]] = created
@@ -232,7 +238,8 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented = {
-        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg)_[^/]+", "{id}", path)) for method, path in session.requests
+        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[^/]+", "{id}", path))
+        for method, path in session.requests
     }
     assert documented - {("GET", "/readyz")} == endpoints()
 
@@ -308,6 +315,7 @@ def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
 
 def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
     columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks", "pages_per_audit")
+    columns += ("lists", "list_entries")
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
 
