@@ -20,7 +20,8 @@ from sites.lists.snapshots import figures
 from sites.models import ListRun, ListShare, SiteList
 from tests.dashboard.test_pages import browser_of, page_of
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import CHECKS, Looked, make_list, share_of, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import CHECKS, Looked, share_of, snapshot
 from tests.world import Member, key_caller
 
 SVG = "{http://www.w3.org/2000/svg}"
