@@ -103,6 +103,11 @@ class SiteTable:
     def is_filtered(self) -> bool:
         return bool(self.filters)
 
+    @property
+    def chosen(self) -> dict[str, str]:
+        """Return the values of all filters, empty where one is not set."""
+        return {name: self.filters.get(name, "") for name in FILTERS}
+
 
 def site_table(site_list: SiteList, query: Mapping[str, str]) -> SiteTable:
     """Return the page that the query string asks for; what no filter accepts counts as none."""

@@ -31,13 +31,14 @@ from infrastructure.api.throttling import refuse_over_rate
 from scanner.errors import Refusal
 from sites.lists import runs, services
 from sites.lists.recipients import recipients_of
-from sites.lists.services import EntryNotFound, ListNotFound, RunNotFound
+from sites.lists.services import EntryNotFound, ListNotFound
 from sites.lists.sharing import ShareNotFound
 from sites.lists.snapshots import SnapshotNotFound
 from sites.models import SiteList
 from sites.monitors.recipients import Recipients
 from sites.monitors.requests import MOST_EMAILS
 from sites.monitors.schedule import time_zones
+from sites.monitors.services import RunNotFound
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS
