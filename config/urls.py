@@ -226,18 +226,16 @@ urlpatterns = [
     path("v1/lists/<any:list_id>/runs/<any:run_id>", ListRunItem.as_view(), name="list-run-item"),
     path("v1/lists/<any:list_id>/runs", ListRuns.as_view(), name="list-runs"),
     *(
-        path(
-            f"v1/lists/<any:list_id>/snapshots/<any:run_id>/export/{ending}", each.as_view(), name=f"snapshot-{ending}"
-        )
-        for ending, each in SNAPSHOT_EXPORT_VIEWS.items()
+        path(f"v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/{end}", view.as_view(), name=f"snapshot-{end}")
+        for end, view in SNAPSHOT_EXPORT_VIEWS.items()
     ),
     path(
-        "v1/lists/<any:list_id>/snapshots/<any:run_id>/export/<str:ending>",
+        "v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/<str:ending>",
         UnknownSnapshotExport.as_view(),
         name="snapshot-unknown-export",
     ),
-    path("v1/lists/<any:list_id>/snapshots/<any:run_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
-    path("v1/lists/<any:list_id>/snapshots/<any:run_id>", Snapshot.as_view(), name="snapshot"),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>", Snapshot.as_view(), name="snapshot"),
     path("v1/lists/<any:list_id>/adoption", Adoption.as_view(), name="list-adoption"),
     path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
     path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
