@@ -70,7 +70,9 @@ def exchanges() -> Iterator[Exchange]:
         sent = _body(words[words.index("-d") + 1]) if "-d" in words else None
         head, _, received = answer.partition("\n\n")
         media_type = MEDIA_TYPE.search(head)
-        yield Exchange(method.lower(), path, sent, status, media_type[1] if media_type else "", _body(received))
+        kind = media_type[1] if media_type else ""
+        shown = _body(received) if kind.endswith("json") else received or None
+        yield Exchange(method.lower(), path, sent, status, kind, shown)
 
 
 def _documents() -> str:

@@ -262,6 +262,6 @@ class EntryItem(ApiView):
         responses=responses({204: None}, e404=ENTRY_NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str, entry_id: str) -> Response:
-        """Snapshots keep what their runs have found. A run in progress still judges it."""
+        """Snapshots keep what their runs have found. A run in progress leaves it out unless it has begun."""
         services.delete_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
         return Response(status=204)

@@ -28,7 +28,7 @@ CSV_COLUMNS = (
     *(f"findings_{each}" for each in SEVERITIES),
     *("http_status" if each == "status" else each for each in FACTS),
 )
-JSON_LINES = "application/jsonl; charset=utf-8"
+JSON_LINES = "text/jsonl; charset=utf-8"  # not registered either; generators of clients read text/* only
 
 
 @dataclass(frozen=True, slots=True)

@@ -28,7 +28,7 @@ from sites.lists.tags import refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import new_list_id
 from sites.monitors.recipients import usual_recipients
-from sites.monitors.services import RunNotFound
+from sites.monitors.services import RunNotFound as RunNotFound
 
 OF_SCHEDULE = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000

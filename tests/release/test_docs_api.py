@@ -32,7 +32,9 @@ from scans import tasks
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import parse_audit
-from sites.models import Audit
+from sites.lists.counting import count_results
+from sites.lists.runs import start_entries
+from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES
 from tests.targets.sample import sample_site
@@ -54,6 +56,7 @@ BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$"
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
+A_WORKER_RUNS_THE_LIST = "a worker runs the list here"
 A_WORKER_DELIVERS = "a worker delivers here"
 # Variables in the examples for the IDs of created objects, by the IDs' prefix.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
@@ -147,8 +150,9 @@ class Session:
             if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
                 self.variables["ENTRY"] = answer["entries"][0]["id"]
         if method == "POST" and response.status_code == 202:
-            created = response.json()["id"]
-            self.variables[KINDS[created.partition("_")[0]]] = created
+            created = response.json().get("id", "")
+            if created:
+                self.variables[KINDS[created.partition("_")[0]]] = created
         if method == "POST" and response.status_code == 201:
             created = response.json()["id"]
             if created.startswith("wh_"):
@@ -199,6 +203,8 @@ def assert_is_shown(example: Example, response: Any) -> None:
     if "json" not in response.headers.get("Content-Type", ""):
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return
+    if "jsonl" in response.headers["Content-Type"]:
+        got = got.splitlines()[0]
     expected, actual = json.loads(shown.body), json.loads(got)
     open_lists = tuple(left_open(expected))
     assert places(expected) == {each for each in places(actual) if not each.startswith(open_lists)}, example.command
@@ -229,9 +235,15 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert report.is_success, report
         elif example.command == AN_EARLIER_REPORT:
             add_earlier_report(session.variables["ID"])
+        elif example.command == A_WORKER_RUNS_THE_LIST:
+            run = ListRun.objects.get(id=session.variables["RUN"])
+            while start_entries(run.site_list.organization_id, timezone.now()):
+                run_waiting_scans()
+            count_results(run.id)
+            run.refresh_from_db()
+            assert run.status == "completed"
         elif example.command == A_WORKER_RUNS_THE_AUDIT:
-            while (waiting := Scan.objects.visits().filter(status="queued", is_background=True).first()) is not None:
-                tasks.run_scan(waiting.id)
+            run_waiting_scans()
             assert Audit.objects.get(id=session.variables["AUDIT"]).status == "completed"
         else:
             assert example.command == A_WORKER_RUNS
@@ -242,6 +254,11 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
         for method, path in session.requests
     }
     assert documented - {("GET", "/readyz")} == endpoints()
+
+
+def run_waiting_scans() -> None:
+    while (waiting := Scan.objects.visits().filter(status="queued", is_background=True).first()) is not None:
+        tasks.run_scan(waiting.id)
 
 
 def add_earlier_report(scan_id: str) -> None:
