@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
@@ -49,7 +49,7 @@ def _list(site_list: SiteList) -> dict[str, Any]:
 
 
 def _entries(organization_id: int) -> QuerySet[ListEntry]:
-    return ListEntry.objects.filter(site_list__organization_id=organization_id)
+    return ListEntry.objects.filter(site_list__organization_id=organization_id).annotate(audit_id=F("result__audit_id"))
 
 
 def _entry(entry: ListEntry) -> dict[str, Any]:
@@ -61,7 +61,7 @@ def _list_runs(organization_id: int) -> QuerySet[ListRun]:
 
 
 def _list_run(run: ListRun) -> dict[str, Any]:
-    return {"list_id": run.site_list_id, **list_serializers.RunSerializer(run).data}
+    return {"list_id": run.site_list_id, **list_serializers.ListRunSerializer(run).data}
 
 
 def _list_results(run: ListRun) -> Iterator[bytes]:
@@ -89,15 +89,8 @@ def _shares(organization_id: int) -> QuerySet[ListShare]:
 
 
 def _share(share: ListShare) -> dict[str, Any]:
-    return {
-        "id": share.id,
-        "list_id": share.site_list_id,
-        "run_id": share.run_id,
-        "has_table": share.has_table,
-        "share_url": share.share_url,
-        "created_by": share.created_by.email if share.created_by else None,
-        "created_at": share.created_at,
-    }
+    created_by = share.created_by.email if share.created_by else None
+    return {"list_id": share.site_list_id, **list_serializers.shown_share(share), "created_by": created_by}
 
 
 def _badge(badge: Badge) -> dict[str, Any]:

@@ -145,12 +145,11 @@ def operation(
     parameters: Sequence[OpenApiParameter] = (),
     request: type[serializers.Serializer] | None = None,
     body_optional: bool = False,
-    also_as: Sequence[str] = (),
     **described: Any,
 ) -> Callable[[Method], Method]:
     """Decorate a method of an ApiView with `extend_schema`; it then refuses parameters and fields not described here.
 
-    With `body_optional`, the body may be left out. `also_as` are media types of text in which the body may be sent.
+    With `body_optional`, the body may be left out.
     """
     fields = request().fields if request else {}
     names = Names(
@@ -159,8 +158,7 @@ def operation(
         frozenset(str(name) for name, field in fields.items() if field.required),
     )
     # drf-spectacular marks a body as required unless it is given by media type.
-    texts: dict[str, Any] = dict.fromkeys(also_as, OpenApiTypes.STR)
-    body = {"application/json": request, **texts} if body_optional or texts else request
+    body = {"application/json": request} if body_optional else request
 
     def decorate(method: Method) -> Method:
         method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
@@ -194,13 +192,11 @@ def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Forbid unknown fields in bodies, require uploads and at least one field in updates. Hook of drf-spectacular."""
+    """Forbid unknown fields in bodies, and require at least one field in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
-        content = operation.get("requestBody", {}).get("content", {})
-        if len(content) > 1:
-            operation["requestBody"]["required"] = True
-        if body := content.get("application/json"):
+        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
+        if body:
             schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
             schema["additionalProperties"] = False
             if operation["operationId"].startswith("update_"):

@@ -188,12 +188,14 @@ class ListEntries(ApiView):
         summary="Replace all sites of a list",
         tags=["Lists"],
         request=EntriesRequestSerializer,
-        also_as=("text/csv", "text/plain"),
         parameters=[LIST],
         responses=IMPORT_RESPONSES,
     )
     def put(self, request: Request, list_id: str) -> Response:
-        """All or nothing. A site whose address stays keeps its ID and its results."""
+        """All or nothing. A site whose address stays keeps its ID and its results.
+
+        The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
+        """
         return Response(importing.replace_entries(**self._upload(request, list_id)))
 
     @operation(
@@ -201,12 +203,14 @@ class ListEntries(ApiView):
         summary="Add sites to a list",
         tags=["Lists"],
         request=EntriesRequestSerializer,
-        also_as=("text/csv", "text/plain"),
         parameters=[LIST],
         responses=IMPORT_RESPONSES,
     )
     def post(self, request: Request, list_id: str) -> Response:
-        """All or nothing. Sites that are there already get more tags, and another note if one is given."""
+        """All or nothing. Sites that are there already get more tags, and another note if one is given.
+
+        The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
+        """
         return Response(importing.add_entries(**self._upload(request, list_id)))
 
     def _upload(self, request: Request, list_id: str) -> dict[str, Any]:
@@ -258,6 +262,6 @@ class EntryItem(ApiView):
         responses=responses({204: None}, e404=ENTRY_NOT_FOUND),
     )
     def delete(self, request: Request, list_id: str, entry_id: str) -> Response:
-        """Snapshots keep what their runs have found. A run in progress still judges it."""
+        """Snapshots keep what their runs have found. A run in progress leaves it out unless it has begun."""
         services.delete_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
         return Response(status=204)

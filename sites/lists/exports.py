@@ -26,9 +26,9 @@ CSV_COLUMNS = (
     *("url", "tags", "status", "error", "moved_to", "pages"),
     *(f"{each}_{value}" for each in Scan.Type.values for value in ("score", "grade")),
     *(f"findings_{each}" for each in SEVERITIES),
-    *FACTS,
+    *("http_status" if each == "status" else each for each in FACTS),
 )
-JSON_LINES = "application/jsonl; charset=utf-8"
+JSON_LINES = "text/jsonl; charset=utf-8"  # not registered either; generators of clients read text/* only
 
 
 @dataclass(frozen=True, slots=True)

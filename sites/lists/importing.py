@@ -215,15 +215,14 @@ def _decoded(data: bytes, media_type: str) -> str:
 
 
 def _lines(text: str) -> list[str]:
-    lines = LINE_END.split(text)
-    while lines and not lines[-1].strip():
-        lines.pop()
+    text = text.rstrip()
+    number = text.count("\n") + text.count("\r") - text.count("\r\n") + 1
     # One more for the names of the columns.
-    if len(lines) > MAX_ROWS + 1:
-        _refuse_line(MAX_ROWS + 2, f"There are {len(lines):,} lines; at most {MAX_ROWS:,} sites can be sent at once.")
-    if not lines:
+    if number > MAX_ROWS + 1:
+        _refuse_line(MAX_ROWS + 2, f"There are {number:,} lines; at most {MAX_ROWS:,} sites can be sent at once.")
+    if not text:
         _refuse_line(1, NO_ADDRESS)
-    return lines
+    return LINE_END.split(text)
 
 
 def _text_lines(text: str) -> Iterator[Line]:

@@ -31,6 +31,7 @@ from sites.lists.serializers import (
 from sites.models import ListRun
 
 RUN = id_parameter("run_id", "run")
+SNAPSHOT = id_parameter("snapshot_id", "run")
 RUN_NOT_FOUND = f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run."
 SNAPSHOT_NOT_FOUND = f"{NOT_FOUND} `SNAPSHOT_NOT_FOUND`: it has no such snapshot, or the run has not ended."
 MOST_COMPARED = 1_000
@@ -68,7 +69,8 @@ class ListRuns(ApiView):
             {202: ListRunSerializer},
             e400="`INVALID_PARAMS`: the list has no sites.",
             e404=NOT_FOUND,
-            e409="`LIST_RUNNING`: a run of it is already in progress.",
+            e409="`LIST_RUNNING`: a run of it is in progress. `LIST_LIMIT`: the plan has become too small for it.",
+            e429="`RATE_LIMITED`, or `QUOTA_EXCEEDED`: not even one site could be judged.",
         ),
     )
     def post(self, request: Request, list_id: str) -> Response:
@@ -134,24 +136,24 @@ class EntryScan(ApiView):
 
 
 class Snapshot(ApiView):
-    """GET /v1/lists/:id/snapshots/:run_id."""
+    """GET /v1/lists/:id/snapshots/:snapshot_id."""
 
     @operation(
         operation_id="get_snapshot",
         summary="Get what a run of a list has found",
         tags=["Lists"],
-        parameters=[LIST, RUN, TAG],
+        parameters=[LIST, SNAPSHOT, TAG],
         responses=responses({200: SnapshotSerializer}, e404=SNAPSHOT_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, run_id: str) -> Response:
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
         """Figures of all its sites, and of those of each tag."""
-        run = _snapshot(caller_of(request), list_id, run_id)
+        run = _snapshot(caller_of(request), list_id, snapshot_id)
         found = snapshots.summary(run, request.query_params.get("tag", ""))
         return Response({"run": ListRunSerializer(run).data, **found})
 
 
 class SnapshotDiff(ApiView):
-    """GET /v1/lists/:id/snapshots/:run_id/diff."""
+    """GET /v1/lists/:id/snapshots/:snapshot_id/diff."""
 
     @operation(
         operation_id="compare_snapshots",
@@ -159,7 +161,7 @@ class SnapshotDiff(ApiView):
         tags=["Lists"],
         parameters=[
             LIST,
-            RUN,
+            SNAPSHOT,
             OpenApiParameter("with", str, description="The snapshot to compare with; else the one before."),
             OpenApiParameter(
                 "limit",
@@ -169,10 +171,10 @@ class SnapshotDiff(ApiView):
         ],
         responses=responses({200: SnapshotDiffSerializer}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, run_id: str) -> Response:
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
         """Sites that are better or worse since, and checks with more or fewer failures."""
         limit = integer(request.query_params, "limit", default=50, least=1, most=MOST_COMPARED)
-        run = _snapshot(caller_of(request), list_id, run_id)
+        run = _snapshot(caller_of(request), list_id, snapshot_id)
         other_id = request.query_params.get("with")
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
         if other is None:
@@ -180,13 +182,13 @@ class SnapshotDiff(ApiView):
         return Response({"run_id": run.id, "with_run_id": other.id, **snapshots.diff(run, other, limit)})
 
 
-def _snapshot(caller: Caller, list_id: str, run_id: str) -> ListRun:
+def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
     services.find_list(caller.organization_id, list_id)
-    return snapshots.find_snapshot(caller.organization_id, list_id, run_id)
+    return snapshots.find_snapshot(caller.organization_id, list_id, snapshot_id)
 
 
 def _export_view(ending: str) -> type[ApiView]:
-    """Return the view of GET /v1/lists/:id/snapshots/:run_id/export/<ending>."""
+    """Return the view of GET /v1/lists/:id/snapshots/:snapshot_id/export/<ending>."""
     writer = exports.WRITERS[ending]
 
     class SnapshotFile(ApiView):
@@ -197,7 +199,7 @@ def _export_view(ending: str) -> type[ApiView]:
             tags=["Lists"],
             parameters=[
                 LIST,
-                RUN,
+                SNAPSHOT,
                 *headers(
                     [200],
                     Content_Disposition=(str, "A file name for the download."),
@@ -207,8 +209,8 @@ def _export_view(ending: str) -> type[ApiView]:
             ],
             responses=responses(file_response(writer.media_type), e404=SNAPSHOT_NOT_FOUND),
         )
-        def get(self, request: Request, list_id: str, run_id: str) -> StreamingHttpResponse:
-            run = _snapshot(caller_of(request), list_id, run_id)
+        def get(self, request: Request, list_id: str, snapshot_id: str) -> StreamingHttpResponse:
+            run = _snapshot(caller_of(request), list_id, snapshot_id)
             response = StreamingHttpResponse(exports.export(run, ending), content_type=writer.media_type)
             response["Content-Disposition"] = f'attachment; filename="{run.id}.{ending}"'
             response["Cache-Control"] = "private, no-cache"
@@ -219,10 +221,10 @@ def _export_view(ending: str) -> type[ApiView]:
 
 
 class UnknownSnapshotExport(ApiView):
-    """GET /v1/lists/:id/snapshots/:run_id/export and …/export/<anything else>."""
+    """GET /v1/lists/:id/snapshots/:snapshot_id/export/<anything else>."""
 
     @operation(exclude=True)
-    def get(self, request: Request, list_id: str, run_id: str, ending: str = "") -> Response:
+    def get(self, request: Request, list_id: str, snapshot_id: str, ending: str) -> Response:
         raise unknown_format(exports.WRITERS)
 
 

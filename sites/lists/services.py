@@ -28,7 +28,7 @@ from sites.lists.tags import refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import new_list_id
 from sites.monitors.recipients import usual_recipients
-from sites.monitors.services import RunNotFound
+from sites.monitors.services import RunNotFound as RunNotFound
 
 OF_SCHEDULE = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000
@@ -284,22 +284,25 @@ def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) 
     """
     with transaction.atomic():
         site_list = locked_list(caller.organization_id, list_id)
-        found = dict(_chosen(site_list, entries).values_list("id", "url"))
-        remove_entries(site_list, list(found))
+        found = list(_chosen(site_list, entries).values_list("id", flat=True))
+        remove_entries(site_list, found)
         site_list.entries_count -= len(found)
         site_list.save(update_fields=["entries_count"])
         if found:
             details = {"list": site_list.id, "entries": len(found)}
-            target = next(iter(found.values())) if len(found) == 1 else site_list.name
-            activity.record_call(caller, "list.entries_deleted", target, **details)
+            activity.record_call(caller, "list.entries_deleted", site_list.name, **details)
     return len(found)
 
 
 def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
     """Delete an entry. Raises ListNotFound or EntryNotFound."""
-    entry = find_entry(caller.organization_id, list_id, entry_id)
-    if not delete_entries(caller=caller, list_id=list_id, entries=[entry.id]):
-        raise EntryNotFound("There is no entry with this ID.")
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        entry = _entry(site_list, entry_id)
+        remove_entries(site_list, [entry.id])
+        site_list.entries_count -= 1
+        site_list.save(update_fields=["entries_count"])
+        activity.record_call(caller, "list.entry_deleted", entry.url, list=site_list.id)
 
 
 def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
