@@ -109,7 +109,7 @@ def test_what_is_wrong_stands_at_its_field(client: Client) -> None:
 def test_settings_are_changed_and_a_list_is_deleted(client: Client, home: Member) -> None:
     site_list = filled(home, A)
     path = f"/o/home/lists/{site_list.id}"
-    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Ministries"]
+    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Cities"]
     assert client.post(f"{path}/edit", {**USUAL, "every": ""})["Location"] == path
     site_list.refresh_from_db()
     assert (site_list.name, site_list.every, site_list.next_run_at) == ("Schools", "", None)
