@@ -11,7 +11,10 @@ from sites.models import Audit, Monitor, SiteList
 
 
 def stop_audits(*, organization: Organization, **_: object) -> None:
-    """Cancel runs of lists and unfinished audits, and unschedule lists and monitors. Runs after scans: the end of a visit locks scans first."""
+    """Cancel runs of lists and unfinished audits, and unschedule lists and monitors.
+
+    Runs after scans: the end of a visit locks scans first.
+    """
     runs.stop_lists(organization.id, ScanError("SCAN_CANCELLED", "The organization was deleted."))
     audits = access.rows(Audit, organization.id)
     for audit in audits.unfinished().select_for_update(no_key=True).order_by("id"):  # type: ignore[attr-defined]  # AuditQuerySet

@@ -40,7 +40,7 @@ from sites.audits.services import cancel, insert_audit, sites_left
 from sites.lists import counting
 from sites.lists.collecting import count_soon
 from sites.lists.schedule import next_run
-from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound
+from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound, find_run
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
 
 # Runs begun by one call of `create_due`, and entries started in one transaction.
@@ -54,6 +54,11 @@ UNFINISHED_PER_PLACE = 2
 SHARE_OF_SITES = 0.5
 # First key of the advisory lock under which addresses are looked up; the second one is the organization.
 LOOK_UP_LOCK = 0x6C697374
+
+__all__ = [
+    "RunNotFound", "begin_run", "cancel_run", "create_due", "find_run", "scan_entries", "scan_entry", "start_due",
+    "start_entries", "stop_lists", "stop_run",
+]  # fmt: skip
 
 CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
@@ -275,10 +280,14 @@ def _room(organization: Organization) -> int:
 
 def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
     """Return the results whose turn it is, in this order; those with unknown addresses as well."""
-    rows = access.fetch_rows(
-        NEXT, organization.id, now=now, limit=limit, sites=sites_left(organization, SHARE_OF_SITES) > 0
-    )
-    return [Turn(*first, tuple(types), pages) for *first, types, pages in rows]
+    sites = sites_left(organization, SHARE_OF_SITES)
+    rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
+    turns = []
+    for result_id, run_id, is_gone, known, url, types, pages in rows:
+        sites -= pages > 1
+        if pages == 1 or sites >= 0:
+            turns.append(Turn(result_id, run_id, is_gone, known, url, tuple(types), pages))
+    return turns
 
 
 def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:
@@ -476,15 +485,6 @@ def _scan(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = ""
         activity.record_call(caller, "list.scanned", site_list.name, list=site_list.id, entries=url or number)
         transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
     return number
-
-
-def find_run(organization_id: int, list_id: str, run_id: str) -> ListRun:
-    """Return a run of an organization's list. Raises RunNotFound."""
-    runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id)
-    run = runs.filter(id=run_id).first() if is_id("lst", list_id) and is_id("run", run_id) else None
-    if run is None:
-        raise RunNotFound("There is no run with this ID.")
-    return run
 
 
 def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
