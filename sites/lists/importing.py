@@ -21,6 +21,7 @@ from django.utils import timezone
 from accounts import activity
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
+from infrastructure.api.names import Names
 from scanner.errors import Refusal
 from scanner.net.errors import Blocked
 from scanner.net.policy import Policy
@@ -305,9 +306,10 @@ def _json_items(text: str) -> Iterator[Line]:
         body = json.loads(text)
     except (ValueError, RecursionError):
         raise InvalidParams("The body is not valid JSON.") from None
-    items = body.get("entries") if isinstance(body, dict) and body.keys() == {"entries"} else None
+    items = body.get("entries") if isinstance(body, dict) else None
     if not isinstance(items, list):
         raise InvalidParams("The body must be a JSON object with the field entries, a list of objects with a url.")
+    Names((), ("entries",), frozenset()).refuse_other_fields(body)
     if len(items) > MAX_ROWS:
         raise InvalidParams(f"entries has {len(items):,} items; at most {MAX_ROWS:,} sites can be sent at once.")
     for number, item in enumerate(items, 1):

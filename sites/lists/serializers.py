@@ -9,6 +9,7 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
+from infrastructure.api.schema import ErrorBody
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.lists.recipients import recipients_of
@@ -202,6 +203,21 @@ class ImportSerializer(serializers.Serializer):
     removed = serializers.IntegerField(min_value=0)
     changed = serializers.IntegerField(min_value=0)
     unchanged = serializers.IntegerField(min_value=0)
+
+
+class InvalidEntrySerializer(serializers.Serializer):
+    """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
+
+    line = serializers.IntegerField(min_value=1)
+    code = serializers.CharField()
+    error = serializers.CharField()
+
+
+class ImportErrorSerializer(ErrorBody):
+    """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
+
+    entries = InvalidEntrySerializer(many=True, required=False)
+    count = serializers.IntegerField(min_value=1, required=False)
 
 
 class ResultSerializer(serializers.Serializer):
