@@ -90,12 +90,13 @@ SINGULAR |= {"publish": "publishes", "switch": "switches"}
 # Results of the same address in both runs, and the mean change of the scores that both have. An address is a site,
 # also if its entry was deleted and added again.
 PAIRS = """
-    SELECT after.url, after.entry_id, after.tags, before.statuses AS statuses_before, after.statuses AS statuses_after,
-        {columns}, (SELECT avg(each) FROM unnest(ARRAY[{changes}]) AS each) AS change
+    SELECT {columns}, ({sum})::float / nullif(num_nonnulls({changes}), 0) AS change
     FROM sites_listresult AS after
     JOIN sites_listresult AS before ON before.run_id = %(before)s AND before.url = after.url AND before.status = 'done'
     WHERE after.run_id = %(after)s AND after.status = 'done'
 """
+LETTERS_OF_PAIR = ("before.statuses AS statuses_before", "after.statuses AS statuses_after")
+SITE_OF_PAIR = ("after.url", "after.entry_id", "after.tags")
 TOTALS = """
     SELECT count(*), count(*) FILTER (WHERE change > 0), count(*) FILTER (WHERE change < 0),
         string_agg(rpad(statuses_before, %(width_before)s, '-'), ''),
@@ -302,14 +303,14 @@ def figures(run: ListRun, tag: str = "") -> Figures:
     """Return the figures of a snapshot, or of its sites with a tag. They name no site."""
     found = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
     counts: ListCounts = found or EMPTY
-    results = _results(run, tag)
-    codes = results.filter(status=ListResult.Status.FAILED).values_list("error_code")
-    by_code = dict(codes.annotate(number=Count("id")).order_by("-number", "error_code"))
+    statuses = _results(run, tag).values_list("status", "error_code").annotate(number=Count("id"))
+    numbers = list(statuses.order_by("-number", "error_code"))
+    codes = {code: number for status, code, number in numbers if status == ListResult.Status.FAILED}
     return {
-        "sites": results.count() if tag else run.entries,
+        "sites": sum(number for _, _, number in numbers),
         "judged": counts["judged"],
-        "left_out": results.filter(status=ListResult.Status.LEFT_OUT).count() if tag else run.left_out,
-        "not_reached": {"total": sum(by_code.values()), "codes": by_code},
+        "left_out": sum(number for status, _, number in numbers if status == ListResult.Status.LEFT_OUT),
+        "not_reached": {"total": sum(codes.values()), "codes": codes},
         "types": _types(run, counts),
         "checks": _checks(counts["checks"]),
     }
@@ -427,11 +428,13 @@ def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
     compared, better, worse, before, after = 0, 0, 0, "", ""
     changed: list[ChangedSite] = []
     if types:
-        pairs = _pairs(types)
         widths = {"width_before": len(other.checks), "width_after": len(run.checks)}
-        ((compared, better, worse, before, after),) = fetch(TOTALS.format(pairs=pairs), params | widths)
-        names = ", ".join(_columns(types))
-        changed = [_changed_site(types, row) for row in fetch(EXTREMES.format(pairs=pairs, names=names), params)]
+        totals = TOTALS.format(pairs=_pairs(types, LETTERS_OF_PAIR))
+        ((compared, better, worse, before, after),) = fetch(totals, params | widths)
+        scores = _scores(types)
+        pairs = _pairs(types, (*SITE_OF_PAIR, *(f"{column} AS {name}" for name, column in scores.items())))
+        rows = fetch(EXTREMES.format(pairs=pairs, names=", ".join(scores)), params)
+        changed = [_changed_site(types, each) for each in rows]
     ((added, removed, lost, regained, urls_lost, urls_regained),) = fetch(COMINGS, params)
     checks = _changed_checks((other.checks, before or ""), (run.checks, after or ""), compared)
     return {
@@ -456,20 +459,21 @@ def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:
     }
 
 
-def _pairs(types: Sequence[str]) -> str:
-    """Return the query of pairs of results with the scores of these types."""
-    columns = (
-        f"{run}.{each}_{value} AS {each}_{value}_{run}"
+def _pairs(types: Sequence[str], columns: Iterable[str]) -> str:
+    """Return the query of pairs of results with these columns, and the change of the scores of these types."""
+    changes = [f"after.{each}_score - before.{each}_score" for each in types]
+    total = " + ".join(f"coalesce({each}, 0)" for each in changes)
+    return PAIRS.format(columns=", ".join(columns), sum=total, changes=", ".join(changes))
+
+
+def _scores(types: Sequence[str]) -> dict[str, str]:
+    """Return the columns of the scores and grades of pairs by their names, in the order of `_changed_site`."""
+    return {
+        f"{each}_{value}_{run}": f"{run}.{each}_{value}"
         for each in types
         for run in ("before", "after")
         for value in ("score", "grade")
-    )
-    changes = (f"after.{each}_score - before.{each}_score" for each in types)
-    return PAIRS.format(columns=", ".join(columns), changes=", ".join(changes))
-
-
-def _columns(types: Sequence[str]) -> list[str]:
-    return [f"{each}_{value}_{run}" for each in types for run in ("before", "after") for value in ("score", "grade")]
+    }
 
 
 def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
@@ -482,7 +486,7 @@ def _changed_site(types: Sequence[str], row: Sequence[Any]) -> ChangedSite:
                 "before": {"score": before, "grade": grade_before},
                 "after": {"score": after, "grade": grade_after},
             }
-    return {"url": url, "entry_id": entry_id, "tags": tags, "change": round(float(change), 1), "types": scores}
+    return {"url": url, "entry_id": entry_id, "tags": tags, "change": round(change, 1), "types": scores}
 
 
 def _changed_checks(
