@@ -16,7 +16,8 @@ from tests.dashboard.test_monitors import problems
 from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.furnished_lists import CHECKS, furnish_lists
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member, person_of
 
 NEW = "/o/home/lists/new"
@@ -81,7 +82,7 @@ def test_a_full_plan_refuses_before_the_form(client: Client, home: Member) -> No
 
 
 def test_a_list_is_made_by_the_form_as_it_was_entered(client: Client) -> None:
-    made = client.post(NEW, {**USUAL, "emails": ["member@people.test"]})
+    made = client.post(NEW, USUAL)
     found = SiteList.objects.get()
     assert (made.status_code, made["Location"]) == (302, f"/o/home/lists/{found.id}/import")
     assert (found.name, found.types, found.every) == ("Schools", ["security", "seo"], "month")
@@ -109,7 +110,7 @@ def test_what_is_wrong_stands_at_its_field(client: Client) -> None:
 def test_settings_are_changed_and_a_list_is_deleted(client: Client, home: Member) -> None:
     site_list = filled(home, A)
     path = f"/o/home/lists/{site_list.id}"
-    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Ministries"]
+    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Cities"]
     assert client.post(f"{path}/edit", {**USUAL, "every": ""})["Location"] == path
     site_list.refresh_from_db()
     assert (site_list.name, site_list.every, site_list.next_run_at) == ("Schools", "", None)
