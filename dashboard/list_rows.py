@@ -14,7 +14,7 @@ from dashboard.scan_lists import search_text
 from infrastructure.web import keyset
 from scanner.scoring import rounded
 from scans.models import Scan
-from sites.lists.snapshots import grade_of, type_figures
+from sites.lists.snapshots import WHOLE, grade_of, type_figures
 from sites.models import ListCount, ListRun, SiteList
 from sites.models.site_list import ListCounts
 
@@ -33,7 +33,10 @@ class TypeMean:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """List with its latest run, of which `running` is True while it goes, and the means of the latest snapshot."""
+    """List with its latest run, of which `running` is True while it goes, and the means of the latest snapshot.
+
+    What a cancelled or failed run has seen may be any part of its sites, so it has no means.
+    """
 
     site_list: SiteList
     schedule: str
@@ -104,8 +107,8 @@ def _rows(lists: Sequence[SiteList]) -> list[ListRow]:
     ids = [each.id for each in lists]
     runs = ListRun.objects.filter(site_list__in=ids).defer("checks").order_by("site_list", "-started_at", "-id")
     latest = {run.site_list_id: run for run in runs.distinct("site_list")}
-    ended = runs.exclude(status=ListRun.Status.RUNNING).distinct("site_list")
-    snapshots = {each.site_list_id: each.id for each in ended}
+    whole = runs.filter(status__in=WHOLE).distinct("site_list")
+    snapshots = {each.site_list_id: each.id for each in whole}
     counts = ListCount.objects.filter(run__in=snapshots.values(), tag="")
     by_run = {each.run_id: each.data for each in counts}
     return [

@@ -113,6 +113,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
         "run_id": runs[-1].id,
+        "snapshot_id": runs[-1].id,
         "list_run_before_id": runs[-2].id,
         "fresh_list_id": fresh.id,
         "empty_list_id": empty.id,
