@@ -51,12 +51,12 @@ def changes_of(run: ListRun) -> Changes | None:
     found = snapshots.diff(run, before, LISTED)
     if not (grades["better"] or grades["worse"] or found["fewer_failures"] or found["more_failures"]):
         return None
-    for name in ("fewer_failures", "more_failures"):
-        found[name] = found[name][:LISTED]
+    del found["fewer_failures"][LISTED:]
+    del found["more_failures"][LISTED:]
     for site in (*found["better"], *found["worse"]):
         site["url"] = cut(site["url"], URL_CHARACTERS)
-    for name in ("lost", "regained"):
-        found[name] = [cut(each, URL_CHARACTERS) for each in found[name]]
+    for urls in (found["lost"], found["regained"]):
+        urls[:] = [cut(each, URL_CHARACTERS) for each in urls]
     return {"run_id": run.id, "with_run_id": before.id, "grades": grades, **found}
 
 

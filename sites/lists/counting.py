@@ -230,6 +230,7 @@ def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types:
 
 def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bool:
     """Set the entry's columns by a result; return False if it says nothing new about the site."""
+    assert result.ended_at is not None
     if result.status == ListResult.Status.LEFT_OUT or (entry.judged_at and result.ended_at < entry.judged_at):
         return False
     entry.judged_at, entry.result_id = result.ended_at, result.id
@@ -315,5 +316,5 @@ def end_lost(now: datetime) -> int:
 
 def unfinished_audits(run: ListRun) -> list[Audit]:
     """Lock and return the audits of a run that have not ended, in the common order."""
-    of_run = Audit.objects.filter(list_result__run=run).unfinished()  # type: ignore[attr-defined]  # AuditQuerySet
+    of_run = Audit.objects.filter(list_result__run=run).unfinished()
     return list(of_run.select_for_update(no_key=True, of=("self",)).order_by("id"))

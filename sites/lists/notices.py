@@ -49,14 +49,16 @@ def _ended(run: ListRun) -> str:
 
 
 def _said(changes: Changes) -> Iterator[str]:
-    """Yield the numbers of changes in words, such as "3 sites better"."""
-    for kind in ("better", "worse"):
-        if number := changes["grades"][kind]:
-            yield f"{counted(number, 'site')} with a {kind} grade"
-    for name, words in (("fewer_failures", "fails on fewer sites"), ("more_failures", "fails on more sites")):
-        checks = changes[name]
-        if checks and not (changes["grades"]["better"] or changes["grades"]["worse"]):
-            yield f"“{checks[0]['name']}” {words}"
+    """Yield what has changed in words, such as "3 sites with a better grade"."""
+    grades = changes["grades"]
+    if grades["better"]:
+        yield f"{counted(grades['better'], 'site')} with a better grade"
+    if grades["worse"]:
+        yield f"{counted(grades['worse'], 'site')} with a worse grade"
+    if not any(grades.values()):
+        for checks, words in ((changes["fewer_failures"], "fewer"), (changes["more_failures"], "more")):
+            if checks:
+                yield f"“{checks[0]['name']}” fails on {words} sites"
 
 
 def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:

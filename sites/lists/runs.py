@@ -280,10 +280,14 @@ def _room(organization: Organization) -> int:
 
 def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
     """Return the results whose turn it is, in this order; those with unknown addresses as well."""
-    rows = access.fetch_rows(
-        NEXT, organization.id, now=now, limit=limit, sites=sites_left(organization, SHARE_OF_SITES) > 0
-    )
-    return [Turn(*first, tuple(types), pages) for *first, types, pages in rows]
+    sites = sites_left(organization, SHARE_OF_SITES)
+    rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
+    turns = []
+    for result_id, run_id, is_gone, known, url, types, pages in rows:
+        sites -= pages > 1
+        if pages == 1 or sites >= 0:
+            turns.append(Turn(result_id, run_id, is_gone, known, url, tuple(types), pages))
+    return turns
 
 
 def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:

@@ -201,6 +201,7 @@ PAGES: Mapping[str, Shown] = {
     "list-runs-none": Shown("/o/home/lists/{fresh_list_id}/runs"),
     "list-compare": Shown(f"{LIST}/runs/{{run_id}}/compare"),
     "list-sharing": Shown(f"{LIST}/sharing?share={{share_id}}&check=hsts"),
+    "list-shared": Shown("/list/{share_id}", "anonymous"),
     "list-sharing-none": Shown("/o/home/lists/{fresh_list_id}/sharing", "viewer"),
     "scans-with-monitors": Shown("/o/home/scans/?monitors=yes"),
     "webhooks": Shown("/o/home/webhooks/"),

@@ -114,7 +114,7 @@ class Script:
             return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
         score, checks = found
         values: dict[str, Any] = {
-            "categories": (CategoryResult("things", "Things", 10, tuple(checks), score),),
+            "categories": (CategoryResult("things", "Things", 10, tuple(checks), score),) if checks else (),
             "score": score,
             "grade": mean_grade(score, is_flawless=False),
         }

@@ -100,6 +100,6 @@ def test_a_result_has_the_findings_of_all_types_and_the_move(owner: Member) -> N
         ("security", "caa", "warn", "low"),
     ]
     assert result.severities == {"high": 2, "low": 1}
-    assert (result.facts, result.moved_to) == ({"language": "de", "status": 200}, "moved.example.org")
+    assert (result.facts, result.moved_to) == ({"language": "de", "status": 200, "caa": False}, "moved.example.org")
     entry = entry_of(towns, 0)
     assert (entry.moved_to, entry.url) == ("moved.example.org", "https://site-0.example.com/")

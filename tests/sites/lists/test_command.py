@@ -16,6 +16,8 @@ from sites.models import ListRun, SiteList
 from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member
 
+pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
+
 
 def test_a_file_is_imported_run_and_exported(
     home: Member,
