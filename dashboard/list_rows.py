@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
 
-from accounts import access
-from accounts.models import Tier
+from accounts import access, usage
+from accounts.models import Organization
 from dashboard.list_states import State, schedule_words, state_of_run
 from dashboard.scan_lists import search_text
 from infrastructure.web import keyset
@@ -51,7 +51,7 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Lists and sites that the plan allows, and those that are used."""
+    """Lists and sites that the plan allows, and those that are used, by all organizations that share its limits."""
 
     lists: int
     most_lists: int
@@ -72,23 +72,26 @@ class ListPage:
     rows: list[ListRow]
     page: keyset.RowPage[SiteList]
     text: str
+    has_any: bool
     room: Room
 
 
-def room_of(organization_id: int, tier: Tier) -> Room:
+def room_of(organization: Organization) -> Room:
     """Return the room that the plan leaves; one query."""
-    lists = access.rows(SiteList, organization_id)
-    used = lists.aggregate(entries=Sum("entries_count"), lists=Count("id"))
+    sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
+    used = sharing.aggregate(entries=Sum("entries_count"), lists=Count("id"))
+    tier = organization.tier
     return Room(used["lists"], tier.lists, used["entries"] or 0, tier.list_entries)
 
 
-def list_page(organization_id: int, query: Mapping[str, str], tier: Tier) -> ListPage:
-    """Return a page of lists, newest first, filtered by text in their names (`q`); at most five queries."""
+def list_page(organization: Organization, query: Mapping[str, str]) -> ListPage:
+    """Return a page of lists, newest first, filtered by text in their names (`q`); at most six queries."""
     text = search_text(query)
-    rows = access.rows(SiteList, organization_id).defer("encrypted_credentials")
+    rows = access.rows(SiteList, organization.id).defer("encrypted_credentials")
     match = Q(name__icontains=text) if text else None
     found = keyset.page([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
-    return ListPage(_rows(found.rows), found, text, room_of(organization_id, tier))
+    has_any = bool(found.rows) or (bool(text) and rows.exists())
+    return ListPage(_rows(found.rows), found, text, has_any, room_of(organization))
 
 
 def means_of(counts: ListCounts | None, types: Sequence[str]) -> tuple[TypeMean, ...]:
