@@ -103,8 +103,7 @@ def _page(
     preview: Preview | None = None,
     text: str = "",
 ) -> HttpResponse:
-    organization = request.membership.organization
-    room = room_of(organization.id, organization.tier)
+    room = room_of(request.membership.organization)
     context: dict[str, Any] = {
         "section": "lists",
         "site_list": found,

@@ -12,7 +12,8 @@ from scanner.scoring import mean_grade
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ResultFinding
 from tests.furnished_audits import TYPES, look_at, make_audit, make_pages
-from tests.sites.lists.snapshot_cast import Looked, make_list, share_of, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from tests.world import Member
 
 LEAST_SITES = 12
@@ -38,7 +39,8 @@ def letters(site: int, age: int) -> str:
         place = (site * 7 + check * 11) % 20
         if (site + check) % 17 == 0:
             return "-"
-        return "f" if place < check + age // 2 else "w" if place == check + age // 2 else "p"
+        limit = 3 + check // 2 + age // 2
+        return "f" if place < limit else "w" if place == limit else "p"
 
     return "".join(map(letter, range(len(CHECKS))))
 
@@ -80,7 +82,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
     at = now.replace(minute=0, second=0, microsecond=0)
     number = max(rows, LEAST_SITES)
     watched = make_list(
-        home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id], entries_count=number,
+        home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id],
         next_run_at=at + timedelta(days=5), created_at=at - timedelta(weeks=WEEKS), timezone="Europe/Berlin",
     )  # fmt: skip
     runs = [
@@ -111,6 +113,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
         "run_id": runs[-1].id,
+        "snapshot_id": runs[-1].id,
         "list_run_before_id": runs[-2].id,
         "fresh_list_id": fresh.id,
         "empty_list_id": empty.id,

@@ -90,6 +90,7 @@ def look(towns: SiteList, week: int) -> ListRun:
     return run
 
 
+@pytest.mark.slow
 def test_a_year_of_a_thousand_sites_equals_the_table() -> None:
     owner = member_of("Owner", "enterprise")
     register_webhook(owner, "https://example.com/hook", EVENTS)
