@@ -35,6 +35,7 @@ from sites.lists.serializers import (
     all_shown,
     shown,
 )
+from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList
 
 NOT_FOUND = "`LIST_NOT_FOUND`: no such list, or another organization's."
@@ -214,7 +215,7 @@ class ListEntries(ApiView):
 
     def _upload(self, request: Request, list_id: str) -> dict[str, Any]:
         upload = upload_of(request)
-        rows = importing.read_rows(upload.content, upload.media_type, scan_policy())
+        rows = read_rows(upload.content, upload.media_type, scan_policy())
         return {"caller": caller_of(request), "list_id": list_id, "rows": rows}
 
 

@@ -184,7 +184,7 @@ def _search(
     return total, ids
 
 
-def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[object]]:
+def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[str | int]]:
     """Return the SQL condition of entries beyond a cursor, in the direction of reading; forwards, nulls are last."""
     if at is None:
         return "true", []
