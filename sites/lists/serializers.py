@@ -40,11 +40,7 @@ class ListRunSerializer(serializers.Serializer):
     done = serializers.IntegerField(min_value=0)
     failed = serializers.IntegerField(min_value=0)
     left_out = serializers.IntegerField(min_value=0)
-    error = serializers.SerializerMethodField()
-
-    @extend_schema_field(ScanFailureSerializer(allow_null=True))
-    def get_error(self, run: ListRun) -> dict[str, str] | None:
-        return {"code": run.error_code, "message": run.error_message} if run.error_code else None
+    error = ScanFailureSerializer(source="failure", allow_null=True)
 
 
 class ListRunListSerializer(serializers.Serializer):
@@ -151,7 +147,7 @@ class EntrySerializer(serializers.Serializer):
     )
     judged_at = serializers.DateTimeField(allow_null=True)
     audit_id = serializers.CharField(allow_null=True)
-    error = serializers.SerializerMethodField()
+    error = ScanFailureSerializer(source="failure", allow_null=True)
     created_at = serializers.DateTimeField()
 
     def to_representation(self, entry: ListEntry) -> dict[str, Any]:
@@ -166,10 +162,6 @@ class EntrySerializer(serializers.Serializer):
             for each in Scan.Type.values
             if (score := entry.score_of(each)) is not None
         }
-
-    @extend_schema_field(ScanFailureSerializer(allow_null=True))
-    def get_error(self, entry: ListEntry) -> dict[str, str] | None:
-        return {"code": entry.error_code, "message": entry.error_message} if entry.error_code else None
 
 
 class EntryListSerializer(serializers.Serializer):
