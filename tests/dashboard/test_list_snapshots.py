@@ -167,7 +167,7 @@ def test_runs_are_listed_with_their_states(client: Client, home: Member) -> None
     assert rows[0][1] == "Completed"
     assert any("Partial The scans of the month were used up." in row[1] for row in rows)
     (running, *_) = cells(client.get(f"/o/home/lists/{ids['running_list_id']}/runs"), "newest first")
-    assert running[1:3] == ["Running", "3 of 12"]
+    assert running[1:3] == ["Running", "3 of 12 1 failed"]
 
 
 def test_a_snapshot_is_shared_embedded_and_revoked(client: Client, runs: list[ListRun]) -> None:
