@@ -9,9 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
+from infrastructure.api.schema import ErrorBody
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.lists.recipients import recipients_of
+from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
 from sites.monitors.recipients import Recipients
@@ -180,6 +182,20 @@ class EntryListSerializer(serializers.Serializer):
     previous_cursor = serializers.CharField(allow_null=True)
 
 
+class EntryRequestSerializer(serializers.Serializer):
+    """Site of a list. An address without a scheme gets https://."""
+
+    url = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
+    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
+
+
+class EntriesRequestSerializer(serializers.Serializer):
+    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
+
+    entries = EntryRequestSerializer(many=True)
+
+
 class ImportSerializer(serializers.Serializer):
     """Numbers of entries that an import has added, removed, changed (tags or note) and left as they were."""
 
@@ -187,6 +203,21 @@ class ImportSerializer(serializers.Serializer):
     removed = serializers.IntegerField(min_value=0)
     changed = serializers.IntegerField(min_value=0)
     unchanged = serializers.IntegerField(min_value=0)
+
+
+class InvalidEntrySerializer(serializers.Serializer):
+    """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
+
+    line = serializers.IntegerField(min_value=1)
+    code = serializers.CharField()
+    error = serializers.CharField()
+
+
+class ImportErrorSerializer(ErrorBody):
+    """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
+
+    entries = InvalidEntrySerializer(many=True, required=False)
+    count = serializers.IntegerField(min_value=1, required=False)
 
 
 class ResultSerializer(serializers.Serializer):

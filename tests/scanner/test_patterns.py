@@ -81,7 +81,7 @@ def modules() -> Iterator[types.ModuleType]:
     for package in PACKAGES:
         yield importlib.import_module(package)
         for info in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            if ".migrations" not in info.name and info.name not in ("config.wsgi", "config.gunicorn"):
+            if ".migrations" not in info.name and info.name not in ("config.wsgi", "config.gunicorn", "config.incoming"):
                 yield importlib.import_module(info.name)
 
 
