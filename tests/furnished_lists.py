@@ -108,7 +108,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         left_out=number - 2, entries=number,
     )  # fmt: skip
     share = share_of(watched, has_table=True)
-    share_of(watched, runs[-2])
+    other_share = share_of(watched, runs[-2])
     return {
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
@@ -121,6 +121,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         "running_list_run_id": run.id,
         "cancelled_list_id": cancelled.id,
         "share_id": share.id,
+        "other_share_id": other_share.id,
     }
 
 
