@@ -1,6 +1,6 @@
 """Services of lists and their entries: create, change, tag, delete. Every step is one transaction.
 
-A list is locked before its run, and both before the organization, like a monitor.
+An organization is locked before its lists, and a list before its runs and entries.
 """
 
 from __future__ import annotations
