@@ -19,6 +19,7 @@ from sites.lists.services import (
     forget_credentials,
     locked_list,
     origin_of,
+    origin_of_any,
     refuse_too_many_entries,
     remove_entries,
     save_number,
@@ -167,14 +168,14 @@ def _bind_to_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool
     """
     if site_list.credential_names is None or not rows:
         return
-    before = site_list.entries.values_list("url", flat=True).first()
-    origin = origin_of(before) if before is not None and stays else origin_of(rows[0].url)
+    before = origin_of_any(site_list)
+    origin = before if before is not None and stays else origin_of(rows[0].url)
     faults = Faults()
     for row in rows:
         if origin_of(row.url) != origin:
             faults.add(row.line, InvalidUrl(f"The list has credentials, so all its sites must begin with {origin}/."))
     faults.refuse()
-    if before is not None and origin_of(before) != origin:
+    if before not in (None, origin):
         forget_credentials(site_list)
 
 
