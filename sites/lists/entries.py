@@ -145,6 +145,8 @@ def entries_page(
     is_forward = at is None or at.is_after
     # Backwards, the nearest entries come first.
     total, ids = _search(site_list, wanted.condition, column, at, is_ascending=is_ascending == is_forward, limit=limit)
+    if not is_forward and len(ids) < limit:  # entries before the page were deleted: show the first one
+        return entries_page(site_list, wanted, sort=sort, limit=limit)
     has_more, ids = len(ids) > limit, ids[:limit]
     entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids)
     found = [entries[id] for id in (ids if is_forward else reversed(ids)) if id in entries]

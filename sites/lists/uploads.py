@@ -23,6 +23,7 @@ from sites.lists.tags import SEPARATOR, tidy_note, tidy_tags
 
 MAX_ROWS = 100_000
 MAX_LINE = 8_192  # characters
+MAX_VALUES = 16 * MAX_ROWS  # of JSON, roughly
 MAX_TOLD = 100  # bad lines
 NO_ADDRESS = "There is no address. To empty a list, send JSON with no entries."
 FIELDS = ("url", "tags", "note")
@@ -251,8 +252,8 @@ def _cells(line: str, delimiter: str) -> list[str] | Refusal:
 
 def _json_items(text: str) -> Iterator[Line]:
     """Yield the items of `entries`, counted like lines. Raises InvalidParams if it is no such object."""
-    # Before the parser makes objects of them: an item is one, with a list of tags.
-    if text.count("{") + text.count("[") > 4 * MAX_ROWS:
+    # Before the parser makes many times as many bytes of objects of them.
+    if sum(map(text.count, "{[,")) > MAX_VALUES:
         raise InvalidParams(f"At most {MAX_ROWS:,} sites can be sent at once.")
     try:
         body = json.loads(text)
