@@ -109,7 +109,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
     )  # fmt: skip
     _looked_at_again(watched, at)
     share = share_of(watched, has_table=True)
-    share_of(watched, runs[-2])
+    other_share = share_of(watched, runs[-2])
     return {
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
@@ -122,6 +122,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         "running_list_run_id": run.id,
         "cancelled_list_id": cancelled.id,
         "share_id": share.id,
+        "other_share_id": other_share.id,
     }
 
 

@@ -1,7 +1,7 @@
 """Pages of a list's entries: filters, orders and cursors.
 
-A page takes two queries: of the IDs, with the number of all, and of the entries. The cursor is the sort value and the ID of an entry beside the page,
-so that the last page costs as much as the first.
+A page takes two queries: of IDs with the number of all that match, and of the entries. The cursor is the sort value and
+the ID of an entry beside the page, so that the last page costs as much as the first.
 """
 
 from __future__ import annotations
@@ -184,8 +184,8 @@ def _search(
     return total, ids
 
 
-def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[object]]:
-    """Return the SQL condition of entries beyond a cursor in the direction of reading, where nulls are last forwards."""
+def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[str | int]]:
+    """Return the SQL condition of entries beyond a cursor, in the direction of reading; forwards, nulls are last."""
     if at is None:
         return "true", []
     beyond = ">" if is_ascending else "<"

@@ -33,7 +33,7 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import parse_audit
 from sites.lists.counting import count_results
-from sites.lists.runs import start_entries
+from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES

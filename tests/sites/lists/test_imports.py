@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
 from scanner.net.policy import Policy
-from sites.lists.importing import difference, read_rows
+from sites.lists.importing import difference
 from sites.lists.services import delete_entries, tag_entries, tags_of
+from sites.lists.uploads import read_rows
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
