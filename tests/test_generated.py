@@ -85,6 +85,7 @@ def test_every_example_is_what_its_schema_says() -> None:
         except jsonschema.ValidationError as error:
             pytest.fail(f"{name}: {error.message}")
     ends = {"export_audit", "cancel_audit", "delete_badge", "delete_monitor", "delete_webhook", "end_mute"}
+    ends |= {"delete_entry", "delete_list", "delete_share"}
     assert {"receive_scan_completed", "receive_audit_completed", "receive_monitor_changed"} <= checked
     operations = {each["operationId"] for methods in DESCRIPTION["paths"].values() for each in methods.values()}
     assert operations - checked <= ends, "the documents show no request and answer of it"

@@ -20,12 +20,12 @@ from scans.policy import scan_policy
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
-    EntriesRequestSerializer,
     EntryChangeSerializer,
     ListChangeSerializer,
     ListRequestSerializer,
 )
 from sites.lists.serializers import (
+    EntriesRequestSerializer,
     EntryListSerializer,
     EntrySerializer,
     ImportSerializer,

@@ -7,7 +7,7 @@ from typing import TypedDict
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import snapshots
-from sites.lists.snapshots import Difference
+from sites.lists.differences import Difference, diff
 from sites.models import ListRun
 from sites.monitors.changes import cut
 
@@ -48,7 +48,7 @@ def changes_of(run: ListRun) -> Changes | None:
     if before is None:
         return None
     grades = _grades(run, before)
-    found = snapshots.diff(run, before, LISTED)
+    found = diff(run, before, LISTED)
     if not (grades["better"] or grades["worse"] or found["fewer_failures"] or found["more_failures"]):
         return None
     del found["fewer_failures"][LISTED:]

@@ -12,6 +12,7 @@ from infrastructure.api.fields import GRADE
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.lists.recipients import recipients_of
+from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
 from sites.monitors.recipients import Recipients
@@ -178,6 +179,20 @@ class EntryListSerializer(serializers.Serializer):
     limit = serializers.IntegerField()
     next_cursor = serializers.CharField(allow_null=True)
     previous_cursor = serializers.CharField(allow_null=True)
+
+
+class EntryRequestSerializer(serializers.Serializer):
+    """Site of a list. An address without a scheme gets https://."""
+
+    url = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
+    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
+
+
+class EntriesRequestSerializer(serializers.Serializer):
+    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
+
+    entries = EntryRequestSerializer(many=True)
 
 
 class ImportSerializer(serializers.Serializer):

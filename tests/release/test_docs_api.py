@@ -145,7 +145,7 @@ class Session:
         return response
 
     def _remember(self, method: str, response: Any) -> None:
-        if method == "GET" and response["Content-Type"] == "application/json":
+        if method == "GET" and response.headers.get("Content-Type") == "application/json":
             answer = response.json()
             if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
                 self.variables["ENTRY"] = answer["entries"][0]["id"]
@@ -200,10 +200,14 @@ def assert_is_shown(example: Example, response: Any) -> None:
     assert (response.status_code, response.reason_phrase) == (shown.status, shown.start.split(" ", 2)[2]), got
     for name, value in shown.headers.items():
         assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
+    if "jsonl" in response.headers.get("Content-Type", ""):
+        first, line = shown.body.splitlines()[0], got.splitlines()[0]
+        assert json.loads(first).keys() == json.loads(line).keys()
+        return
     if "json" not in response.headers.get("Content-Type", ""):
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return
-    if "jsonl" in response.headers["Content-Type"]:
+    if "jsonl" in response.headers.get("Content-Type", ""):
         got = got.splitlines()[0]
     expected, actual = json.loads(shown.body), json.loads(got)
     open_lists = tuple(left_open(expected))

@@ -12,26 +12,24 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documentation.checks import entries
-from sites.lists.services import SnapshotNotFound
+from sites.lists.adoption import PREDICATES, adoption, percent, sentence
+from sites.lists.differences import diff
 from sites.lists.snapshots import (
-    PREDICATES,
-    adoption,
-    diff,
+    SnapshotNotFound,
     figures,
     find_snapshot,
     grade_of,
     is_kept,
     latest,
-    percent,
     previous,
-    sentence,
     snapshots_of,
     summary,
     type_figures,
 )
 from sites.models import ListEntry
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member
 
 NOW = timezone.now()
