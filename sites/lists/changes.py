@@ -69,7 +69,7 @@ def changes_of(run: ListRun) -> Changes | None:
 def _without_nested_loops() -> Iterator[None]:
     """Keep PostgreSQL from joining the sites of two runs one by one; must run inside a transaction.
 
-    Its statistics do not know the run that has just ended, and so promise that it has a single site: 10,000 took minutes.
+    Its statistics do not know the run that has just ended, and promise that it has a single site: 10,000 took minutes.
     """
     with connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_nestloop = off")
