@@ -44,23 +44,36 @@ SHARE_OF_SITES = 0.5
 # First key of the advisory lock under which addresses are looked up; the second one is the organization.
 LOOK_UP_LOCK = 0x6C697374
 # Results whose turn it is: single looks first, because somebody waits for them. Of the results with an address at which
-# an audit of a list is under way none comes, so that one host with many names takes one place only.
+# an audit of a list is under way none comes, so that one host with many names takes one place only. The index of a
+# list's waiting results has their order, so only the first ones of each list are read.
 NEXT = """
     WITH reached AS (
         SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
         WHERE organization_id = %(organization)s AND status IN ('queued', 'discovering', 'running') AND run_of = 'list'
+    ), due AS (
+        SELECT result.*, list.types, list.pages_per_entry
+        FROM sites_sitelist AS list CROSS JOIN LATERAL (
+            SELECT id, run_id, entry_id IS NULL AS is_gone, addresses, url, starts_at, position FROM sites_listresult
+            WHERE site_list_id = list.id AND run_id IS NULL AND {is_due}
+        ) AS result
+        WHERE list.organization_id = %(organization)s AND (%(sites)s OR list.pages_per_entry = 1)
+        UNION ALL
+        SELECT result.*, run.types, run.pages_per_entry
+        FROM sites_sitelist AS list
+        JOIN sites_listrun AS run ON run.site_list_id = list.id AND run.status = 'running'
+        CROSS JOIN LATERAL (
+            SELECT id, run_id, entry_id IS NULL AS is_gone, addresses, url, starts_at, position FROM sites_listresult
+            WHERE site_list_id = list.id AND run_id = run.id AND {is_due}
+            ORDER BY starts_at, position LIMIT %(limit)s
+        ) AS result
+        WHERE list.organization_id = %(organization)s AND (%(sites)s OR run.pages_per_entry = 1)
     )
-    SELECT result.id, result.run_id, result.entry_id IS NULL AS is_gone, result.addresses, result.url,
-        coalesce(run.types, list.types), coalesce(run.pages_per_entry, list.pages_per_entry)
-    FROM sites_sitelist AS list
-    JOIN sites_listresult AS result ON result.site_list_id = list.id
-    LEFT JOIN sites_listrun AS run ON run.id = result.run_id
-    WHERE list.organization_id = %(organization)s AND result.status = 'waiting' AND result.starts_at <= %(now)s
-        AND NOT coalesce(result.addresses && (SELECT addresses FROM reached), FALSE)
-        AND (%(sites)s OR coalesce(run.pages_per_entry, list.pages_per_entry) = 1)
-    ORDER BY result.run_id IS NOT NULL, result.starts_at, result.position, result.id
-    LIMIT %(limit)s
-"""
+    SELECT id, run_id, is_gone, addresses, url, types, pages_per_entry FROM due
+    ORDER BY run_id IS NOT NULL, starts_at, position, id LIMIT %(limit)s
+""".replace(
+    "{is_due}",
+    "status = 'waiting' AND starts_at <= %(now)s AND NOT coalesce(addresses && (SELECT addresses FROM reached), FALSE)",
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,7 +21,8 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scans.models import Scan
-from sites.lists import counting, runs, snapshots
+from sites.lists import counting, runs
+from sites.lists.adoption import adoption
 from sites.models import ListRun, SiteList
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, scored
 from tests.world import Member, member_of, register_webhook
@@ -102,7 +103,7 @@ def test_a_year_of_a_thousand_sites_equals_the_table() -> None:
         data = run.counts.get(tag="").data
         assert data["checks"] | {"judged": data["judged"], "sites": data["sites"]} == expected(week), week
         assert sum(data["scores"]["security"].values()) == data["judged"]
-    points = snapshots.adoption(towns, "hsts", limit=WEEKS)
+    points = adoption(towns, "hsts", limit=WEEKS)
     assert [(passed, of) for _, passed, of in points] == [
         (expected(week)["hsts"][2], SITES - SILENT) for week in range(WEEKS)
     ]
