@@ -46,7 +46,7 @@ def letters(site: int, age: int) -> str:
 
 
 def score(site: int, type: int, age: int) -> int:
-    return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else -age % 5))
+    return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else (8 - age) % 9))
 
 
 def looked(site: int, age: int) -> Looked:
