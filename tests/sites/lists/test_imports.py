@@ -192,7 +192,7 @@ def test_credentials_are_not_sent_to_another_origin_by_way_of_an_empty_list(home
     assert "request" not in home.api.get(path).json()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_two_imports_at_once_come_one_after_the_other(home: Member) -> None:
     Tier.objects.update(list_entries=1_000, lists=10)
     cities = make_list(home)
