@@ -249,10 +249,10 @@ class Adoption(ApiView):
     def get(self, request: Request, list_id: str) -> Response:
         """The last runs that have ended, oldest first; those without the check are left out."""
         query = request.query_params
+        site_list = services.find_list(caller_of(request).organization_id, list_id)
         limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
         if not (check := query.get("check", "")):
             raise InvalidParams("check must be the ID of a check.")
-        site_list = services.find_list(caller_of(request).organization_id, list_id)
         found: list[dict[str, Any]] = [
             {"run_id": run.id, "started_at": run.started_at, "passed": passed, "of": of}
             for run, passed, of in adoption.adoption(site_list, check, query.get("tag", ""), limit)
