@@ -13,9 +13,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
-import io
 import json
-import re
 import selectors
 import socket
 import time
@@ -23,27 +21,19 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from gunicorn.http.body import CHUNK_EXT_RE, ChunkedReader
-from gunicorn.http.errors import (
-    ChunkMissingTerminator,
-    InvalidChunkSize,
-    LimitRequestHeaders,
-    ParseException,
-)
-from gunicorn.http.message import Request
-from gunicorn.http.unreader import IterUnreader
+from gunicorn.http.errors import ParseException
 from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.draining import DRAIN_S
+from config.incoming import Incoming, TooLarge
 from scanner.ids import random_base62
 
 HEAD_S = 10.0  # from the connection, or the first byte on a kept-alive one, to the end of the request's head
-BODY_S = 20.0  # from there to the end of the body
 CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does not reset our last response
 # The connection of a client that takes this long for what is left of a response is closed.
 WRITE_S = 30.0
-MAX_HEAD_BYTES = 64 * 1024
-MAX_BODY_BYTES = 1024 * 1024
+# Of requests that bring all sites of a list, while they are received.
+MAX_ALL_UPLOAD_BYTES = 64 * 1024 * 1024
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 1024 * 1024  # of one response; a thread that has more to send waits
 MAX_ALL_UNSENT_BYTES = 64 * 1024 * 1024
@@ -51,112 +41,6 @@ MAX_ALL_UNSENT_BYTES = 64 * 1024 * 1024
 ALIVE = b'{"status": "ok"}'
 DRAINING = b'{"status": "draining", "problems": {"draining": "This process is stopping."}}'
 CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
-CHUNK_LINE = re.compile(rb"([0-9a-fA-F]+)(?:" + CHUNK_EXT_RE.pattern + rb")\r\n")
-MAX_CHUNK_LINE_BYTES = 1024
-MAX_TRAILERS_BYTES = 8 * 1024
-
-
-class TooLarge(Exception):
-    """The body is longer than MAX_BODY_BYTES."""
-
-
-class Incoming:
-    """Request that is being received, in pieces of any size.
-
-    gunicorn's parser judges its head and says how the body is framed. Nobody looks for the request's end again: when it
-    is complete, `request` has the whole body in memory, and `rest` is what came after it.
-    """
-
-    def __init__(self, cfg: Any, client: Any, deadline: float) -> None:
-        self.deadline = deadline
-        self.request: Any = None  # from the end of the head on
-        self.expects_continue = False
-        self.rest = b""
-        self._cfg = cfg
-        self._client = client
-        self._data = bytearray()  # of the head, then of the body
-        self._needed = 0  # bytes of the body without which it cannot be complete
-        self._chunk = 0  # position of the next chunk
-        self._body = bytearray()  # what the chunks before it hold
-
-    @property
-    def has_begun(self) -> bool:
-        return self.request is not None or bool(self._data)
-
-    def feed(self, data: bytes) -> bool:
-        """Add bytes. Returns True when the request is complete. Raises ParseException or TooLarge."""
-        searched = max(0, len(self._data) - 3)
-        self._data += data
-        if self.request is None:
-            end = self._data.find(b"\r\n\r\n", searched, MAX_HEAD_BYTES)
-            if end < 0:
-                if len(self._data) < MAX_HEAD_BYTES:
-                    return False
-                raise LimitRequestHeaders("the head is too long")
-            self._read_head(end + 4)
-        if len(self._data) < self._needed:
-            return False
-        reader = self.request.body.reader
-        return self._read_chunks() if isinstance(reader, ChunkedReader) else self._read_bytes(reader.length)
-
-    def _read_head(self, end: int) -> None:
-        self.request = Request(self._cfg, IterUnreader([bytes(self._data[:end])]), self._client)
-        del self._data[:end]
-        self.deadline = time.monotonic() + BODY_S
-        # The loop asks for the body. A thread would have to ask, too, if gunicorn still saw this.
-        self.expects_continue = self.request._expected_100_continue
-        self.request._expected_100_continue = False
-
-    def _read_bytes(self, length: int) -> bool:
-        if length > MAX_BODY_BYTES:
-            raise TooLarge
-        if len(self._data) < length:
-            self._needed = length
-            return False
-        self._complete(self._data[:length], length)
-        return True
-
-    def _read_chunks(self) -> bool:
-        """Decode the chunks that are there (RFC 9112, section 7.1). Their framing counts as body, too.
-
-        Reads each byte once, however the body is cut: a reader that copies the rest for each chunk is quadratic.
-        """
-        while True:
-            newline = self._data.find(b"\n", self._chunk, self._chunk + MAX_CHUNK_LINE_BYTES)
-            if newline < 0 and len(self._data) - self._chunk < MAX_CHUNK_LINE_BYTES:
-                return False
-            line = CHUNK_LINE.match(self._data, self._chunk, newline + 1)
-            if line is None:
-                raise InvalidChunkSize(bytes(self._data[self._chunk : self._chunk + 20]))
-            if (size := int(line[1], 16)) == 0:
-                return self._read_trailers(newline - 1)
-            begin, end = newline + 1, newline + 1 + size
-            if end > MAX_BODY_BYTES:
-                raise TooLarge
-            if len(self._data) < end + 2:
-                self._needed = end + 2
-                return False
-            if self._data[end : end + 2] != b"\r\n":
-                raise ChunkMissingTerminator(bytes(self._data[end : end + 2]))
-            self._body += self._data[begin:end]
-            self._chunk = end + 2
-
-    def _read_trailers(self, start: int) -> bool:
-        end = self._data.find(b"\r\n\r\n", start, start + MAX_TRAILERS_BYTES)
-        if end < 0:
-            if len(self._data) - start < MAX_TRAILERS_BYTES:
-                return False
-            raise LimitRequestHeaders("the trailers are too long")
-        if end > start:
-            self.request.parse_headers(bytes(self._data[start + 2 : end]), from_trailer=True)
-        headers = [each for each in self.request.headers if each[0] != "TRANSFER-ENCODING"]
-        self.request.headers = [*headers, ("CONTENT-LENGTH", str(len(self._body)))]
-        self._complete(self._body, end + 4)
-        return True
-
-    def _complete(self, body: bytearray, end: int) -> None:
-        self.request.body = io.BytesIO(body)
-        self.rest = bytes(self._data[end:])
 
 
 class Received:
@@ -301,6 +185,13 @@ class Worker(ThreadWorker):
             incoming.expects_continue = False
             with contextlib.suppress(OSError):
                 connection.sock.send(CONTINUE)
+        if incoming.upload_bytes:
+            self._bound_uploads()
+
+    def _bound_uploads(self) -> None:
+        """Drop the longest waiting of the long requests that are being received while they are too long together."""
+        while sum(each.upload_bytes for each in self._incoming.values()) > MAX_ALL_UPLOAD_BYTES:
+            self._drop(next(each for each, incoming in self._incoming.items() if incoming.upload_bytes))
 
     def _answer(self, connection: TConn, request: Any, rest: bytes) -> None:
         is_probe = request.method in ("GET", "HEAD")
@@ -376,7 +267,7 @@ class Worker(ThreadWorker):
         request_id = random_base62()
         if isinstance(exc, TooLarge):
             status, code = "413 Content Too Large", "PAYLOAD_TOO_LARGE"
-            message = f"The body has more than {MAX_BODY_BYTES:,} bytes."
+            message = f"The body has more than {exc.most:,} bytes."
         elif isinstance(exc, ParseException):
             status, code = "400 Bad Request", "INVALID_PARAMS"
             message = "The request is not valid HTTP, or its first line or headers are too long."

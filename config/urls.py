@@ -20,7 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
-from dashboard import audit_views, monitor_views
+from dashboard import audit_views, list_import_views, list_snapshot_views, list_views, monitor_views
 from dashboard import views as scan_views
 from documentation import views as documentation
 from documentation.landing import (
@@ -61,6 +61,20 @@ from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
+from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.run_api import EXPORT_VIEWS as SNAPSHOT_EXPORT_VIEWS
+from sites.lists.run_api import (
+    Adoption,
+    EntryScan,
+    ListRunItem,
+    ListRuns,
+    ShareCollection,
+    ShareItem,
+    Snapshot,
+    SnapshotDiff,
+    UnknownSnapshotExport,
+)
+from sites.lists.views import shared_badge, shared_card, shared_list
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -112,6 +126,32 @@ of_organization = [
     path("monitors/<str:monitor_id>/run", monitor_views.monitor_run, name="monitor-run"),
     path("monitors/<str:monitor_id>/delete", monitor_views.monitor_delete, name="monitor-delete"),
     path("monitors/<str:monitor_id>/badge", monitor_views.monitor_badge, name="monitor-badge"),
+    path("lists/", list_views.lists, name="lists"),
+    path("lists/new", list_views.list_new, name="list-new"),
+    path("lists/<str:list_id>", list_views.site_list, name="list"),
+    path("lists/<str:list_id>/live", list_views.list_live, name="list-live"),
+    path("lists/<str:list_id>/edit", list_views.list_edit, name="list-edit"),
+    path("lists/<str:list_id>/delete", list_views.list_delete, name="list-delete"),
+    path("lists/<str:list_id>/import", list_import_views.list_import, name="list-import"),
+    path("lists/<str:list_id>/entries", list_views.list_entries, name="list-entries"),
+    path("lists/<str:list_id>/run", list_views.list_run, name="list-run"),
+    path("lists/<str:list_id>/snapshot", list_snapshot_views.list_snapshot, name="list-snapshot"),
+    path("lists/<str:list_id>/adoption", list_snapshot_views.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/sharing", list_snapshot_views.list_sharing, name="list-sharing"),
+    path("lists/<str:list_id>/sharing/new", list_snapshot_views.list_share, name="list-share-new"),
+    path(
+        "lists/<str:list_id>/sharing/<str:share_id>/revoke", list_snapshot_views.list_unshare, name="list-share-revoke"
+    ),
+    path("lists/<str:list_id>/runs", list_snapshot_views.list_runs_page, name="list-runs"),
+    path("lists/<str:list_id>/runs/<str:run_id>", list_snapshot_views.list_snapshot, name="list-run-snapshot"),
+    path("lists/<str:list_id>/runs/<str:run_id>/cancel", list_views.list_cancel, name="list-cancel"),
+    path("lists/<str:list_id>/runs/<str:run_id>/sites", list_snapshot_views.list_sites, name="list-sites"),
+    path("lists/<str:list_id>/runs/<str:run_id>/compare", list_snapshot_views.list_compare, name="list-compare"),
+    path(
+        "lists/<str:list_id>/runs/<str:run_id>/export/<str:export_format>",
+        list_snapshot_views.list_export,
+        name="list-export",
+    ),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),
@@ -179,6 +219,27 @@ urlpatterns = [
     path("v1/monitors/<any:monitor_id>/runs/<any:run_id>", MonitorRunItem.as_view(), name="monitor-run-item"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
+    path("v1/lists", ListCollection.as_view(), name="list-collection"),
+    path("v1/lists/<any:list_id>/entries/<any:entry_id>/scan", EntryScan.as_view(), name="list-entry-scan"),
+    path("v1/lists/<any:list_id>/entries/<any:entry_id>", EntryItem.as_view(), name="list-entry-item"),
+    path("v1/lists/<any:list_id>/entries", ListEntries.as_view(), name="list-entries"),
+    path("v1/lists/<any:list_id>/runs/<any:run_id>", ListRunItem.as_view(), name="list-run-item"),
+    path("v1/lists/<any:list_id>/runs", ListRuns.as_view(), name="list-runs"),
+    *(
+        path(f"v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/{end}", view.as_view(), name=f"snapshot-{end}")
+        for end, view in SNAPSHOT_EXPORT_VIEWS.items()
+    ),
+    path(
+        "v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/<str:ending>",
+        UnknownSnapshotExport.as_view(),
+        name="snapshot-unknown-export",
+    ),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>", Snapshot.as_view(), name="snapshot"),
+    path("v1/lists/<any:list_id>/adoption", Adoption.as_view(), name="list-adoption"),
+    path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
+    path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
+    path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
     path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
@@ -272,6 +333,9 @@ urlpatterns = [
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),
+    path("list/<str:share_id>.svg", shared_badge, name="list-share-badge"),
+    path("list/<str:share_id>/card/<str:digest>.png", shared_card, name="list-share-card"),
+    path("list/<str:share_id>", shared_list, name="list-share"),
     # In place of the admin's own pages, which neither limit guesses nor end other sessions.
     path("admin/login/", admin_login),
     path("admin/logout/", LogoutView.as_view()),

@@ -1,0 +1,275 @@
+"""Runs of lists: begin those that are due or requested, look at single entries again, cancel.
+
+Rows come first: a run and all its results are inserted in one transaction, each result with the time at which it
+starts (`starting.py`). Messages only wake.
+Lock order: the organization, the list, the run, scans, audits, results, entries.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import functools
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import Count, Sum
+from django.utils import timezone
+
+from accounts import access, activity, usage
+from accounts.authentication import Caller
+from infrastructure import queue
+from infrastructure.api.errors import InvalidParams
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.result import ScanError
+from scans.models import Scan
+from scans.visits.claims import end_queued, tell_ended
+from sites.audits.services import cancel
+from sites.lists import counting
+from sites.lists.schedule import next_run
+from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound, find_run
+from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
+
+# Runs begun by one call of `create_due`.
+CREATED_AT_ONCE = 50
+
+__all__ = [
+    "RunNotFound", "begin_run", "cancel_run", "create_due", "find_run", "scan_entries", "scan_entry", "stop_lists",
+    "stop_run",
+]  # fmt: skip
+
+CANCELLED = ScanError(
+    counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
+)
+
+# The order is different in each run, and the starts are spread evenly over its window. The entries are locked, so that
+# none is deleted before its result refers to it.
+INSERT = """
+    INSERT INTO sites_listresult (
+        site_list_id, run_id, entry_id, position, starts_at, status, url, tags, error_code, error_message, moved_to,
+        is_partial, pages, severities, seen, statuses, findings, facts,
+        security_grade, performance_grade, accessibility_grade, seo_grade
+    )
+    SELECT %(list)s, %(run)s, id, nth, %(begin)s + nth * %(window)s::interval / number, 'waiting', url, tags, '', '',
+        '', false, 0, '{}', '{}', '', '[]', '{}', '', '', '', ''
+    FROM (
+        SELECT id, url, tags, row_number() OVER (ORDER BY md5(%(run)s::text || id), id) - 1 AS nth,
+            count(*) OVER () AS number
+        FROM (
+            SELECT id, url, tags FROM sites_listentry AS entry WHERE site_list_id = %(list)s AND {condition}
+            FOR KEY SHARE
+        ) AS entry
+    ) AS ordered
+"""
+ALL = "true"
+# Entries that are not being looked at by themselves already.
+IDLE = """id = ANY(%(entries)s) AND NOT EXISTS (
+    SELECT FROM sites_listresult AS result
+    WHERE result.entry_id = entry.id AND result.run_id IS NULL AND result.status IN ('waiting', 'started', 'ended')
+)"""
+
+
+def create_due(now: datetime) -> int:
+    """Begin a run of each due list, at most `CREATED_AT_ONCE`; return the number of due lists.
+
+    A list whose run has not ended, or that has no entries, waits for its next time. Call it until it returns less.
+    """
+    due = SiteList.objects.filter(next_run_at__lte=now, organization__closed_at=None).order_by("next_run_at", "id")
+    ids = list(due.values_list("id", "organization_id")[:CREATED_AT_ONCE])
+    for list_id, organization_id in ids:
+        with contextlib.suppress(usage.OrganizationClosed), transaction.atomic():
+            organization = usage.lock(organization_id)
+            # By its time again: another scheduler may have begun it.
+            site_list = due.select_for_update(no_key=True, of=("self",)).filter(id=list_id).first()
+            if site_list is None:
+                continue
+            site_list.organization = organization
+            site_list.next_run_at = next_run(site_list, now)
+            site_list.save(update_fields=["next_run_at"])
+            if not _is_running(site_list) and site_list.entries.exists():
+                _begin(site_list, now, refusal=_over_plan(site_list))
+    return len(ids)
+
+
+def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
+    """Begin a run of a list now; its entries start over its window. Without a caller, the service itself begins it.
+
+    Raises ListNotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan has become too
+    small for the list, or QuotaExceeded if not even one entry could be looked at.
+    """
+    now = timezone.now()
+    with transaction.atomic():
+        site_list = _locked_list(caller, list_id)
+        if _is_running(site_list):
+            raise ListRunning("A run of this list is in progress. Wait until it has ended, or cancel it.")
+        if not site_list.entries.exists():
+            raise InvalidParams("The list has no sites yet.")
+        if (refusal := _over_plan(site_list)) is not None:
+            raise refusal
+        _refuse_without_quota(site_list, 1, now)
+        run = _begin(site_list, now, is_requested=caller is not None)
+        if caller is not None:
+            activity.record_call(caller, "list.run", site_list.name, list=site_list.id, entries=run.entries)
+    return run
+
+
+def _locked_list(caller: Caller | None, list_id: str) -> SiteList:
+    """Lock the organization and then the list until the transaction ends. Raises ListNotFound."""
+    lists = SiteList.objects.all() if caller is None else access.rows(SiteList, caller.organization_id)
+    named = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
+    owner = named.values_list("organization_id", flat=True).first()
+    organization = usage.lock(owner) if owner is not None else None
+    site_list = named.select_for_update(no_key=True, of=("self",)).first()
+    if site_list is None or organization is None:
+        raise ListNotFound("There is no list with this ID.")
+    site_list.organization = organization
+    return site_list
+
+
+def _is_running(site_list: SiteList) -> bool:
+    return site_list.runs.filter(status=ListRun.Status.RUNNING).exists()
+
+
+def _over_plan(site_list: SiteList) -> ListLimit | None:
+    """Return a refusal if older lists, or their entries, already use up the plan, which may have changed."""
+    tier = site_list.organization.tier
+    sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(site_list.organization))
+    older = sharing.filter(created_at__lt=site_list.created_at)
+    found = older.aggregate(lists=Count("*"), entries=Sum("entries_count"))
+    if found["lists"] < tier.lists and (found["entries"] or 0) + site_list.entries_count <= tier.list_entries:
+        return None
+    return ListLimit("Your plan allows fewer lists or sites than you have. Delete some, or ask for a larger plan.")
+
+
+def _refuse_without_quota(site_list: SiteList, entries: int, now: datetime) -> None:
+    limits = usage.limits_of(site_list.organization.tier)
+    usage.refuse_more_than_left(site_list.organization_id, limits, entries * len(site_list.types), now)
+
+
+def _begin(
+    site_list: SiteList, now: datetime, *, is_requested: bool = False, refusal: Refusal | None = None
+) -> ListRun:
+    """Insert a run with a result for each entry; with a refusal it ends at once. The caller holds the list's lock."""
+    run = ListRun.objects.create(
+        site_list=site_list,
+        is_requested=is_requested,
+        started_at=now,
+        kept_days=site_list.organization.tier.snapshots_kept_days,
+        types=site_list.types,
+        pages_per_entry=site_list.pages_per_entry,
+        window_hours=site_list.window_hours,
+        entries=0,
+    )
+    run.entries = _insert_results(site_list, run, now, ALL)
+    run.save(update_fields=["entries"])
+    if refusal is not None:
+        counting.leave_waiting(run, refusal, now)
+    transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
+    return run
+
+
+def _insert_results(
+    site_list: SiteList, run: ListRun | None, now: datetime, condition: str, entries: Sequence[str] = ()
+) -> int:
+    parameters: dict[str, Any] = {
+        "list": site_list.id,
+        "run": run.id if run else None,
+        "begin": now,
+        "window": timedelta(hours=run.window_hours if run else 0),
+        "entries": list(entries),
+    }
+    with connection.cursor() as cursor:
+        cursor.execute(INSERT.replace("{condition}", condition), parameters)
+        return int(cursor.rowcount)
+
+
+def _start_soon(organization_id: int) -> None:
+    """Enqueue the start of an organization's due entries. If the message is lost, `run_lists` finds them."""
+    queue.enqueue("sites.tasks.start_entries", str(organization_id))
+
+
+def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
+    """Look at one entry again, now; return its result, which is part of no run.
+
+    Raises ListNotFound, EntryNotFound, ListRunning if it is being looked at by itself already, or QuotaExceeded.
+    """
+    with transaction.atomic():
+        site_list = _locked_list(caller, list_id)
+        entry = site_list.entries.filter(id=entry_id).first() if is_id("ent", entry_id) else None
+        if entry is None:
+            raise EntryNotFound("There is no entry with this ID.")
+        if not _scan(caller, site_list, [entry.id], entry.url):
+            raise ListRunning("This site is being scanned. Wait until the scan has ended.")
+        return ListResult.objects.filter(entry=entry, run=None).latest("id")
+
+
+def scan_entries(*, caller: Caller, list_id: str, entry_ids: Sequence[str]) -> int:
+    """Look at several entries again, now; return how many are, without those that are being looked at already.
+
+    Unknown IDs are ignored. Raises ListNotFound or QuotaExceeded.
+    """
+    ids = [each for each in entry_ids if is_id("ent", each)]
+    with transaction.atomic():
+        site_list = _locked_list(caller, list_id)
+        return _scan(caller, site_list, list(site_list.entries.filter(id__in=ids).values_list("id", flat=True)))
+
+
+def _scan(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = "") -> int:
+    now = timezone.now()
+    _refuse_without_quota(site_list, len(ids), now)
+    number = _insert_results(site_list, None, now, IDLE, ids)
+    if number:
+        activity.record_call(caller, "list.scanned", site_list.name, list=site_list.id, entries=url or number)
+        transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
+    return number
+
+
+def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
+    """Cancel a run: running visits go on, what waits and what is queued does not start. An ended run does not change.
+
+    Raises ListNotFound or RunNotFound.
+    """
+    with transaction.atomic():
+        site_list = _locked_list(caller, list_id)
+        run = find_run(caller.organization_id, list_id, run_id)
+        if stop_run(run.id, CANCELLED, timezone.now()):
+            activity.record_call(caller, "list.run_cancelled", site_list.name, list=site_list.id, run=run.id)
+    run.refresh_from_db()
+    return run
+
+
+def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
+    """End a run as cancelled, with all that has not begun; return False if it had ended.
+
+    The caller holds the organization's lock, so that no entry starts and no page is released meanwhile.
+    """
+    run = counting.locked_run(run_id)
+    if run is None or run.has_ended:
+        return False
+    run.error_code, run.error_message = counting.CANCELLED, reason.message
+    run.save(update_fields=["error_code", "error_message"])
+    counting.end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
+    # Lock order: the scans and their counters before the audits, as at the end of a visit.
+    of_run = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
+    ended = end_queued(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
+    for audit in counting.unfinished_audits(run):
+        cancel(audit)
+    tell_ended(ended)
+    while counting.count_ended(run):
+        pass
+    counting.end_if_done(run)
+    return True
+
+
+def stop_lists(organization_id: int, reason: ScanError) -> None:
+    """Stop all that goes on in the lists of an organization, and their schedules. The caller holds its lock."""
+    now = timezone.now()
+    lists = access.rows(SiteList, organization_id)
+    lists.update(next_run_at=None)
+    running = ListRun.objects.filter(site_list__in=lists, status=ListRun.Status.RUNNING)
+    for run_id in running.order_by("id").values_list("id", flat=True):
+        stop_run(run_id, reason, now)
+    looks = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
+    counting.end_waiting(looks, reason, now)

@@ -1,0 +1,264 @@
+"""Snapshots of lists: the runs that have ended, and what they found.
+
+Figures are calculated from the counts of the run, which hold the number of sites by score: no report is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime, timedelta
+from typing import TypedDict
+
+from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Value
+from django.db.models.fields.json import KeyTransform
+from django.db.models.functions import Now
+from django.utils import timezone
+
+from documentation.checks import check_name, entries
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.scoring import GRADES, mean_grade, rounded
+from scans.models import Scan
+from sites.models import ListCount, ListResult, ListRun, SiteList
+from sites.models.site_list import ListCounts
+
+# Every grade, the best first; "A+" is one of its own.
+LETTERS = (*(letter for _, letter in GRADES), "F")
+# Runs whose figures are those of the list: what a cancelled or failed one has seen may be any part of it.
+WHOLE = (ListRun.Status.COMPLETED, ListRun.Status.PARTIAL)
+# Tags with figures of their own, and sites that were not reached, in a summary.
+TAGS_SHOWN, UNREACHED_SHOWN = 100, 100
+EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
+
+
+class SnapshotNotFound(Refusal):
+    code = "SNAPSHOT_NOT_FOUND"
+    status = 404
+
+
+class TypeFigures(TypedDict):
+    """Scores of a type over the sites that have one. All but `judged` are None if no site has.
+
+    `mean` has one decimal. Median and quartiles are interpolated between the two nearest ranks (type 7 of Hyndman and
+    Fan, Sample quantiles in statistical packages, 1996), as QUARTILE.INC of spreadsheets does, so they are multiples
+    of a quarter. `grades` has every grade, the best first.
+    """
+
+    judged: int
+    mean: float | None
+    lower_quartile: float | None
+    median: float | None
+    upper_quartile: float | None
+    grades: dict[str, int]
+
+
+class CheckFigures(TypedDict):
+    """Number of sites that fail, warn and pass, and of those on which the check ran."""
+
+    check: str
+    name: str
+    type: str
+    failed: int
+    warned: int
+    passed: int
+    of: int
+
+
+class NotReached(TypedDict):
+    """Number of sites that could not be judged, in all and by error code."""
+
+    total: int
+    codes: dict[str, int]
+
+
+class Figures(TypedDict):
+    """Figures of a snapshot, which name no site and no tag. Checks with the most failures come first."""
+
+    sites: int
+    judged: int
+    left_out: int
+    not_reached: NotReached
+    types: dict[str, TypeFigures]
+    checks: list[CheckFigures]
+
+
+class TagFigures(TypedDict):
+    tag: str
+    sites: int
+    judged: int
+    types: dict[str, TypeFigures]
+
+
+class UnreachedSite(TypedDict):
+    url: str
+    code: str
+    message: str
+
+
+class Summary(Figures):
+    """Figures of a snapshot with those of its most frequent tags, and the first sites that could not be judged."""
+
+    tags: list[TagFigures]
+    unreached: list[UnreachedSite]
+
+
+def snapshots_of(site_list: SiteList) -> QuerySet[ListRun]:
+    """Return the runs of a list that have ended, newest first, without expired ones."""
+    return kept(ListRun.objects.filter(site_list=site_list)).order_by("-started_at", "-id")
+
+
+def kept(runs: QuerySet[ListRun]) -> QuerySet[ListRun]:
+    """Filter runs that have ended, and are kept to this second."""
+    days = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), output_field=DurationField())
+    return runs.filter(
+        Q(kept_days=None) | Q(ended_at__gt=Now() - days), status__in=ListRun.ENDED, ended_at__isnull=False
+    )
+
+
+def is_kept(run: ListRun, now: datetime | None = None) -> bool:
+    """Return True for a snapshot that has not expired."""
+    if not run.has_ended or run.ended_at is None:
+        return False
+    return run.kept_days is None or run.ended_at > (now or timezone.now()) - timedelta(days=run.kept_days)
+
+
+def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
+    """Return a snapshot of an organization's list. Raises SnapshotNotFound, also while the run goes on."""
+    runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id, id=run_id)
+    is_valid = is_id("lst", list_id) and is_id("run", run_id)
+    found = kept(runs).select_related("site_list").first() if is_valid else None
+    if found is None:
+        raise SnapshotNotFound("There is no snapshot with this ID. A run has one when it has ended.")
+    return found
+
+
+def latest(site_list: SiteList) -> ListRun | None:
+    """Return the newest snapshot of a run that was neither cancelled nor failed."""
+    return snapshots_of(site_list).filter(status__in=WHOLE).first()
+
+
+def previous(run: ListRun) -> ListRun | None:
+    """Return the snapshot before this one, of a run that was neither cancelled nor failed."""
+    earlier = snapshots_of(run.site_list).filter(status__in=WHOLE, started_at__lte=run.started_at)
+    return earlier.exclude(id=run.id).first()
+
+
+def figures(run: ListRun, tag: str = "") -> Figures:
+    """Return the figures of a snapshot, or of its sites with a tag. They name no site."""
+    found = ListCount.objects.filter(run=run, tag=tag).values_list("data", flat=True).first()
+    counts: ListCounts = found or EMPTY
+    statuses = _results(run, tag).values_list("status", "error_code").annotate(number=Count("id"))
+    numbers = list(statuses.order_by("-number", "error_code"))
+    codes = {code: number for status, code, number in numbers if status == ListResult.Status.FAILED}
+    return {
+        "sites": sum(number for _, _, number in numbers),
+        "judged": counts["judged"],
+        "left_out": sum(number for status, _, number in numbers if status == ListResult.Status.LEFT_OUT),
+        "not_reached": {"total": sum(codes.values()), "codes": codes},
+        "types": _types(run, counts),
+        "checks": _checks(counts["checks"]),
+    }
+
+
+def summary(run: ListRun, tag: str = "") -> Summary:
+    """Return the figures of a snapshot, or of its sites with a tag, by tag as well, and what could not be judged."""
+    failed = _results(run, tag).filter(status=ListResult.Status.FAILED).order_by("position")
+    unreached: list[UnreachedSite] = [
+        {"url": url, "code": code, "message": message}
+        for url, code, message in failed.values_list("url", "error_code", "error_message")[:UNREACHED_SHOWN]
+    ]
+    return {**figures(run, tag), "tags": [] if tag else _tags(run), "unreached": unreached}
+
+
+def _results(run: ListRun, tag: str) -> QuerySet[ListResult]:
+    results = ListResult.objects.filter(run=run)
+    return results.filter(tags__contains=[tag]) if tag else results
+
+
+def _types(run: ListRun, counts: ListCounts) -> dict[str, TypeFigures]:
+    return {
+        each: type_figures(counts["scores"].get(each, {}), counts["grades"].get(each, {}))
+        for each in Scan.Type.values
+        if each in run.types
+    }
+
+
+def type_figures(scores: Mapping[str, int], grades: Mapping[str, int]) -> TypeFigures:
+    """Return the figures of a type by its numbers of sites by score and by grade."""
+    histogram = sorted((int(score), number) for score, number in scores.items() if number > 0)
+    judged = sum(number for _, number in histogram)
+    total = sum(score * number for score, number in histogram)
+    return {
+        "judged": judged,
+        "mean": round(total / judged, 1) if judged else None,
+        "lower_quartile": _quantile(histogram, judged, 1),
+        "median": _quantile(histogram, judged, 2),
+        "upper_quartile": _quantile(histogram, judged, 3),
+        "grades": {letter: grades.get(letter, 0) for letter in LETTERS},
+    }
+
+
+def _quantile(histogram: Sequence[tuple[int, int]], judged: int, quarters: int) -> float | None:
+    if not judged:
+        return None
+    rank, part = divmod(quarters * (judged - 1), 4)
+    low, high = _at(histogram, rank), _at(histogram, rank + 1 if part else rank)
+    return low + (high - low) * part / 4
+
+
+def _at(histogram: Sequence[tuple[int, int]], rank: int) -> int:
+    """Return the score with this rank, 0 for the lowest."""
+    reached = 0
+    return next(score for score, number in histogram if (reached := reached + number) > rank)
+
+
+def grade_of(found: TypeFigures) -> str:
+    """Return the grade of a type's mean; A+ only if every site has one. Empty without a judged site."""
+    if found["mean"] is None:
+        return ""
+    return mean_grade(rounded(found["mean"]), found["grades"]["A+"] == found["judged"])
+
+
+def _checks(counts: Mapping[str, Sequence[int]]) -> list[CheckFigures]:
+    found: list[CheckFigures] = [
+        {**named(check), "failed": failed, "warned": warned, "passed": passed, "of": failed + warned + passed}
+        for check, (failed, warned, passed) in counts.items()
+    ]
+    return sorted(found, key=lambda each: (-each["failed"], -each["warned"], each["check"]))
+
+
+class NamedCheck(TypedDict):
+    """Check of a snapshot; `type` is empty for one that the catalogue no longer has."""
+
+    check: str
+    name: str
+    type: str
+
+
+def named(check: str) -> NamedCheck:
+    entry = entries().get(check)
+    return {"check": check, "name": check_name(check), "type": str(entry.type) if entry else ""}
+
+
+def _tags(run: ListRun) -> list[TagFigures]:
+    """Return the figures of the tags with most sites. The counts of checks, which are long, are not read."""
+    rows = (
+        ListCount.objects.filter(run=run)
+        .exclude(tag="")
+        .annotate(
+            sites=KeyTransform("sites", "data"),
+            judged=KeyTransform("judged", "data"),
+            scores=KeyTransform("scores", "data"),
+            grades=KeyTransform("grades", "data"),
+        )
+    )
+    shown = rows.order_by("-sites", "tag").values_list("tag", "sites", "judged", "scores", "grades")[:TAGS_SHOWN]
+    return [
+        {
+            "tag": tag,
+            "sites": sites,
+            "judged": judged,
+            "types": _types(run, {**EMPTY, "scores": scores, "grades": grades}),
+        }
+        for tag, sites, judged, scores, grades in shown
+    ]
