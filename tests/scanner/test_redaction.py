@@ -39,6 +39,7 @@ def result(text: str, **columns: object) -> ScanResult:
         facts={"final_url": text, "status": 200},
         waterfall=Waterfall((WaterfallRow(text, "image", 0, 1, 2, 3, 200, False, False, False),), (), 2, 0),
         exhibits={"headers": [[text, text]], "search_result": {"title": text}},
+        site={"title": text},
         **columns,  # type: ignore[arg-type]
     )
 
@@ -58,7 +59,7 @@ def header(value: str, name: str = "X-Key") -> Credentials:
 def test_every_text_of_a_result_is_cleaned() -> None:
     found = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
     assert KEY not in found
-    assert found.count(f"It says {MASK} there.") == 11
+    assert found.count(f"It says {MASK} there.") == 12
 
 
 def test_without_credentials_the_result_is_the_same() -> None:

@@ -17,9 +17,12 @@ from accounts.usage import QuotaExceeded
 from infrastructure.api.errors import InvalidParams
 from scans import addresses
 from scans.models import BlockedDomain, Scan
+from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
 from sites import tasks
 from sites.audits.release import release_pages
+from sites.audits.requests import parse_audit
+from sites.audits.services import insert_audit
 from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
 from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound
@@ -144,6 +147,23 @@ def test_the_end_of_an_audit_wakes_the_next_start_and_the_count(
         script.visit(owner.organization.id)
     assert ("sites.tasks.start_entries", str(owner.organization.id)) in sent
     assert ("sites.tasks.count_results", run.id) in sent
+
+
+def test_all_lists_together_take_turns_as_one_audit(owner: Member) -> None:
+    """Otherwise each new entry would come before the next page of an audit that somebody has asked for."""
+    Tier.objects.update(concurrent_scans=3)  # of which one is for interactive scans
+    towns, script = listed(owner, 40), Script(usual)
+    begin(towns)
+    pages = [f"https://shop.example.org/{number}" for number in range(30)]
+    request = parse_audit({"pages": pages, "types": ["security"]}, scan_policy(), 1_000)
+    with transaction.atomic():
+        insert_audit(owner.organization, request)
+    for _ in range(24):
+        script.start(towns)
+        release_pages(owner.organization.id)
+        script.visit(owner.organization.id)
+    asked_for = [each for each in script.visited if each in pages]
+    assert 9 <= len(asked_for) <= 15
 
 
 def test_names_on_one_address_are_under_way_one_at_a_time(owner: Member) -> None:
