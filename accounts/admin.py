@@ -256,6 +256,8 @@ class TierAdmin(admin.ModelAdmin):
         "requests_per_minute",
         "webhooks",
         "schedules",
+        "lists",
+        "list_entries",
         "pages_per_audit",
         "shortest_interval",
     )

@@ -53,8 +53,8 @@ def for_who_may_see(
             public_id = kwargs.pop(id_name)
             response: HttpResponseBase
             seen = look(request, public_id)
-            if seen is not None and seen.membership is None and _is_over_rate(request):
-                response = _too_many(request)
+            if seen is not None and seen.membership is None and is_over_rate(request):
+                response = too_many(request)
             elif seen is not None:
                 if seen.membership is not None:
                     # The navigation around the page shows its organization.
@@ -92,12 +92,14 @@ def surroundings(seen: SeenThing) -> dict[str, Any]:
     }
 
 
-def _is_over_rate(request: HttpRequest) -> bool:
+def is_over_rate(request: HttpRequest) -> bool:
+    """Count a stranger's request for a shared page; return True if the client has sent too many in this minute."""
     rate = throttling.count(f"shared-reports:{client(request)}", STRANGERS_PER_MINUTE)
     return rate.used > rate.limit
 
 
-def _too_many(request: HttpRequest) -> HttpResponse:
+def too_many(request: HttpRequest) -> HttpResponse:
+    """Return the page that tells a stranger to wait."""
     context = {"status": 429, "message": "Too many requests. Try again in a minute."}
     response = render(request, "error.html", context, status=429)
     response["Retry-After"] = str(throttling.WINDOW_S)

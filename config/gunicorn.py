@@ -44,6 +44,10 @@ CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does 
 WRITE_S = 30.0
 MAX_HEAD_BYTES = 64 * 1024
 MAX_BODY_BYTES = 1024 * 1024
+# Of requests that bring all sites of a list, of which several together may be in memory while they are received.
+UPLOAD_PATH = re.compile(r"/(?:v1|o/[^/]+)/lists/[^/]+/(?:entries|import)")
+MAX_UPLOAD_BYTES = 16 * 1024 * 1024
+MAX_ALL_UPLOAD_BYTES = 64 * 1024 * 1024
 READ_BYTES = 64 * 1024
 MAX_UNSENT_BYTES = 1024 * 1024  # of one response; a thread that has more to send waits
 MAX_ALL_UNSENT_BYTES = 64 * 1024 * 1024
@@ -57,7 +61,11 @@ MAX_TRAILERS_BYTES = 8 * 1024
 
 
 class TooLarge(Exception):
-    """The body is longer than MAX_BODY_BYTES."""
+    """The body is longer than `most` bytes."""
+
+    def __init__(self, most: int) -> None:
+        super().__init__(most)
+        self.most = most
 
 
 class Incoming:
@@ -78,10 +86,17 @@ class Incoming:
         self._needed = 0  # bytes of the body without which it cannot be complete
         self._chunk = 0  # position of the next chunk
         self._body = bytearray()  # what the chunks before it hold
+        self._most = MAX_BODY_BYTES
 
     @property
     def has_begun(self) -> bool:
         return self.request is not None or bool(self._data)
+
+    @property
+    def upload_bytes(self) -> int:
+        """Return the number of bytes received, if there are more than other requests may have."""
+        received = len(self._data) + len(self._body)
+        return received if received > MAX_BODY_BYTES else 0
 
     def feed(self, data: bytes) -> bool:
         """Add bytes. Returns True when the request is complete. Raises ParseException or TooLarge."""
@@ -102,14 +117,16 @@ class Incoming:
     def _read_head(self, end: int) -> None:
         self.request = Request(self._cfg, IterUnreader([bytes(self._data[:end])]), self._client)
         del self._data[:end]
+        if self.request.method in ("POST", "PUT") and UPLOAD_PATH.fullmatch(self.request.path):
+            self._most = MAX_UPLOAD_BYTES
         self.deadline = time.monotonic() + BODY_S
         # The loop asks for the body. A thread would have to ask, too, if gunicorn still saw this.
         self.expects_continue = self.request._expected_100_continue
         self.request._expected_100_continue = False
 
     def _read_bytes(self, length: int) -> bool:
-        if length > MAX_BODY_BYTES:
-            raise TooLarge
+        if length > self._most:
+            raise TooLarge(self._most)
         if len(self._data) < length:
             self._needed = length
             return False
@@ -131,8 +148,8 @@ class Incoming:
             if (size := int(line[1], 16)) == 0:
                 return self._read_trailers(newline - 1)
             begin, end = newline + 1, newline + 1 + size
-            if end > MAX_BODY_BYTES:
-                raise TooLarge
+            if end > self._most:
+                raise TooLarge(self._most)
             if len(self._data) < end + 2:
                 self._needed = end + 2
                 return False
@@ -301,6 +318,13 @@ class Worker(ThreadWorker):
             incoming.expects_continue = False
             with contextlib.suppress(OSError):
                 connection.sock.send(CONTINUE)
+        if incoming.upload_bytes:
+            self._bound_uploads()
+
+    def _bound_uploads(self) -> None:
+        """Drop the longest waiting of the long requests that are being received while they are too long together."""
+        while sum(each.upload_bytes for each in self._incoming.values()) > MAX_ALL_UPLOAD_BYTES:
+            self._drop(next(each for each, incoming in self._incoming.items() if incoming.upload_bytes))
 
     def _answer(self, connection: TConn, request: Any, rest: bytes) -> None:
         is_probe = request.method in ("GET", "HEAD")
@@ -376,7 +400,7 @@ class Worker(ThreadWorker):
         request_id = random_base62()
         if isinstance(exc, TooLarge):
             status, code = "413 Content Too Large", "PAYLOAD_TOO_LARGE"
-            message = f"The body has more than {MAX_BODY_BYTES:,} bytes."
+            message = f"The body has more than {exc.most:,} bytes."
         elif isinstance(exc, ParseException):
             status, code = "400 Bad Request", "INVALID_PARAMS"
             message = "The request is not valid HTTP, or its first line or headers are too long."

@@ -61,6 +61,20 @@ from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
+from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.run_api import EXPORT_VIEWS as SNAPSHOT_EXPORT_VIEWS
+from sites.lists.run_api import (
+    Adoption,
+    EntryScan,
+    ListRunItem,
+    ListRuns,
+    ShareCollection,
+    ShareItem,
+    Snapshot,
+    SnapshotDiff,
+    UnknownSnapshotExport,
+)
+from sites.lists.views import shared_badge, shared_card, shared_list
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
 from webhooks import views as webhook_views
 from webhooks.api import (
@@ -179,6 +193,27 @@ urlpatterns = [
     path("v1/monitors/<any:monitor_id>/runs/<any:run_id>", MonitorRunItem.as_view(), name="monitor-run-item"),
     path("v1/monitors/<any:monitor_id>/runs", MonitorRuns.as_view(), name="monitor-runs"),
     path("v1/monitors/<any:monitor_id>", MonitorItem.as_view(), name="monitor-item"),
+    path("v1/lists", ListCollection.as_view(), name="list-collection"),
+    path("v1/lists/<any:list_id>/entries/<any:entry_id>/scan", EntryScan.as_view(), name="list-entry-scan"),
+    path("v1/lists/<any:list_id>/entries/<any:entry_id>", EntryItem.as_view(), name="list-entry-item"),
+    path("v1/lists/<any:list_id>/entries", ListEntries.as_view(), name="list-entries"),
+    path("v1/lists/<any:list_id>/runs/<any:run_id>", ListRunItem.as_view(), name="list-run-item"),
+    path("v1/lists/<any:list_id>/runs", ListRuns.as_view(), name="list-runs"),
+    *(
+        path(f"v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/{end}", view.as_view(), name=f"snapshot-{end}")
+        for end, view in SNAPSHOT_EXPORT_VIEWS.items()
+    ),
+    path(
+        "v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/export/<str:ending>",
+        UnknownSnapshotExport.as_view(),
+        name="snapshot-unknown-export",
+    ),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>/diff", SnapshotDiff.as_view(), name="snapshot-diff"),
+    path("v1/lists/<any:list_id>/snapshots/<any:snapshot_id>", Snapshot.as_view(), name="snapshot"),
+    path("v1/lists/<any:list_id>/adoption", Adoption.as_view(), name="list-adoption"),
+    path("v1/lists/<any:list_id>/shares/<any:share_id>", ShareItem.as_view(), name="list-share-item"),
+    path("v1/lists/<any:list_id>/shares", ShareCollection.as_view(), name="list-shares"),
+    path("v1/lists/<any:list_id>", ListItem.as_view(), name="list-item"),
     path("v1/badges", BadgeCollection.as_view(), name="badge-collection"),
     path("v1/badges/<any:badge_id>", BadgeItem.as_view(), name="badge-item"),
     path("v1/usage", UsageView.as_view(), name="usage"),
@@ -272,6 +307,9 @@ urlpatterns = [
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),
+    path("list/<str:share_id>.svg", shared_badge, name="list-share-badge"),
+    path("list/<str:share_id>/card/<str:digest>.png", shared_card, name="list-share-card"),
+    path("list/<str:share_id>", shared_list, name="list-share"),
     # In place of the admin's own pages, which neither limit guesses nor end other sessions.
     path("admin/login/", admin_login),
     path("admin/logout/", LogoutView.as_view()),

@@ -92,6 +92,12 @@ GUIDES = (
         "monitors.md",
     ),
     Guide(
+        "lists",
+        "Lists of sites",
+        "Judge thousands of sites together: import them, run over hours, compare snapshots, export and share them.",
+        "lists.md",
+    ),
+    Guide(
         "mutes",
         "Mutes",
         "Accept findings for a limited time, with a reason, and see where a mute takes effect.",

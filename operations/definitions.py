@@ -68,6 +68,9 @@ AUDITS_UNFINISHED = Gauge(f"{PREFIX}audits_unfinished", "Audits in progress or w
 AUDIT_PAGES_WAITING = Gauge(f"{PREFIX}audit_pages_waiting", "Pages of audits that wait for a slot.")
 MONITORS_DUE = Gauge(f"{PREFIX}monitors_due", "Runs of monitors whose time has come and that have not begun.")
 MONITORS_LATE = Gauge(f"{PREFIX}monitors_late", "Runs of monitors that should have begun ten minutes ago.")
+LIST_RUNS = Gauge(f"{PREFIX}list_runs", "Runs of lists in progress.")
+LIST_SITES_DUE = Gauge(f"{PREFIX}list_sites_due", "Sites of lists whose time has come and that have not begun.")
+LISTS_LATE = Gauge(f"{PREFIX}lists_late", "Lists whose run should have begun ten minutes ago.")
 DELIVERIES_PENDING = Gauge(
     f"{PREFIX}deliveries_pending", "Deliveries to come: `sending`, `due`, or `later` (to be tried again).", ("state",)
 )
@@ -92,7 +95,7 @@ INFO = Gauge(f"{PREFIX}info", "Always 1; the version of the process that answere
 OF_ROWS = (
     *(SCANS_ENDED, SCAN_WAIT, SCAN_DURATION, SCAN_CPU),
     *(VISITS_QUEUED, OLDEST_VISIT, QUEUE_AGE, VISITS_RUNNING, VISITS_INTERRUPTED),
-    *(AUDITS_UNFINISHED, AUDIT_PAGES_WAITING, MONITORS_DUE, MONITORS_LATE),
+    *(AUDITS_UNFINISHED, AUDIT_PAGES_WAITING, MONITORS_DUE, MONITORS_LATE, LIST_RUNS, LIST_SITES_DUE, LISTS_LATE),
     *(DELIVERIES_PENDING, OLDEST_DUE_DELIVERY, WEBHOOKS, MAILS_WAITING, OLDEST_MAIL, MAINTENANCE),
 )
 OF_SERVERS = (QUEUE_MESSAGES, QUEUE_WORKERS, SCHEDULER_SILENCE, UP, INFO)

@@ -45,6 +45,11 @@ AUDITS = f"""
         WHERE audit.status IN {UNFINISHED} AND page.status = 'waiting'
     )
 """  # noqa: S608  # of constants
+LISTS = """
+    SELECT (SELECT count(*) FROM sites_listrun WHERE status = 'running'),
+        (SELECT count(*) FROM sites_listresult WHERE status = 'waiting' AND starts_at <= %(now)s),
+        (SELECT count(*) FROM sites_sitelist WHERE next_run_at <= %(late)s)
+"""
 DELIVERIES = f"""
     SELECT count(*) FILTER (WHERE is_sending), count(*) FILTER (WHERE is_due AND NOT is_sending),
         count(*) FILTER (WHERE NOT is_due AND NOT is_sending),
@@ -107,6 +112,10 @@ def _of_rows() -> Iterator[Metric]:
     ((due, late),) = fetch(DUE, {"now": now, "late": now - LATE})
     yield gauge(of.MONITORS_DUE, {(): due})
     yield gauge(of.MONITORS_LATE, {(): late})
+    ((list_runs, sites_due, lists_late),) = fetch(LISTS, {"now": now, "late": now - LATE})
+    yield gauge(of.LIST_RUNS, {(): list_runs})
+    yield gauge(of.LIST_SITES_DUE, {(): sites_due})
+    yield gauge(of.LISTS_LATE, {(): lists_late})
     ((sending, due, later, age_s),) = fetch(DELIVERIES, {})
     counts = {("sending",): sending, ("due",): due, ("later",): later}
     yield gauge(of.DELIVERIES_PENDING, counts)

@@ -261,6 +261,18 @@ class Facts(TypedDict, total=False):
     console_errors: int
 
 
+class SiteFacts(TypedDict, total=False):
+    """Facts about a site that exports of lists have in columns; those without evidence are missing."""
+
+    tls_versions: list[str]  # such as TLS 1.2, in ascending order
+    http_version: str  # the newest of HTTP/1.1 and HTTP/2, negotiated by ALPN
+    csp: bool
+    generator: str
+    title: str
+    description: str
+    language: str
+
+
 # ID, status, severity, declared severity, credit, `weighs`, `covers_category` and `included_weight` of a
 # `scanner.result.CheckResult`.
 StoredScoredCheck = tuple[str, Literal["pass", "warn", "fail"], str | None, str, float | None, bool, bool, int]

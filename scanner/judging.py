@@ -15,6 +15,7 @@ from scanner.catalogue import checks as checks_of
 from scanner.document import Facts
 from scanner.errors import Refusal
 from scanner.exhibits.collection import exhibits
+from scanner.exhibits.site_facts import site_facts
 from scanner.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
 from scanner.fingerprints import EVIDENCE_ITEMS
 from scanner.illustrations import pictures
@@ -249,6 +250,7 @@ class Judgement:
             scoring=None if error else scoring.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
             exhibits={} if error else exhibits(self.type, self.evidence),
+            site={} if error else site_facts(self.evidence),
             screenshot=seen.first_screen.data if seen and seen.first_screen else None,
             pictures=pictures(self.type, seen, (each for _, each in self.results)),
             waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,

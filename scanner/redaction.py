@@ -58,6 +58,7 @@ def redacted(result: ScanResult, given: OriginCredentials | None) -> ScanResult:
         error=result.error and replace(result.error, message=clean(result.error.message)),
         facts=facts,
         exhibits=_all_of(result.exhibits, clean),
+        site=_all_of(result.site, clean),
         waterfall=waterfall
         and replace(waterfall, rows=tuple(replace(each, url=clean(each.url)) for each in waterfall.rows)),
     )

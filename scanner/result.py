@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Literal
 
-from scanner.document import Facts, StoredBasis, StoredExhibits, StoredPictures
+from scanner.document import Facts, SiteFacts, StoredBasis, StoredExhibits, StoredPictures
 from scanner.errors import Refusal
 from scanner.findings import EvidenceItem, ScanType, Severity
 
@@ -166,6 +166,7 @@ class ScanResult:
     facts: Facts = field(default_factory=Facts)
     # Exhibits that the report page shows besides the checks (`scanner.exhibits.collection`).
     exhibits: StoredExhibits = field(default_factory=StoredExhibits)
+    site: SiteFacts = field(default_factory=SiteFacts)
     # From the browser: the first screen as WebP, and the load.
     screenshot: bytes | None = None
     pictures: Pictures | None = None

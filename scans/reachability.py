@@ -21,6 +21,7 @@ from scanner.net.client import Network
 from scanner.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
 from scanner.net.policy import Policy
 from scanner.net.targets import Target, parse_target
+from scans.addresses import known_addresses
 
 # Time limit for name resolution and connection together; a lost packet is sent again after a second.
 TIMEOUT_S = 2.0
@@ -83,18 +84,22 @@ def looking(organization_id: int) -> int:
     return _looking[organization_id]
 
 
-def refuse_unreachable(target: Target, organization_id: int) -> None:
-    """Connect to a target. Raises NotReachable, Blocked or InvalidUrl; skips the test if too many are running."""
+def refuse_unreachable(target: Target, organization_id: int) -> list[str] | None:
+    """Connect to a target, and return its addresses (`address_of`). Raises NotReachable, Blocked or InvalidUrl.
+
+    Skips the test and returns None if too many are running.
+    """
     key = _key(target)
     if (message := _remembered(key)) is not None:
         raise NotReachable(message)
     with place(organization_id) as has_place:
         if not has_place:
-            return
+            return None
         began = time.monotonic()
         try:
             with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
                 network.reach(target, timeout_s=TIMEOUT_S)
+                return known_addresses(network, target)
         except NotReachable as error:
             if time.monotonic() - began > QUICK_S:
                 _remember(key, str(error))

@@ -65,7 +65,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
     usage.refuse_when_exhausted(
         caller.organization_id, caller.limits, lambda: running() + looking(caller.organization_id), now
     )
-    refuse_unreachable(target, caller.organization_id)
+    addresses = refuse_unreachable(target, caller.organization_id)
     with transaction.atomic():
         now = timezone.now()
         usage.reserve(caller.organization_id, running, now)
@@ -79,6 +79,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
             enqueued_at=now,
             period=usage.month_of(now),
             kept_days=caller.limits.reports_kept_days,
+            addresses=addresses,
             request_id=request_id(),
             **sealed(credentials),
         )

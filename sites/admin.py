@@ -1,17 +1,20 @@
-"""Admin of audits, monitors and badges."""
+"""Admin of audits, monitors, lists and badges."""
 
 from __future__ import annotations
 
+from typing import Any
 from urllib.parse import urlencode
 
 from django.contrib import admin
+from django.db.models import QuerySet
 from django.template.defaultfilters import truncatechars
 from django.template.loader import render_to_string
 from django.urls import reverse
+from django.utils.html import format_html_join
 
 from accounts.tenant_admin import ReadOnlyAdmin, link, page_of
 from scans.admin import SHOWN_URL, Moment
-from sites.models import Audit, Badge, Monitor, MonitorRun
+from sites.models import Audit, Badge, ListRun, Monitor, MonitorRun, SiteList
 
 SHOWN_RUNS = 50
 
@@ -113,6 +116,67 @@ class MonitorAdmin(ReadOnlyAdmin):
         return link(f"{reverse('admin:sites_audit_changelist')}?{urlencode({'q': monitor.id})}", "Show them")
 
 
+@admin.register(SiteList)
+class SiteListAdmin(ReadOnlyAdmin):
+    list_display = ("id", "name", "entries_count", "every", "next_run_at", "created_at", "organization")
+    list_filter = ("every", "created_at")
+    list_select_related = ("organization",)
+    ids = {
+        "lst": "id__startswith",
+        "ent": "entries__id__startswith",
+        "run": "runs__id__startswith",
+        "shr": "shares__id__startswith",
+    }
+    search_help_text = (
+        "The beginning of the ID of a list, one of its entries, runs or shares, or an organization's slug or name."
+    )
+    fields = (
+        *("id", "organization", "api_key", "created_by", "created_at", "name", "page", "entries_count", "types"),
+        *("pages_per_entry", "every", "window_hours", "timezone", "next_run_at", "last_runs", "shares", "recipients"),
+        *("tells_webhooks", "credential_names"),
+    )
+
+    @admin.display(description="page")
+    def page(self, site_list: SiteList) -> str:
+        return link(site_list.list_url, "Open (members only)")
+
+    @admin.display(description="last runs")
+    def last_runs(self, site_list: SiteList) -> str:
+        """Render the last runs with their numbers, newest first."""
+        runs = site_list.runs.order_by("-started_at", "-id")[:SHOWN_RUNS]
+        moments = [Moment(each.started_at, each.status, _numbers(each), page_of(each)) for each in runs]
+        return render_to_string("admin/scans/timeline.html", {"moments": moments})
+
+    @admin.display(description="shares")
+    def shares(self, site_list: SiteList) -> str:
+        shares = site_list.shares.order_by("-created_at")
+        return format_html_join(", ", "{}", ((link(each.share_url, each.id),) for each in shares)) or "none"
+
+
+@admin.register(ListRun)
+class ListRunAdmin(ReadOnlyAdmin):
+    list_display = ("id", "status", "started_at", "ended_at", "numbers", "site_list", "error_code")
+    list_filter = ("status", "is_requested", "started_at")
+    list_select_related = ("site_list",)
+    ordering = ("-started_at",)
+    ids = {"run": "id__startswith", "lst": "site_list__id__startswith", "aud": "results__audit__id__startswith"}
+    search_help_text = (
+        "The beginning of the ID of a run, its list or one of its audits, or an organization's slug or name."
+    )
+    fields = (
+        *("id", "site_list", "status", "is_requested", "started_at", "ended_at", "numbers", "error_code"),
+        *("error_message", "types", "pages_per_entry", "window_hours", "kept_days"),
+    )
+
+    def of_organizations(self, queryset: QuerySet[Any], organization_ids: list[int]) -> QuerySet[Any]:
+        return queryset.filter(site_list__organization_id__in=organization_ids)
+
+    @admin.display(description="sites")
+    def numbers(self, run: ListRun) -> str:
+        """Return the numbers of sites from the counters on the run's own row."""
+        return _numbers(run)
+
+
 @admin.register(Badge)
 class BadgeAdmin(ReadOnlyAdmin):
     list_display = ("id", "organization", "created_at", "monitor", "address")
@@ -129,6 +193,10 @@ class BadgeAdmin(ReadOnlyAdmin):
     @admin.display(description="picture")
     def picture(self, badge: Badge) -> str:
         return link(badge.badge_url, "Open")
+
+
+def _numbers(run: ListRun) -> str:
+    return f"{run.done:,} done, {run.failed:,} failed and {run.left_out:,} left out, of {run.entries:,}"
 
 
 def _moment_of(run: MonitorRun) -> Moment:

@@ -4,7 +4,7 @@ from django.apps import AppConfig
 
 
 class SitesConfig(AppConfig):
-    """Configuration of the app; connects audits to the signals of scans and organizations, and monitors to audits."""
+    """Configuration of the app; connects audits to scans and organizations, and monitors and lists to audits."""
 
     name = "sites"
 
@@ -14,12 +14,16 @@ class SitesConfig(AppConfig):
         from scans.signals import page_read, place_freed, scan_ended
         from sites import closing, events
         from sites.audits import arrivals, release, settling
+        from sites.lists import collecting
         from sites.monitors import outcome
         from sites.signals import audit_ended
 
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
+        # After the audit has counted the page: the end of the audit ends the result, which this completes.
+        scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")
         page_read.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
         audit_ended.connect(events.record_audit_end, dispatch_uid="sites.events")
         audit_ended.connect(outcome.finish_soon, dispatch_uid="sites.monitors.outcome")
+        audit_ended.connect(collecting.end_result, dispatch_uid="sites.lists.collecting.audits")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

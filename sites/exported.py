@@ -1,18 +1,21 @@
-"""Audits, monitors and badges in an organization's export, in the API's format."""
+"""Audits, monitors, lists and badges in an organization's export, in the API's format."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
-from django.db.models import QuerySet
+from django.db.models import F, QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.serializers import AuditSummarySerializer
-from sites.models import Audit, Badge, Monitor, MonitorRun
+from sites.lists import exports as list_exports
+from sites.lists import serializers as list_serializers
+from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList
 from sites.monitors.serializers import MonitorRunSerializer, shown
 
 
@@ -24,7 +27,7 @@ def _asked_audit(audit: Audit) -> dict[str, Any]:
     return {**AuditSummarySerializer(audit).data, "run_of": audit.run_of or None, **_asked_by(audit)}
 
 
-def _asked_by(row: Audit | Monitor) -> dict[str, str | None]:
+def _asked_by(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
     return {"api_key": row.api_key_id, "created_by": row.created_by.email if row.created_by else None}
 
 
@@ -39,6 +42,55 @@ def _monitor(monitor: Monitor) -> dict[str, Any]:
 
 def _run(run: MonitorRun) -> dict[str, Any]:
     return {"monitor_id": run.monitor_id, **MonitorRunSerializer(run).data}
+
+
+def _list(site_list: SiteList) -> dict[str, Any]:
+    return {**list_serializers.shown(site_list), **_asked_by(site_list)}
+
+
+def _entries(organization_id: int) -> QuerySet[ListEntry]:
+    return ListEntry.objects.filter(site_list__organization_id=organization_id).annotate(audit_id=F("result__audit_id"))
+
+
+def _entry(entry: ListEntry) -> dict[str, Any]:
+    return {"list_id": entry.site_list_id, **list_serializers.EntrySerializer(entry).data}
+
+
+def _list_runs(organization_id: int) -> QuerySet[ListRun]:
+    return ListRun.objects.filter(site_list__organization_id=organization_id)
+
+
+def _list_run(run: ListRun) -> dict[str, Any]:
+    return {"list_id": run.site_list_id, **list_serializers.ListRunSerializer(run).data}
+
+
+def _list_results(run: ListRun) -> Iterator[bytes]:
+    """Export the results of a run, whose counts can be calculated from them."""
+    about = json.dumps({"list_id": run.site_list_id, "run_id": run.id, "checks": run.checks})
+    yield f'{about[:-1]}, "sites": ['.encode()
+    separator = ""
+    for line in list_exports.export(run, "jsonl", limit_s=float("inf")):
+        for each in line.decode().splitlines():
+            yield f"{separator}{each}".encode()
+            separator = ",\n"
+    yield b"]}"
+
+
+def _single_results(organization_id: int) -> QuerySet[ListResult]:
+    return ListResult.objects.filter(site_list__organization_id=organization_id, run=None).defer("seen", "statuses")
+
+
+def _single_result(result: ListResult) -> dict[str, Any]:
+    return {"list_id": result.site_list_id, "ended_at": result.ended_at, **list_exports.shown(result)}
+
+
+def _shares(organization_id: int) -> QuerySet[ListShare]:
+    return ListShare.objects.filter(site_list__organization_id=organization_id).select_related("created_by")
+
+
+def _share(share: ListShare) -> dict[str, Any]:
+    created_by = share.created_by.email if share.created_by else None
+    return {"list_id": share.site_list_id, **list_serializers.shown_share(share), "created_by": created_by}
 
 
 def _badge(badge: Badge) -> dict[str, Any]:
@@ -59,5 +111,11 @@ KINDS = (
     Kind("audit_results", _audits, _audit, BY_TIME, has_own_files=True),
     Kind("monitors", lambda id: access.rows(Monitor, id).select_related("created_by"), _monitor),
     Kind("monitor_runs", lambda id: MonitorRun.objects.filter(monitor__organization_id=id), _run, ("due_at", "pk")),
+    Kind("lists", lambda id: access.rows(SiteList, id).select_related("created_by"), _list),
+    Kind("list_entries", _entries, _entry),
+    Kind("list_runs", _list_runs, _list_run),
+    Kind("list_results", _list_runs, _list_results, has_own_files=True),
+    Kind("list_single_results", _single_results, _single_result),
+    Kind("list_shares", _shares, _share),
     Kind("badges", lambda id: access.rows(Badge, id).select_related("created_by"), _badge),
 )

@@ -1,23 +1,26 @@
-"""Retention of audits with their pages and findings, of monitors' runs, and of their pages' states."""
+"""Retention of audits with their pages and findings, of monitors' runs and pages' states, and of lists' snapshots."""
 
 from __future__ import annotations
 
 from datetime import timedelta
 from functools import partial
 
+from django.db.models import Exists, OuterRef
 from django.utils import timezone
 
 from accounts.models import Interval
 from infrastructure.postgresql.deletion import delete_with_what_refers
 from infrastructure.retention import HasTime, Retention, always
 from scans import credentials
-from sites.models import Audit, MonitorRun, MonitorState
+from sites.models import Audit, ListEntry, ListResult, ListRun, MonitorRun, MonitorState
 
 # A year for the chart, and some weeks to compare with the same days of the last year.
 RUNS_KEPT = timedelta(days=400)
 # Longer than several intervals between runs, because some runs may not confirm a state.
 KNOWN = timedelta(days=35)
 KNOWN_MONTHLY = timedelta(days=100)
+# Of a look at a single entry of a list. As long as it is the entry's latest result, it is kept.
+SINGLE_LOOKS_KEPT = timedelta(days=30)
 
 
 def delete_audits(has_time: HasTime = always) -> bool:
@@ -41,8 +44,21 @@ def delete_runs(has_time: HasTime = always) -> bool:
     return all(delete_with_what_refers(rows, has_time) for rows in (runs, often, monthly))
 
 
+def delete_snapshots(has_time: HasTime = always) -> bool:
+    """Delete expired snapshots with their results, counts and shares, and older looks at single entries."""
+    now = timezone.now()
+    for days in ListRun.objects.exclude(kept_days=None).values_list("kept_days", flat=True).distinct():
+        old = ListRun.objects.filter(kept_days=days, ended_at__lte=now - timedelta(days=days))
+        if not delete_with_what_refers(old, has_time):
+            return False
+    singles = ListResult.objects.filter(run=None, ended_at__lt=now - SINGLE_LOOKS_KEPT)
+    is_latest = Exists(ListEntry.objects.filter(result=OuterRef("pk")))
+    return delete_with_what_refers(singles.filter(~is_latest), has_time)
+
+
 RETENTION = (
     Retention("credentials of audits", partial(credentials.forget, Audit)),
     Retention("audits", delete_audits),
     Retention("runs of monitors", delete_runs),
+    Retention("snapshots of lists", delete_snapshots),
 )

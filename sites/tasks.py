@@ -1,8 +1,9 @@
-"""Celery tasks of audits and monitors."""
+"""Celery tasks of audits, monitors and lists."""
 
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 
 from celery import shared_task
 from django.db import InterfaceError, OperationalError, connection
@@ -13,11 +14,13 @@ from infrastructure.postgresql.silence import log_failure
 from scanner.memory import give_back
 from scans.tasks import this_worker
 from sites.audits import discovering, sweeping
-from sites.models import Audit, Monitor, MonitorRun
+from sites.lists import counting
+from sites.lists import runs as list_runs
+from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import notices, outcome, runs
 
-# Time limit of `run_monitors`: other tasks wait for this process.
-MONITORS_S = 20.0
+# Time limits of `run_monitors` and `run_lists`: other tasks wait for this process.
+MONITORS_S = LISTS_S = 20.0
 # An audit of 10,000 pages has 40,000 reports. Shorter than the broker's visibility timeout.
 FINISH_S = 3_000
 
@@ -55,10 +58,10 @@ def _has_runs() -> bool:
 @shared_task(base=PeriodicTask, has_work=staticmethod(_has_runs))
 def run_monitors() -> None:
     """Every 15 seconds, start due runs and finish those whose audit has ended. Concurrent calls do each only once."""
-    ends_at = time.monotonic() + MONITORS_S
-    while runs.create_due(timezone.now()) == runs.CREATED_AT_ONCE and time.monotonic() < ends_at:
+    has_time = _until(MONITORS_S)
+    while runs.create_due(timezone.now()) == runs.CREATED_AT_ONCE and has_time():
         pass
-    runs.start_due(timezone.now(), lambda: time.monotonic() < ends_at)
+    runs.start_due(timezone.now(), has_time)
     outcome.finish_missed(timezone.now())
 
 
@@ -92,3 +95,40 @@ def post_digests() -> None:
 def tell_of_certificates() -> None:
     """Write reminders every hour about monitors' certificates that expire within days."""
     notices.post_certificates(timezone.now())
+
+
+def _has_lists() -> bool:
+    is_due = SiteList.objects.filter(next_run_at__lte=timezone.now()).exists()
+    return (
+        is_due
+        or ListRun.objects.filter(status=ListRun.Status.RUNNING).exists()
+        or ListResult.objects.filter(status__in=ListResult.UNFINISHED).exists()
+    )
+
+
+@shared_task(base=PeriodicTask, has_work=staticmethod(_has_lists))
+def run_lists() -> None:
+    """Every 15 seconds, begin due runs, start due entries, and count what has ended. Concurrent calls do each once."""
+    has_time = _until(LISTS_S)
+    while list_runs.create_due(timezone.now()) == list_runs.CREATED_AT_ONCE and has_time():
+        pass
+    counting.count_missed(timezone.now(), has_time)
+    list_runs.start_due(timezone.now(), has_time)
+
+
+@shared_task
+def start_entries(organization_id: str) -> None:
+    """Start the due entries of an organization's lists. Duplicates are harmless; `run_lists` replaces lost messages."""
+    list_runs.start_entries(int(organization_id), timezone.now(), _until(LISTS_S))
+
+
+@shared_task
+def count_results(row_id: str) -> None:
+    """Count the ended results of a run, or those of a list that are part of no run. Duplicates are harmless."""
+    counting.count(row_id)
+
+
+def _until(seconds: float) -> Callable[[], bool]:
+    """Return a function that returns True for so many seconds."""
+    ends_at = time.monotonic() + seconds
+    return lambda: time.monotonic() < ends_at

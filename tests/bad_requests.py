@@ -31,11 +31,13 @@ from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
 from scanner.ids import new_id
 from scanner.net import client
-from scans.models import BlockedDomain, Scan
-from sites.models import Badge, MonitorRun
+from scanner.net.credentials import parse as parse_credentials
+from scans.models import BlockedDomain, Scan, sealed
+from sites.models import Badge, ListRun, ListShare, MonitorRun
 from tests.furnished_audits import make_audit
 from tests.furnished_monitors import make_monitor
 from tests.scanner.net.seams import PUBLIC, Names
+from tests.sites.lists.cast import make_entry, make_list
 from tests.world import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
@@ -51,7 +53,7 @@ RESOLVED = {
 }
 # Times to mask, except the time that messages give as an example.
 TIME = re.compile(r"\b(?!2026-11-21T07:15:00Z)\d{4}-\d\d-\d\d(?:T\d\d:\d\d:\d\dZ)?\b")
-ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
+ID = re.compile(r"\b(scan|rpt|aud|mon|mute|bdg|lst|ent|shr|wh|evt|dlv|whsec|wss)_[0-9A-Za-z+/=]{22,}")
 PORT = re.compile(r"(?<=127\.0\.0\.1:)\d+")
 
 
@@ -180,6 +182,30 @@ DELETE_MONITOR = Operation("DELETE", "/v1/monitors/{monitor}")
 GET_RUNS = Operation("GET", "/v1/monitors/{monitor}/runs")
 POST_RUN = Operation("POST", "/v1/monitors/{monitor}/runs")
 GET_RUN = Operation("GET", "/v1/monitors/{monitor}/runs/{run}")
+POST_LIST = Operation("POST", "/v1/lists", {"name": "Cities"})
+GET_LISTS = Operation("GET", "/v1/lists")
+GET_LIST = Operation("GET", "/v1/lists/{list}")
+PATCH_LIST = Operation("PATCH", "/v1/lists/{list}")
+DELETE_LIST = Operation("DELETE", "/v1/lists/{list}")
+GET_ENTRIES = Operation("GET", "/v1/lists/{list}/entries")
+PUT_ENTRIES = Operation("PUT", "/v1/lists/{list}/entries", {"entries": [{"url": PAGE}]})
+POST_ENTRIES = Operation("POST", "/v1/lists/{list}/entries", {"entries": [{"url": PAGE}]})
+GET_ENTRY = Operation("GET", "/v1/lists/{list}/entries/{entry}")
+PATCH_ENTRY = Operation("PATCH", "/v1/lists/{list}/entries/{entry}", {"note": "Ours"})
+DELETE_ENTRY = Operation("DELETE", "/v1/lists/{list}/entries/{entry}")
+POST_ENTRY_SCAN = Operation("POST", "/v1/lists/{list}/entries/{entry}/scan")
+GET_LIST_RUNS = Operation("GET", "/v1/lists/{list}/runs")
+POST_LIST_RUN = Operation("POST", "/v1/lists/{list}/runs")
+GET_LIST_RUN = Operation("GET", "/v1/lists/{list}/runs/{run}")
+DELETE_LIST_RUN = Operation("DELETE", "/v1/lists/{list}/runs/{run}")
+GET_SNAPSHOT = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}")
+GET_SNAPSHOT_DIFF = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/diff")
+GET_SNAPSHOT_CSV = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/csv")
+GET_SNAPSHOT_JSONL = Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/jsonl")
+GET_ADOPTION = Operation("GET", "/v1/lists/{list}/adoption")
+GET_SHARES = Operation("GET", "/v1/lists/{list}/shares")
+POST_SHARE = Operation("POST", "/v1/lists/{list}/shares", {"table": False})
+DELETE_SHARE = Operation("DELETE", "/v1/lists/{list}/shares/{share}")
 POST_MUTE = Operation("POST", "/v1/mutes", {"check": "hsts", "host": "example.com", "reason": "Not ours."})
 GET_MUTES = Operation("GET", "/v1/mutes")
 GET_MUTE = Operation("GET", "/v1/mutes/{mute}")
@@ -277,7 +303,20 @@ LIMITS = ("0", "-1", "101", "", "abc", "1.5", "1e1", "+5", " 5", "0x10", "5%00",
 FEW_LIMITS = ("0", "101", "abc")
 OFFSETS = ("-1", "", "abc", "1.5", "9007199254740993", "9" * 50)
 FEW_OFFSETS = ("-1", "9007199254740993")
-KINDS = ("scan", "audit", "monitor", "run", "mute", "badge", "webhook", "delivery")
+KINDS = (
+    "scan",
+    "audit",
+    "monitor",
+    "run",
+    "mute",
+    "badge",
+    "webhook",
+    "delivery",
+    "list",
+    "entry",
+    "share",
+    "snapshot",
+)
 
 
 def bodies(operation: Operation, names: Iterable[str], content_types: Iterable[str], kib: int = 64) -> Iterator[Bad]:
@@ -318,7 +357,7 @@ def keys(operation: Operation) -> Iterator[Bad]:
     """Yield requests with Idempotency-Keys that are invalid, or were used for another request."""
     for name, value in {"empty": "", "of 256 characters": "k" * 256, "with NUL": "a\0b"}.items():
         yield operation.bad(f"with a key {name}", body=operation.good, headers={"Idempotency-Key": value})
-    for used in ("scan", "audit", "monitor"):
+    for used in ("scan", "audit", "monitor", "list"):
         key = {"Idempotency-Key": f"used-for-{used}"}
         yield operation.bad(f"with the key of another {used}", body=operation.good, headers=key)
     yield operation.bad("with a key and no body", headers={"Idempotency-Key": "used-for-scan"})
@@ -640,6 +679,126 @@ def monitor_group() -> Iterator[Bad]:
     yield POST_RUN.bad("as text/plain", body=b"x", content_type="text/plain")
 
 
+def lists_group() -> Iterator[Bad]:
+    yield from bodies(POST_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield POST_LIST.bad("{}", body={})
+    yield from POST_LIST.values("name", None, 5, [], "", " ", "a\u0000", "a\u202eb", "\ud800", "\u200b")
+    yield POST_LIST.long("name: 101 characters", name="a" * 101)
+    yield from of_list(POST_LIST)
+    yield from some(credentials(POST_LIST))
+    yield from keys(POST_LIST)
+    yield from POST_LIST.fields(
+        {"name": LEFT_OUT, "colour": "red"}, {"entries": []}, {"page": PAGE}, {"Types": ["seo"]}
+    )
+    yield from POST_LIST.fields({"name": "", "types": [], "every": "day"}, {"id": "{list}"}, {"\ud800": 1})
+    yield POST_LIST.bad(query="?name=a", body=POST_LIST.good)
+    yield POST_LIST.bad("over the plan's number", body=POST_LIST.good, caller="bare")
+    yield POST_LIST.bad("11 pages, on the plan free", body={"name": "a", "pages_per_entry": 11}, caller="free")
+    yield from pages(GET_LISTS)
+    yield from GET_LISTS.queries("name=a")
+
+
+def list_group() -> Iterator[Bad]:
+    yield from bodies(PATCH_LIST, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from some(credentials(PATCH_LIST))
+    yield from some(of_list(PATCH_LIST))
+    yield from PATCH_LIST.fields({"name": ""}, {"entries": 5}, {"created_at": None}, {"next_run_at": None})
+    yield from PATCH_LIST.fields({"request": {"headers": {"X-Key": "a"}}})
+    yield from strangers(PATCH_LIST, "list", body={"name": "a"})
+    yield PATCH_LIST.at(list="{no_list}").bad("with a bad body", body={"name": 5})
+    of_lists = (GET_LIST, DELETE_LIST, GET_ENTRIES, GET_ENTRY, DELETE_ENTRY, POST_ENTRY_SCAN, GET_LIST_RUNS, GET_SHARES)
+    of_runs = (POST_LIST_RUN, GET_LIST_RUN, DELETE_LIST_RUN, GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV)
+    for operation in (*of_lists, *of_runs, GET_SNAPSHOT_JSONL, DELETE_SHARE):
+        yield from few_strangers(operation, "list")
+        yield from operation.queries("a=1")
+    yield POST_LIST_RUN.at(list="{empty_list}").bad("without sites")
+    yield POST_LIST_RUN.bad("with a field", body={"now": True})
+    for operation in (GET_ENTRY, DELETE_ENTRY, POST_ENTRY_SCAN):
+        yield from few_strangers(operation, "entry")
+    for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV):
+        yield from few_strangers(operation, "snapshot")
+    for operation in (GET_LIST_RUN, DELETE_LIST_RUN):
+        yield operation.bad("of a monitor")
+        yield from few_strangers(operation, "run")
+    for operation in (GET_SNAPSHOT, GET_SNAPSHOT_DIFF, GET_SNAPSHOT_CSV, GET_SNAPSHOT_JSONL):
+        yield operation.at(snapshot="{running_run}", list="{running_list}").bad()
+    yield from GET_SNAPSHOT_DIFF.queries("with=", "with=x", "with={foreign_snapshot}", "with={no_snapshot}", "limit=0")
+    yield GET_SNAPSHOT_DIFF.bad("without an earlier one")
+    yield Operation("GET", "/v1/lists/{list}/snapshots/{snapshot}/export/xml").bad()
+    yield from pages(GET_LIST_RUNS)
+    yield from GET_ADOPTION.queries("tag=a", "check=", "check=hsts&limit=0", "check=hsts&limit=201", "check=hsts&x=1")
+    yield from few_strangers(GET_ADOPTION, "list")
+    yield from bodies(POST_SHARE, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from POST_SHARE.values("table", None, 0, "true", [])
+    yield from POST_SHARE.values("run_id", 5, [], "", "x", "{no_snapshot}", "{foreign_snapshot}", "a\u0000", "\ud800")
+    yield from POST_SHARE.fields({"has_table": True}, {"run": None})
+    yield from few_strangers(POST_SHARE, "list", body=POST_SHARE.good)
+    yield from strangers(DELETE_SHARE, "share")
+
+
+def of_list(operation: Operation) -> Iterator[Bad]:
+    """Yield requests with bad values of the fields of lists."""
+    yield from operation.values("types", None, True, "seo", [], [None], ["SEO"], ["seo", "speed"])
+    yield from operation.values("pages_per_entry", None, True, 0, -1, 1.0, "1", 3_000, 10**18)
+    yield from operation.values("every", True, 5, "", "day", "Week", "monthly", ["week"], {})
+    yield from operation.values("window_hours", None, True, -1, 169, 1.5, "24", 10**18)
+    yield from operation.values("timezone", None, 1, "", "europe/berlin", "Europe/Atlantis", "UTC\x00", [], "\ud800")
+    yield from operation.values("notify", None, True, [], {"email": []}, {"": 1})
+    yield from operation.values("notify.emails", None, "ada@example.com", [None], ["nobody@example.com"])
+    yield from operation.values("notify.emails", ["eve@example.net"])
+    yield from operation.values("notify.webhooks", None, 1, "true")
+
+
+def entries_group() -> Iterator[Bad]:
+    for operation in (PUT_ENTRIES, POST_ENTRIES):
+        for name in ("no body", "no JSON", "JSON that is cut off", "null", "a list", "a list 30,000 deep", "UTF-16"):
+            yield operation.bad(name, body=OBJECTS[name])
+        for content_type in ("", "text/html", "application/xml", "multipart/form-data; boundary=x"):
+            yield operation.bad(f"as {content_type or 'no type'}", body=operation.good, content_type=content_type)
+        yield operation.bad("compressed", body=operation.good, headers={"Content-Encoding": "gzip"})
+        yield operation.bad("as CSV in Latin-1", body=b"a", content_type="text/csv; charset=ISO-8859-1")
+        yield from operation.values("entries", None, 5, {}, PAGE, [PAGE], [None], [{}], [{"url": None}], [{"url": ""}])
+        yield from operation.values("entries", [{"url": PAGE, "tags": "a"}], [{"url": PAGE, "tags": [5]}])
+        yield from operation.values("entries", [{"url": PAGE, "tags": ["a;b"]}], [{"url": PAGE, "note": None}])
+        yield from operation.values("entries", [{"url": PAGE, "name": "a"}], [{"url": PAGE}, {"url": "localhost"}])
+        yield from operation.fields({"mode": "add"}, {"entries": LEFT_OUT})
+        yield from few_strangers(operation, "list", body=operation.good)
+        yield operation.at(list="{no_list}").bad("with a bad body", body={"entries": 5})
+        yield operation.bad(query="?dry_run=1", body=operation.good)
+    for url in BAD_URLS:
+        if url not in ("//example.com/", "example.com", "http:example.com") and isinstance(url, str):
+            yield PUT_ENTRIES.bad(f"of {json.dumps(url)}", body={"entries": [{"url": url}]})
+    for name, text in {
+        "a formula": "=1+1",
+        "a tag that is a formula": "example.com,=1+1",
+        "four columns": "example.com,,,a",
+        "an open quotation mark": 'example.com,"a',
+        "names of columns alone": "url,tags",
+        "blank lines": "\n\n",
+        "three bad lines": "localhost\nexample.com\nhttp://10.0.0.1\nftp://example.com",
+    }.items():
+        yield PUT_ENTRIES.bad(f"as CSV with {name}", body=text.encode(), content_type="text/csv")
+    yield PUT_ENTRIES.bad("as text with a NUL", body=b"example.com\0", content_type="text/plain")
+    yield PUT_ENTRIES.bad("as text that is a zip file", body=b"PK\x03\x04", content_type="text/plain")
+    yield PUT_ENTRIES.bad("over the plan's number", body=b"a.com\nb.com\nc.com\nd.com", content_type="text/plain")
+    for sort in ("", "x", "Url", "--url", "score", "seo,url", "url%00"):
+        yield from GET_ENTRIES.queries(f"sort={sort}")
+    for cursor in ("x", "a.1", "a.1.ent_1", "%00", "9" * 400):
+        yield from GET_ENTRIES.queries(f"cursor={cursor}")
+    yield from GET_ENTRIES.queries("sort=seo&cursor=a.x.{entry}", "limit=0", "limit=101", "limit=abc", "offset=1")
+    yield from GET_ENTRIES.queries("type=x", "grade=E", "grade=a", "least=-1", "least=101", "most=1.5", "state=done")
+    yield from GET_ENTRIES.queries("tag=", "tag=%00", "check=%20", "text=", "text=%0A", f"text={'a' * 201}", "url=a")
+    yield from bodies(PATCH_ENTRY, FEW_OBJECTS, FEW_CONTENT_TYPES)
+    yield from PATCH_ENTRY.values("note", None, 5, [], "a\u0000", "=1+1", "\ud800")
+    yield PATCH_ENTRY.long("note: 501 characters", note="a" * 501)
+    yield from PATCH_ENTRY.values("tags", None, "a", {}, [5], ["a;b"], ["=1+1"], ["\u0000"], ["\ud800"])
+    yield PATCH_ENTRY.long("tags: 21 of them", tags=[str(number) for number in range(21)])
+    yield PATCH_ENTRY.long("tags: 61 characters", tags=["a" * 61])
+    yield from PATCH_ENTRY.fields({"url": PAGE}, {"state": "new"}, {"Note": ""})
+    yield from few_strangers(PATCH_ENTRY, "list", body=PATCH_ENTRY.good)
+    yield from strangers(PATCH_ENTRY, "entry", body=PATCH_ENTRY.good)
+
+
 def mutes_group() -> Iterator[Bad]:
     yield from bodies(POST_MUTE, FEW_OBJECTS, FEW_CONTENT_TYPES)
     yield POST_MUTE.bad("{}", body={})
@@ -817,10 +976,14 @@ def callers_group() -> Iterator[Bad]:
         yield POST_SCAN.bad(f"with a key that is {caller}, and a bad body", body=b"x", caller=caller)
     yield GET_USAGE.bad("too often", caller="hurried")
     yield POST_SCAN.bad("too often, with a bad body", body=b"x", caller="hurried")
-    for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT):
+    of_runs = (POST_LIST_RUN, DELETE_LIST_RUN, POST_ENTRY_SCAN)
+    for operation in (POST_SCAN, POST_AUDIT, DELETE_AUDIT, *of_runs):
         yield operation.bad("to read only", body=operation.good or b"", caller="reader")
     yield POST_SCAN.bad("to read only, with a bad body", body=b"x", caller="reader")
     of_monitors = (POST_MONITOR, PATCH_MONITOR, DELETE_MONITOR, POST_RUN)
+    of_lists = (POST_LIST, PATCH_LIST, DELETE_LIST, PUT_ENTRIES, POST_ENTRIES, PATCH_ENTRY, DELETE_ENTRY)
+    for operation in (*of_lists, POST_SHARE, DELETE_SHARE):
+        yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
     for operation in (*of_monitors, POST_MUTE, DELETE_MUTE, POST_BADGE, DELETE_BADGE):
         yield operation.bad("to scan only", body=operation.good or b"", caller="scanner")
     for operation in (POST_WEBHOOK, PATCH_WEBHOOK, DELETE_WEBHOOK, POST_TEST, POST_ROTATION, POST_REPLAY):
@@ -855,6 +1018,7 @@ GROUPS: Mapping[str, tuple[Bad, ...]] = {
     group.__name__.removesuffix("_group"): tuple(group())
     for group in (
         *(scan_group, scans_group, report_group, audits_group, audit_group, monitors_group, monitor_group),
+        *(lists_group, list_group, entries_group),
         *(mutes_group, badges_group, webhooks_group, deliveries_group, callers_group, paths_group),
     )
 }
@@ -884,7 +1048,7 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
         "home": home.api,
         "nobody": Api(),
         "free": member_of("Free").api,
-        "bare": _member("Bare", scans_per_month=0, concurrent_scans=0, webhooks=0, schedules=0).api,
+        "bare": _member("Bare", scans_per_month=0, concurrent_scans=0, webhooks=0, schedules=0, lists=0).api,
         "placeless": _member("Placeless", concurrent_scans=0).api,
         "hurried": _member("Hurried", requests_per_minute=0).api,
     }
@@ -902,6 +1066,7 @@ def make_cast(monkeypatch: pytest.MonkeyPatch) -> Cast:
     names = _things(home) | {f"foreign_{name}": value for name, value in _things(stranger).items()}
     names |= {"key": home.plaintext, "unknown_key": mint().plaintext}
     prefixes = {"audit": "aud", "monitor": "mon", "badge": "bdg", "webhook": "wh", "delivery": "dlv", "report": "rpt"}
+    prefixes |= {"list": "lst", "entry": "ent", "share": "shr", "snapshot": "run"}
     names |= {f"no_{kind}": new_id(prefixes.get(kind, kind)) for kind in (*KINDS, "report")}
     _use_keys(home)
     monkeypatch.setattr(client, "SystemResolver", lambda _: Names(RESOLVED))
@@ -918,6 +1083,7 @@ def rows() -> dict[str, list[dict[str, Any]]]:
 def _member(name: str, **columns: Any) -> Member:
     """Create an organization with its own plan."""
     spacious = {"requests_per_minute": 1_000, "pages_per_audit": 2_000, "shortest_interval": "hour", "schedules": 20}
+    spacious |= {"lists": 20, "list_entries": 6}
     values = {"scans_per_month": 10_000, "concurrent_scans": 50, "webhooks": 20} | spacious | columns
     Tier.objects.create(name=name.lower(), **values)
     return member_of(name, name.lower())
@@ -945,7 +1111,18 @@ def _things(member: Member) -> dict[str, str]:
         "busy_monitor": make_monitor(member),
         "monitor_of_site": make_monitor(member, kind="site", discover=["links"], max_pages=5),
         "weekly_monitor": make_monitor(member, every="week", at="06:00", day=1),
+        "list": make_list(member, **sealed(parse_credentials({"headers": {"X-Key": "a"}}))),
+        "empty_list": make_list(member),
+        "running_list": make_list(member),
     }
+    things["entry"] = make_entry(things["list"], PAGE)
+    make_entry(things["running_list"], OTHER_PAGE)
+    for run, status in (("snapshot", "completed"), ("running_run", "running")):
+        of_run = {"types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": 1, "status": status}
+        owner = things["list" if run == "snapshot" else "running_list"]
+        ended_at = now if status == "completed" else None
+        things[run] = ListRun.objects.create(site_list=owner, ended_at=ended_at, **of_run)
+    things["share"] = ListShare.objects.create(site_list=things["list"])
     MonitorRun.objects.create(monitor=things["busy_monitor"], due_at=now, not_before=now)
     things["run"] = MonitorRun.objects.create(monitor=things["monitor"], due_at=now, not_before=now, status="done")
     things["badge"] = Badge.objects.create(organization=member.organization, monitor=things["monitor"])
@@ -975,13 +1152,14 @@ def _things(member: Member) -> dict[str, str]:
 
 
 def _use_keys(home: Member) -> None:
-    """Use an Idempotency-Key for a scan, an audit and a monitor each."""
+    """Use an Idempotency-Key for a scan, an audit, a monitor and a list each."""
     with override_settings(SCAN_ALLOWED_NETWORKS=(ip_network("127.0.0.0/8"),)), listening() as port:
         page = f"http://127.0.0.1:{port}/"
         for name, path, body in (
             ("scan", "/v1/scan", {"url": page, "type": "seo"}),
             ("audit", "/v1/audits", {"page": page, "types": ["seo"]}),
             ("monitor", "/v1/monitors", {"page": page, "every": "day"}),
+            ("list", "/v1/lists", {"name": "Towns"}),
         ):
             made = home.api.post(path, body, Idempotency_Key=f"used-for-{name}")
             assert made.status_code in (201, 202), made.content

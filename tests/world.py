@@ -53,6 +53,10 @@ class Api:
         data = json.dumps(body).encode()
         return self._client.patch(path, data, content_type="application/json", headers=self._headers)
 
+    def put(self, path: str, body: object) -> Any:
+        data = json.dumps(body).encode()
+        return self._client.put(path, data, content_type="application/json", headers=self._headers)
+
     def call(self, method: str, path: str, body: bytes = b"", content_type: str = "", **headers: str) -> HttpResponse:
         return self._client.generic(method, path, body, content_type, headers=self._all(headers))
 

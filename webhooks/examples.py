@@ -110,8 +110,58 @@ def _finding() -> dict[str, Any]:
     }
 
 
+def _list(kind: EventKind, now: datetime) -> dict[str, Any]:
+    list_id, run_id = new_id("lst"), new_id("run")
+    data: dict[str, Any] = {
+        "list_id": list_id,
+        "name": "Universities",
+        "list_url": f"{settings.BASE_URL}/o/example/lists/{list_id}",
+        "run": {
+            "id": run_id,
+            "status": "completed",
+            "requested": False,
+            "started_at": timestamp(now - timedelta(hours=24)),
+            "ended_at": timestamp(now),
+            "types": ["security"],
+            "pages_per_entry": 1,
+            "window_hours": 24,
+            "entries": 120,
+            "done": 118,
+            "failed": 2,
+            "left_out": 0,
+            "error": None,
+        },
+        "results": {"security": {"judged": 118, "mean": 81.4, "grade": "B"}},
+    }
+    if kind is EventKind.LIST_COMPLETED:
+        return data
+    scores = {"before": {"score": 92, "grade": "A"}, "after": {"score": 80, "grade": "B"}}
+    worse = {"url": URL, "entry_id": new_id("ent"), "tags": ["north"], "change": -12.0, "types": {"security": scores}}
+    check = {"check": "hsts", "name": "HTTP Strict Transport Security", "type": "security", "of": 117}
+    numbers = {"failed_before": 40, "failed_after": 37, "fixed": 4, "broken": 1}
+    sites = {"compared": 117, "better": 6, "worse": 1, "added": 1, "removed": 0, "lost": 1, "regained": 0}
+    return data | {
+        "changes": {
+            "run_id": run_id,
+            "with_run_id": new_id("run"),
+            "grades": {"better": 4, "worse": 1},
+            "types": ["security"],
+            "sites": sites,
+            "better": [],
+            "worse": [worse],
+            "lost": ["https://www.example.com/"],
+            "regained": [],
+            "fewer_failures": [check | numbers],
+            "more_failures": [],
+            "checks_added": [],
+            "checks_removed": [],
+        }
+    }
+
+
 EXAMPLES: Mapping[str, Callable[[EventKind, datetime], dict[str, Any]]] = {
     "scan": _scan,
     "audit": _audit,
     "monitor": _monitor,
+    "list": _list,
 }

@@ -16,6 +16,7 @@ SALT = "accounts.unsubscribe"
 # The kinds of topics, in the words of the page and of the mails' last lines; `{}` is the organization.
 WORDS = {
     "monitor": "about a monitor of {}",
+    "list": "about a list of sites of {}",
     "digest": "with the weekly summary of {}",
     "keys": "about API keys of {}",
     "webhooks": "about webhooks of {}",

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
@@ -66,13 +67,13 @@ class ServiceUnavailable(Refusal):
 
 def handle(error: Exception, context: dict[str, Any]) -> Response:
     """Exception handler of Django REST framework: return a response with an error code for every exception."""
-    status, code, message, headers = _answer(error)
+    status, code, message, headers = _answer(error, context)
     count(REFUSALS, code)
     details = error.details if isinstance(error, Refusal) else {}
     return Response({"code": code, "error": message, **details}, status=status, headers=headers)
 
 
-def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
+def _answer(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str, dict[str, str]]:
     match error:
         case Refusal():
             headers = {}
@@ -85,8 +86,7 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
         case exceptions.MethodNotAllowed():
             return 405, "METHOD_NOT_ALLOWED", f"{error.detail}", {}
         case exceptions.UnsupportedMediaType():
-            message = "Send the body as JSON with the header Content-Type: application/json."
-            return 415, "UNSUPPORTED_MEDIA_TYPE", message, {}
+            return 415, "UNSUPPORTED_MEDIA_TYPE", _accepted_types(context), {}
         case exceptions.ParseError():
             return 400, "INVALID_PARAMS", f"{error.detail}", {}
         case exceptions.NotAuthenticated() | exceptions.AuthenticationFailed():
@@ -106,6 +106,12 @@ def _answer(error: Exception) -> tuple[int, str, str, dict[str, str]]:
         logger.error("unexpected error", exc_info=error)
     message = "Something went wrong on our side. Quote the X-Request-ID when you report it."
     return 500, "INTERNAL_ERROR", message, {}
+
+
+def _accepted_types(context: Mapping[str, Any]) -> str:
+    others = [each.media_type for each in context["view"].parser_classes if each.media_type != "application/json"]
+    alternatives = f", or as {' or '.join(others)}" if others else ""
+    return f"Send the body as JSON with the header Content-Type: application/json{alternatives}."
 
 
 def is_api(request: HttpRequest) -> bool:

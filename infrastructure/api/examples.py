@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-DOCUMENTS = ("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md")
+DOCUMENTS = ("api.md", "webhooks.md", "mutes.md", "audits.md", "monitors.md", "lists.md")
 LINES = r"[^\n]*\n(?:(?!```)[^\n]*\n)*+"
 EXCHANGE = re.compile(rf"^```bash\n(curl {LINES})```\n++```http\nHTTP/1\.1 (\d++) ({LINES})```$", re.M)
 EVENT = re.compile(r'^\{\n  "event": "[a-z.]+",\n  "timestamp": .*\n(?: .*\n)*\}$', re.M)
@@ -40,7 +40,7 @@ def with_examples(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add the documents' examples to the schema: of events, and the first of each operation and status. A hook."""
     for exchange in exchanges():
         operation = _operation(result["paths"], exchange)
-        if exchange.sent is not None and exchange.status < "400":
+        if isinstance(exchange.sent, dict) and exchange.status < "400":
             operation["requestBody"]["content"]["application/json"].setdefault("example", exchange.sent)
         for status, response in operation["responses"].items():
             # The 200 for an object that exists already has the same body as the 201.
@@ -67,10 +67,12 @@ def exchanges() -> Iterator[Exchange]:
         if path == "/readyz":
             continue
         method = words[words.index("-X") + 1] if "-X" in words else "GET"
-        sent = json.loads(words[words.index("-d") + 1]) if "-d" in words else None
+        sent = _body(words[words.index("-d") + 1]) if "-d" in words else None
         head, _, received = answer.partition("\n\n")
         media_type = MEDIA_TYPE.search(head)
-        yield Exchange(method.lower(), path, sent, status, media_type[1] if media_type else "", _body(received))
+        kind = media_type[1] if media_type else ""
+        shown = _body(received) if kind.endswith("json") else received or None
+        yield Exchange(method.lower(), path, sent, status, kind, shown)
 
 
 def _documents() -> str:

@@ -1,10 +1,11 @@
-"""Body parsers of the API: they accept JSON objects up to a size, and refuse everything else with an error code."""
+"""Body parsers of the API: they accept JSON objects or uploads up to a size, and refuse all else with an error code."""
 
 from __future__ import annotations
 
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import IO, Any
 
@@ -16,6 +17,8 @@ from scanner.errors import Refusal
 MAX_BODY_BYTES = 64 * 1024
 # Limit for requests that list many addresses; the server refuses longer bodies everywhere.
 MAX_LONG_BODY_BYTES = 1024 * 1024
+# Limit for a whole list of sites.
+MAX_UPLOAD_BYTES = 16 * 1024 * 1024
 # The beginning of the address of a target or a receiver.
 WEB_ADDRESS = r"^[hH][tT][tT][pP][sS]?://"
 MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d{1,6})?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -39,12 +42,7 @@ class StrictJSONParser(BaseParser):
         parser_context: Mapping[str, Any] | None = None,
     ) -> dict[str, Any]:
         """Return the object in the body. Raises `PayloadTooLarge`, `UnsupportedEncoding` or `InvalidParams`."""
-        request = (parser_context or {}).get("request")
-        if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
-            raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
-        body = stream.read(self.max_bytes + 1)
-        if len(body) > self.max_bytes:
-            raise PayloadTooLarge(f"The body is larger than {self.max_bytes // 1024} KiB.")
+        body = _read(stream, parser_context, self.max_bytes)
         try:
             value = json.loads(body.decode(), parse_constant=_refuse_constant)
         # RecursionError: deeply nested brackets.
@@ -59,6 +57,52 @@ class LongJSONParser(StrictJSONParser):
     """Parser of one JSON object of up to 1 MiB."""
 
     max_bytes = MAX_LONG_BODY_BYTES
+
+
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Body of up to `MAX_UPLOAD_BYTES`, which the view parses; the media type has its parameters."""
+
+    content: bytes
+    media_type: str
+
+
+class UploadParser(BaseParser):
+    """Reader of a body that is an `Upload`."""
+
+    def parse(
+        self,
+        stream: IO[Any],
+        media_type: str | None = None,
+        parser_context: Mapping[str, Any] | None = None,
+    ) -> Upload:
+        """Return the body as it is. Raises `PayloadTooLarge` or `UnsupportedEncoding`."""
+        return Upload(_read(stream, parser_context, MAX_UPLOAD_BYTES), media_type or self.media_type)
+
+
+class JSONUpload(UploadParser):
+    media_type = "application/json"
+
+
+class CSVUpload(UploadParser):
+    media_type = "text/csv"
+
+
+class TextUpload(UploadParser):
+    media_type = "text/plain"
+
+
+UPLOADS: tuple[type[BaseParser], ...] = (JSONUpload, CSVUpload, TextUpload)
+
+
+def _read(stream: IO[Any], context: Mapping[str, Any] | None, max_bytes: int) -> bytes:
+    request = (context or {}).get("request")
+    if request is not None and request.headers.get("Content-Encoding", "identity").lower() != "identity":
+        raise UnsupportedEncoding("Send the body as it is: no Content-Encoding is supported.")
+    body: bytes = stream.read(max_bytes + 1)
+    if len(body) > max_bytes:
+        raise PayloadTooLarge(f"The body is larger than {max_bytes // 1024:,} KiB.")
+    return body
 
 
 def moment(name: str, value: object) -> datetime:

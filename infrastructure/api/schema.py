@@ -37,7 +37,8 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
     def get_security_definition(self, auto_schema: object) -> dict[str, str]:
         scopes = (
-            "`read`: GET everywhere. `scan`: also start scans and audits, and cancel audits. `manage`: everything. "
+            "`read`: GET everywhere. `scan`: also start scans, audits and runs of lists, and cancel audits and runs. "
+            "`manage`: everything. "
             "Each operation says which it takes; a key whose scope is not enough gets a 403 `INSUFFICIENT_SCOPE`."
         )
         return {

@@ -14,6 +14,7 @@ from rest_framework.views import APIView
 
 from infrastructure.api.errors import InvalidParams, NotFound, refuse_in_maintenance
 from infrastructure.api.names import Names
+from infrastructure.api.parsing import Upload
 from infrastructure.api.scopes import InsufficientScope, Scope
 
 
@@ -29,7 +30,7 @@ class ApiView(APIView):
 
     # The scope that each HTTP method requires. By default, safe methods require `read` and all others `manage`.
     scopes: ClassVar[Mapping[str, Scope]] = {}
-    http_method_names = ["get", "post", "patch", "delete", "head"]
+    http_method_names = ["get", "post", "put", "patch", "delete", "head"]
 
     def perform_content_negotiation(self, request: Request, force: bool = False) -> tuple[Any, str]:
         """Return the JSON renderer: the API ignores Accept."""
@@ -62,7 +63,8 @@ class ApiView(APIView):
         if names is None:
             return  # no operation: a 404 or a 405
         names.refuse_other_parameters(request.query_params)
-        if request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request):
+        has_fields = request.method not in (*SAFE_METHODS, "DELETE") and _has_body(request)
+        if has_fields and not isinstance(request.data, Upload):
             names.refuse_other_fields(json_body(request))
 
     def finalize_response(self, request: Request, response: Any, *args: Any, **kwargs: Any) -> Response:
@@ -88,6 +90,15 @@ def optional_json_body(request: Request) -> dict[str, Any]:
     return json_body(request) if _has_body(request) else {}
 
 
+def upload_of(request: Request) -> Upload:
+    """Return the body as it was sent. Raises InvalidParams if there is none, and the parser's refusals."""
+    if not _has_body(request):
+        raise InvalidParams("The body is empty.")
+    upload = request.data
+    assert isinstance(upload, Upload)  # of the view's parsers
+    return upload
+
+
 def _has_body(request: Request) -> bool:
     return bool(int(request.META.get("CONTENT_LENGTH") or 0))
 
@@ -99,7 +110,7 @@ class UnknownPath(ApiView):
     permission_classes = [AllowAny]
     scopes = dict.fromkeys(("POST", "PATCH", "DELETE", "PUT", "TRACE"), Scope.READ)
     default_response_headers: ClassVar[dict[str, str]] = {}  # no Allow, as there is no resource
-    http_method_names = [*ApiView.http_method_names, "put", "options", "trace"]
+    http_method_names = [*ApiView.http_method_names, "options", "trace"]
 
     def answer(self, request: object, *args: object, **kwargs: object) -> Response:
         raise NotFound("There is nothing at this address.")

@@ -25,7 +25,8 @@ EPILOG = """\
 environment: WEBSITE_SCAN_KEY (API key for --server), NO_COLOR, SCAN_BROWSER
   (auto, off or a path), SCAN_TIME_LIMIT (60 seconds a page), SCAN_CA_BUNDLE
 exit status: 0 good, 1 the gate failed, 2 wrong usage, 3 a scan failed
-example: website-scan https://example.com/ --format html --output report.html"""
+example: website-scan https://example.com/ --format html --output report.html
+also: website-scan list --help (lists of sites), website-scan mcp (agents)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +63,16 @@ class Options:
     allowed_networks: tuple[environment.Exemption, ...] = ()
     is_quiet: bool = False
     may_color: bool = True
+
+
+def is_about_lists(arguments: Sequence[str]) -> bool:
+    """Return True for `list …`, perhaps with `--server URL` before it."""
+    words = list(arguments)
+    if words[:1] == ["--server"]:
+        words = words[2:]
+    elif words and words[0].startswith("--server="):
+        words = words[1:]
+    return words[:1] == ["list"]
 
 
 def options_from(arguments: Sequence[str], program: str = PROGRAM) -> Options:
@@ -159,7 +170,7 @@ def _documents(said: Sequence[tuple[str, Any]]) -> tuple[Document, ...]:
     return tuple(documents) or (Document(),)
 
 
-class _Parser(argparse.ArgumentParser):
+class Parser(argparse.ArgumentParser):
     """ArgumentParser whose errors repeat only unknown options. argparse's repeat values too, which may be secrets."""
 
     def error(self, message: str) -> NoReturn:
@@ -171,7 +182,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def parser(program: str) -> argparse.ArgumentParser:
-    made = _Parser(
+    made = Parser(
         prog=program,
         usage=USAGE if program == PROGRAM else f"{program} URL… [options]",
         description="Scans web pages for security, performance, accessibility and SEO.",

@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, nullcontext
 
-from scanner.command.arguments import PROGRAM, Options, options_from
+from scanner.command.arguments import PROGRAM, Options, is_about_lists, options_from
 from scanner.command.baseline import Baseline, baseline_of, read_baseline
 from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE, ServerRefused, WrongUsage
 from scanner.command.judged import Gate, Judged, Outcome
@@ -38,6 +38,10 @@ def run(arguments: Sequence[str], program: str = PROGRAM) -> int:
 
             return mcp.serve(arguments[1:])
         with ended_like_ctrl_c():
+            if is_about_lists(arguments):
+                from scanner.command import lists  # loads the client of a service
+
+                return lists.run(arguments, program)
             return _scan_and_judge(options_from(arguments, program))
     except WrongUsage as wrong:
         say(f"{program}: {wrong}")

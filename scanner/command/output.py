@@ -102,6 +102,28 @@ def write(path: Path, document: str) -> None:
         raise WrongUsage(f"{path} can't be written: {error.strerror}") from None
 
 
+def write_pieces(path: Path, pieces: Iterable[str]) -> None:
+    """Write pieces of a document as they come, in UTF-8. The file is replaced only when all have come.
+
+    Raises WrongUsage for a file that cannot be written, and what `pieces` raises.
+    """
+    target = _target(path)
+    beside = target.with_name(f".{secrets.token_hex(8)}") if _is_replaced(target) else target
+    try:
+        with beside.open("w", encoding="utf-8", newline="") as file:
+            file.writelines(pieces)
+        if beside != target:
+            if target.exists():
+                beside.chmod(target.stat().st_mode & 0o7777)
+            beside.replace(target)
+    except OSError as error:
+        raise WrongUsage(f"{path} can't be written: {error.strerror}") from None
+    finally:
+        if beside != target:
+            with contextlib.suppress(OSError):
+                beside.unlink()
+
+
 def _replaced(target: Path, document: str) -> bool:
     """Replace the target by a new file. Returns False if the folder or the target doesn't allow it."""
     beside = target.with_name(f".{secrets.token_hex(8)}")

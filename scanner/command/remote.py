@@ -1,4 +1,4 @@
-"""Scans by a Website Scan Service: starts one audit of all pages, then reads its reports and mutes."""
+"""Client of a Website Scan Service, and scans by it: one audit of all pages, then its reports and mutes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import os
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
 from urllib.parse import urlsplit
@@ -32,7 +33,11 @@ PATIENCE_S = 120.0
 REFUSED_PATIENCE_S = 30.0
 RETRY_S = 2.0
 PAGES_AT_ONCE = 100
+CHUNK_BYTES = 64 * 1024
+# Lines of an upload whose faults are told.
+FAULTS_TOLD = 20
 FINAL = frozenset({"completed", "partial", "failed", "cancelled"})
+NO_CONTENT = 204
 PASSING = frozenset({429, 500, 502, 503, 504})
 
 
@@ -91,6 +96,15 @@ class _Scan(TypedDict):
     error: ExportedError | None
 
 
+@dataclass(frozen=True, slots=True)
+class Upload:
+    """Body of a request that is not JSON. The server may need `timeout_s` until it answers."""
+
+    data: bytes
+    media_type: str
+    timeout_s: float = TIMEOUT_S
+
+
 class Server:
     """Client of a service's API. It follows no redirects, because the key is for that server only.
 
@@ -109,15 +123,38 @@ class Server:
         self._sleep = sleep
         self._clock = clock
 
-    def ask(self, method: str, path: str, body: Mapping[str, object] | None = None) -> Any:
-        """Send a request and return the JSON of the response. Raises ServerRefused.
+    def ask(
+        self, method: str, path: str, body: Mapping[str, object] | None = None, upload: Upload | None = None
+    ) -> Any:
+        """Send a request and return the JSON of the response, None if it has no content. Raises ServerRefused.
 
         Retries transient errors, and says so once.
         """
+        answer = self._answer(method, path, body, upload)
+        return None if answer.status_code == NO_CONTENT else _json(answer)
+
+    def download(self, path: str) -> Iterator[bytes]:
+        """Yield a response in pieces. Raises ServerRefused, also if it ends early."""
+        with self._answer("GET", path, is_streamed=True) as answer:
+            try:
+                yield from answer.iter_content(CHUNK_BYTES)
+            except requests.RequestException as error:
+                raise ServerRefused(f"{self._address} did not send all of it ({type(error).__name__}).") from None
+
+    def _answer(
+        self,
+        method: str,
+        path: str,
+        body: Mapping[str, object] | None = None,
+        upload: Upload | None = None,
+        *,
+        is_streamed: bool = False,
+    ) -> requests.Response:
         # With the Idempotency-Key, a POST that is sent again starts no second audit.
         headers = {
             "User-Agent": f"website-scan/{__version__}",
             **({"Idempotency-Key": str(uuid.uuid4())} if method == "POST" else {}),
+            **({"Content-Type": upload.media_type} if upload else {}),
         }
         begun = self._clock()
         is_told = False
@@ -128,10 +165,12 @@ class Server:
                     method,
                     self._address + path,
                     json=body,
+                    data=upload.data if upload else None,
                     headers=headers,
                     auth=self._with_key,
-                    timeout=(CONNECT_S, TIMEOUT_S),
+                    timeout=(CONNECT_S, upload.timeout_s if upload else TIMEOUT_S),
                     allow_redirects=False,
+                    stream=is_streamed,
                 )
             except requests.ConnectionError:
                 trouble, patience_s = f"{self._address} cannot be reached.", REFUSED_PATIENCE_S
@@ -139,7 +178,7 @@ class Server:
                 trouble = f"{self._address} does not respond ({type(error).__name__})."
             else:
                 if answer.ok and not answer.is_redirect:
-                    return _json(answer)
+                    return answer
                 code, trouble = _refusal(answer, self._address)
                 if answer.status_code not in PASSING or code in ("QUOTA_EXCEEDED", "CONCURRENT_LIMIT"):
                     raise ServerRefused(trouble)
@@ -157,19 +196,24 @@ class Server:
         request.headers["Authorization"] = f"Bearer {self._key}"
         return request
 
-    def wait(self) -> None:
-        self._sleep(RETRY_S)
+    def wait(self, seconds: float = RETRY_S) -> None:
+        self._sleep(seconds)
 
 
-def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
-    """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
-    address = options.server or ""
+def server_at(address: str) -> Server:
+    """Return the service at an address, with the API key of the environment. Raises WrongUsage."""
     if not _is_of_service(address):
         raise WrongUsage("--server needs the address of a service, such as https://scan.example.com.")
     key = os.environ.get(KEY, "").strip()
     if not key or not key.isascii() or not key.isprintable():
         raise WrongUsage(f"--server needs an API key in the environment variable {KEY}.")
-    server = Server(address, key)
+    return Server(address, key)
+
+
+def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+    """Yield the reports of each page, after all scans have ended. Raises WrongUsage and ServerRefused."""
+    address = options.server or ""
+    server = server_at(address)
     request = request_of(options)
     body: dict[str, object] = {"pages": list(options.urls), "types": [str(each) for each in options.types]}
     audit: _Audit = server.ask("POST", "/v1/audits", body | ({"request": request} if request else {}))
@@ -249,6 +293,15 @@ def _refusal(answer: requests.Response, address: str) -> tuple[str, str]:
         return "", f"{address} redirects: give --server the address that it redirects to."
     try:
         said = answer.json()
-        return said["code"], f"{address}: {said['code']}: {said['error']}"
+        return said["code"], "\n".join([f"{address}: {said['code']}: {said['error']}", *_faults(said)])
     except (KeyError, TypeError, ValueError):
         return "", f"{address} responded with status {answer.status_code}."
+
+
+def _faults(said: Mapping[str, Any]) -> Iterator[str]:
+    """Yield the faults of an upload by line."""
+    told = said.get("entries", [])[:FAULTS_TOLD]
+    for each in told:
+        yield f"  line {each['line']}: {each['error']}"
+    if told and said["count"] > len(told):
+        yield f"  and {said['count'] - len(told):,} more"

@@ -1,6 +1,7 @@
 from pathlib import Path
 
 import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
 import django.core.validators
 import django.db.models.deletion
 import django.db.models.functions.comparison
@@ -89,6 +90,8 @@ class Migration(migrations.Migration):
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('worker', models.CharField(blank=True, db_default='', help_text='Worker of the last attempt.', max_length=100)),
                 ('is_background', models.BooleanField(db_default=False, default=False, help_text='Part of an audit of several pages: scans that somebody waits for go first.')),
+                ('is_of_list', models.BooleanField(db_default=False, default=False, help_text='Part of a list of sites: it waits while another visit is at one of its addresses.')),
+                ('addresses', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, help_text='Addresses of the host before the visit (`address_of`), of the leading scan. Empty: unknown.', null=True, size=None)),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
                 ('api_key', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, to='accounts.apikey')),
                 ('audit_page', models.ForeignKey(blank=True, db_index=False, null=True, on_delete=django.db.models.deletion.SET_NULL, related_name='scans', to='sites.auditpage')),
@@ -198,6 +201,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='scan',
             index=models.Index(condition=models.Q(('lead', None), ('status', 'queued')), fields=['domain', 'type'], name='scan_waiting_of_domain'),
+        ),
+        migrations.AddIndex(
+            model_name='scan',
+            index=django.contrib.postgres.indexes.GinIndex(condition=models.Q(('is_of_list', True), ('lead', None), ('status', 'queued')), fields=['addresses'], name='scan_waiting_of_address'),
         ),
         migrations.AddIndex(
             model_name='scan',

@@ -12,6 +12,7 @@ from django.db import models
 from scanner.page.registrable_domain import is_public_name, site_of
 
 LONGEST_NAME = 253
+LONGEST_ADDRESS = 60  # of IPv6 with a port
 
 
 def is_public(host: str) -> bool:
@@ -36,7 +37,7 @@ def domain_of(host: str) -> str:
 
 
 def address_of(address: str, port: int) -> str:
-    """Return the key by which requests to an address are counted: a private one counts by its port."""
+    """Return the key by which requests to an address, and visits, are counted: a private one counts by its port."""
     return f"{address}:{port}" if _is_exempted(ipaddress.ip_address(address)) else address
 
 

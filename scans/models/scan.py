@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 from typing import ClassVar
 
 from django.conf import settings
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.validators import MaxValueValidator
 from django.db import models
 from django.db.models import DurationField, ExpressionWrapper, F, Func, Q, Value
@@ -15,7 +17,7 @@ from django.utils import timezone
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
 from scanner.ids import new_scan_id
-from scans.models.domain import LONGEST_NAME, DomainField
+from scans.models.domain import LONGEST_ADDRESS, LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
 
 # Retention of a row's report from its creation.
@@ -146,6 +148,17 @@ class Scan(Keyed, Leased):
         db_default=False,
         help_text="Part of an audit of several pages: scans that somebody waits for go first.",
     )
+    is_of_list = models.BooleanField(
+        default=False,
+        db_default=False,
+        help_text="Part of a list of sites: it waits while another visit is at one of its addresses.",
+    )
+    addresses = ArrayField(
+        models.CharField(max_length=LONGEST_ADDRESS),
+        null=True,
+        blank=True,
+        help_text="Addresses of the host before the visit (`address_of`), of the leading scan. Empty: unknown.",
+    )
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."
     )
@@ -210,6 +223,11 @@ class Scan(Keyed, Leased):
                 fields=["domain", "type"],
                 condition=models.Q(status="queued", lead=None),
                 name="scan_waiting_of_domain",
+            ),
+            GinIndex(
+                fields=["addresses"],
+                condition=models.Q(status="queued", lead=None, is_of_list=True),
+                name="scan_waiting_of_address",
             ),
             models.Index(
                 fields=["type", "created_at"],

@@ -96,7 +96,8 @@ class ScanClaim:
     """Claim of a worker to one attempt of a visit until the lease runs out; `scan_id` is the leading scan's ID.
 
     `types` are the types of all its scans, the leading scan's first; `audit_id` is empty except in an audit of several
-    pages. `request_id` is the ID of the HTTP request that created it, if any; `attempt` counts from 1.
+    pages. `request_id` is the ID of the HTTP request that created it, if any; `attempt` counts from 1. `addresses` are
+    those of its host, as far as they are known.
     """
 
     scan_id: str
@@ -108,6 +109,7 @@ class ScanClaim:
     audit_id: str = ""
     request_id: str = ""
     attempt: int = 1
+    addresses: tuple[str, ...] = ()
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
@@ -143,9 +145,9 @@ def _wake_for(following: Turn, queue: str) -> None:
         enqueue_later(PASSED_ON_AFTER_S, following.scan_id, following.type)
 
 
-def _one_waiting(queue: str, domain: str) -> list[tuple[str, ScanType]]:
-    """Return the ID and the type of any one scan of the domain that waits in the queue; empty if none does."""
-    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), domain=domain)
+def _one_waiting(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
+    """Return the ID and the type of any one scan that waits in the queue and meets the condition; empty if none."""
+    waiting = Scan.objects.visits().filter(status=Scan.Status.QUEUED, type__in=types_of(queue), **condition)
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
 
 
@@ -172,6 +174,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
         *(scan_id, token, lead.url, types, lead.organization_id, lead.host, audit_id),
         request_id=lead.request_id,
         attempt=lead.attempts + 1,
+        addresses=tuple(lead.addresses or ()),
     )
 
 
@@ -179,12 +182,15 @@ def wake_next(claim: ScanClaim, worker: Worker) -> None:
     """Wake scans that could not run when their message came, now that a visit has freed its slots.
 
     A visit has two slots: the worker's, which any message left in the queue will use, and the domain's, for which a
-    scan of another queue may wait.
+    scan of another queue may wait. Visits of lists may wait for its addresses as well.
     """
     own = queue_of(claim.types[0])
     for queue in QUEUES:
         if queue != own and types_of(queue):
-            for next_id, scan_type in _one_waiting(queue, domain_of(claim.host)):
+            waiting = _one_waiting(queue, domain=domain_of(claim.host))
+            if claim.addresses:
+                waiting += _one_waiting(queue, is_of_list=True, addresses__overlap=claim.addresses)
+            for next_id, scan_type in waiting:
                 enqueue(next_id, scan_type)
         elif queue == own and not has_messages(queue) and (following := next_in_turn(queue, worker)) is not None:
             enqueue(following.scan_id, following.type)

@@ -4,7 +4,8 @@ Priority: interrupted visits, then interactive scans, then pages of audits (back
 with the fewest running visits is next, then the one with the longest wait since its last turn; its oldest visit is
 taken. So a single scan of one organization does not wait for the backlog of another. It also finds a slot: if there are
 several organizations, the last third of a worker's slots is reserved for organizations without another interactive
-visit running. The limits of each domain apply over all organizations (`politeness.py`).
+visit running. The limits of each domain apply over all organizations (`politeness.py`). A visit of a list also waits
+while any visit is at one of its addresses, if they are known, because a list may have thousands of names on one host.
 """
 
 from __future__ import annotations
@@ -49,6 +50,9 @@ BUSY = f"""
     )
 """  # noqa: S608  # of constants
 
+# Condition of a visit: it is none of a list, or no visit is at one of its addresses.
+IS_ALONE = "NOT (is_of_list AND coalesce(addresses && (SELECT addresses FROM reached), FALSE))"
+
 # The visit whose turn it is. Limits of the worker's slots only decide `is_here`: if no visit is for this worker, the
 # first one for another is returned. `waiting` is a loose index scan from organization to organization: its cost does
 # not depend on the number of scans.
@@ -82,11 +86,14 @@ NEXT = f"""
     ), taken AS (
         SELECT count(*) + (SELECT places FROM discovering) AS places FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND {HELD} AND worker = %(worker)s
+    ), reached AS (
+        SELECT coalesce(array_agg(address), '{{}}') AS addresses FROM scans_scan, unnest(addresses) AS address
+        WHERE status = 'scanning' AND lead_id IS NULL AND {HELD}
     ), {BUSY}
     (
         SELECT 1 AS rank, id, organization_id, type, TRUE AS is_here FROM scans_scan
         WHERE status = 'scanning' AND lead_id IS NULL AND NOT {HELD} AND type = ANY(%(types)s)
-            AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy)
+            AND attempts < %(max_attempts)s AND domain NOT IN (SELECT domain FROM busy) AND {IS_ALONE}
         ORDER BY created_at, id LIMIT 1
     ) UNION ALL (
         SELECT 2 AS rank, scan.id, waiting.organization_id, scan.type, place.is_here FROM waiting
@@ -98,6 +105,7 @@ NEXT = f"""
                 AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
                 AND domain NOT IN (SELECT domain FROM busy)
                 AND (NOT is_background OR domain NOT IN (SELECT domain FROM busy_for_pages))
+                AND {IS_ALONE}
             ORDER BY is_background, created_at, id LIMIT 1
         ) AS scan
         CROSS JOIN LATERAL (

@@ -12,6 +12,7 @@ import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
+from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import F
@@ -33,6 +34,7 @@ TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %%
 AHEAD = 8
 
 # `under_way + nth` gives audits with equally many pages under way one page each before any of them gets a second one.
+# The audits of lists take turns as one audit: with their thousands, they would come before each page of another.
 # Each audit's pages are read once: a condition that looks for other pages of the origin takes seconds for a thousand.
 NEXT = """
     WITH organization AS (
@@ -72,8 +74,13 @@ NEXT = """
         WHERE page.status = 'waiting' AND (page.is_known OR NOT page.is_ahead AND page.position = page.first)
         ORDER BY page.position LIMIT greatest(%(ahead)s - audits.queued, 0)
     ) AS turn
-    ORDER BY audits.is_background, audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at,
-        audits.id
+    ORDER BY audits.is_background, CASE WHEN audits.run_of = 'list'
+            THEN (SELECT sum(under_way) FROM audits WHERE run_of = 'list') + row_number() OVER (
+                PARTITION BY audits.run_of
+                ORDER BY audits.under_way + turn.nth, audits.released_at NULLS FIRST, audits.created_at, audits.id
+            )
+            ELSE audits.under_way + turn.nth
+        END, audits.released_at NULLS FIRST, audits.created_at, audits.id
     LIMIT %(ahead)s
 """
 
@@ -183,6 +190,7 @@ def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
         url=page.url,
         audit_page=page,
         is_background=audit.is_background,
+        is_of_list=audit.run_of == Audit.RunOf.LIST,
         created_at=now,
         enqueued_at=now,
         period=usage.month_of(now),
@@ -191,7 +199,7 @@ def _scans_of(page: AuditPage, now: datetime) -> list[Scan]:
         **_credentials_for(audit, page),
     )
     lead, *others = _led(audit.types)
-    leading = made(type=lead)
+    leading = made(type=lead, addresses=audit.addresses if _is_on_host(audit, page) else None)
     return [leading, *(made(type=each, lead=leading) for each in others)]
 
 
@@ -200,6 +208,11 @@ def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
     if not audit.url.startswith((f"{page.origin}/", f"{page.origin}?")):
         return {}
     return {"credential_names": audit.credential_names, "encrypted_credentials": audit.encrypted_credentials}
+
+
+def _is_on_host(audit: Audit, page: AuditPage) -> bool:
+    """Return True if the page is on the host and port of the audit's URL, whose addresses are known."""
+    return page.origin.partition("://")[2] == urlsplit(audit.url).netloc
 
 
 def _led(types: list[str]) -> Iterator[str]:

@@ -96,14 +96,16 @@ def _create(caller: Caller, request: AuditRequest) -> dict[str, Any]:
     now = timezone.now()
     known = 1 if request.kind == Audit.Kind.SITE else len(request.targets)
     usage.refuse_more_than_left(caller.organization_id, caller.limits, known * len(request.types), now)
+    addresses = None
     if request.kind != Audit.Kind.PAGES:
-        refuse_unreachable(request.targets[0], caller.organization_id)
+        addresses = refuse_unreachable(request.targets[0], caller.organization_id)
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
         _refuse_too_many(organization, request.kind)
         audit = insert_audit(
             organization,
             request,
+            addresses=addresses,
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             **sealed(request.credentials),
@@ -149,13 +151,18 @@ def _refuse_too_many(organization: Organization, kind: str) -> None:
 
 
 def has_enough_sites(organization: Organization) -> bool:
-    """Return True if the organization, with those that share its limits, has used up an hour's audits of sites.
+    """Return True if the organization, with those that share its limits, has used up an hour's audits of sites."""
+    return sites_left(organization) <= 0
+
+
+def sites_left(organization: Organization, share: float = 1) -> int:
+    """Return how many audits of sites are left of an hour's number, or of a share of it; may be negative.
 
     Discoveries use no quota: those that failed or were cancelled count as well.
     """
     sites = Audit.objects.filter(organization__in=usage.sharing_limits(organization), kind=Audit.Kind.SITE)
     lately = sites.filter(created_at__gt=timezone.now() - timedelta(hours=1))
-    return lately.count() >= SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans
+    return int(SITES_PER_HOUR_AND_PLACE * organization.tier.concurrent_scans * share) - lately.count()
 
 
 def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:

@@ -59,15 +59,24 @@ def draw(parts: Iterable[tuple[str, str | None, int | None]], day: date | None =
         value = f"{grade} {score}" if grade else "no result yet"
         texts += [(label, LABEL), (value, of_grade(grade) if grade else NEUTRAL)]
         said.append(f"{label}: grade {grade}, {score} of 100" if grade else f"{label}: no result yet")
-    if day:
-        texts.append((f"{day.day} {day:%b %Y}", NEUTRAL))
-        said.append(f"last scanned on {day.day} {day:%B %Y}")
-    return _drawn(texts, "; ".join(said))
+    return _dated(texts, said, day)
+
+
+def draw_number(number: str, text: str, grade: str, day: date | None = None) -> Drawing:
+    """Draw a sentence that begins with a number, which has the colours of a grade."""
+    return _dated([(number, of_grade(grade)), (text, LABEL)], [f"{number} {text}"], day)
 
 
 def draw_note(note: str) -> Drawing:
     """Draw a badge that shows a message in place of grades."""
     return _drawn([("Website scan", LABEL), (note, NEUTRAL)], f"Website scan: {note}")
+
+
+def _dated(texts: Sequence[tuple[str, Colours]], said: Sequence[str], day: date | None) -> Drawing:
+    if day is None:
+        return _drawn(texts, "; ".join(said))
+    told = f"last scanned on {day.day} {day:%B %Y}"
+    return _drawn([*texts, (f"{day.day} {day:%b %Y}", NEUTRAL)], "; ".join([*said, told]))
 
 
 def _drawn(texts: Iterable[tuple[str, Colours]], title: str) -> Drawing:

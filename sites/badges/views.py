@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 from collections.abc import Iterable
 from datetime import date
 from urllib.parse import urlsplit
@@ -10,11 +9,10 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import Http404, HttpRequest, HttpResponse
 from django.shortcuts import redirect, render
-from django.template.loader import render_to_string
 from django.urls import reverse
-from django.utils.http import parse_etags, urlencode
+from django.utils.http import urlencode
 from django.views.decorators.http import require_POST, require_safe
 
 from accounts import access
@@ -30,7 +28,8 @@ from infrastructure.web.cards.previews import Preview, day_of
 from infrastructure.web.csp import csp_override
 from scanner.errors import Refusal
 from scans.models import Scan
-from sites.badges.drawing import Drawing, draw, draw_note
+from sites.badges.drawing import draw, draw_note
+from sites.badges.responses import kept, picture
 from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
 
@@ -46,18 +45,18 @@ def badge(request: HttpRequest, badge_id: str) -> HttpResponse:
     """Return a picture of the grades of one `type` or of all. A deleted badge looks like one that never existed."""
     rate = throttling.count(f"badges:{client(request)}", PER_MINUTE)
     if rate.used > rate.limit:
-        response = _picture(draw_note("too many requests"), 429)
+        response = picture(draw_note("too many requests"), 429)
         response["Retry-After"] = str(throttling.WINDOW_S)
         return response
     type = request.GET.get("type", "")
     if type and type not in LABELS:
-        return _picture(draw_note("no such type"), 400)
+        return picture(draw_note("no such type"), 400)
     shown = shown_by(badge_id)
     if shown is None:
-        return _picture(draw_note("no such badge"), 404)
+        return picture(draw_note("no such badge"), 404)
     results = _results(shown, type)
     drawing = draw(((label, each.get("grade"), each.get("score")) for label, each in results), _day(results))
-    return _kept(request, _picture(drawing if results else draw_note("no result yet"), 200))
+    return kept(request, picture(drawing if results else draw_note("no result yet"), 200))
 
 
 @require_safe
@@ -140,21 +139,3 @@ def _card(shown: Shown) -> Card:
     day = _day(results)
     heading = f"{grades[0].label} report" if len(grades) == 1 else ""
     return Card(GRADES, heading=heading, note=day_of(day) if day else "", grades=grades)
-
-
-def _picture(drawing: Drawing, status: int) -> HttpResponse:
-    """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
-    body = render_to_string("badge.svg", {"drawing": drawing})
-    response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
-    response["Cross-Origin-Resource-Policy"] = "cross-origin"
-    response["Cache-Control"] = "no-store"
-    return response
-
-
-def _kept(request: HttpRequest, response: HttpResponse) -> HttpResponse:
-    etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
-    if etag in parse_etags(request.headers.get("If-None-Match", "")):
-        response = HttpResponseNotModified(headers={"Cross-Origin-Resource-Policy": "cross-origin"})
-    response["ETag"] = etag
-    response["Cache-Control"] = "max-age=300"
-    return response

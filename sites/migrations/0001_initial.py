@@ -54,6 +54,7 @@ class Migration(migrations.Migration):
                 ('error_code', models.CharField(blank=True, default='', max_length=40)),
                 ('error_message', models.TextField(blank=True, default='')),
                 ('shared_at', models.DateTimeField(blank=True, help_text='Since when anyone with the link can read it.', null=True)),
+                ('addresses', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, help_text="Addresses of the URL's host (`address_of`), by which visits of lists wait. Empty: unknown.", null=True, size=None)),
                 ('request_id', models.CharField(blank=True, db_default='', default='', help_text='Of the request that asked for it, if any.', max_length=128)),
                 ('attempts', models.PositiveSmallIntegerField(default=0)),
                 ('worker', models.CharField(blank=True, default='', max_length=100)),
@@ -340,6 +341,7 @@ class Migration(migrations.Migration):
                 ('status', models.CharField(choices=[('waiting', 'Waiting'), ('started', 'Started'), ('ended', 'Ended'), ('done', 'Done'), ('failed', 'Failed'), ('left_out', 'Left Out')], default='waiting', max_length=8)),
                 ('ended_at', models.DateTimeField(blank=True, null=True)),
                 ('url', models.CharField(max_length=8192)),
+                ('addresses', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, help_text='Addresses of its host (`address_of`); empty if it has none. Null: not looked up yet.', null=True, size=None)),
                 ('tags', django.contrib.postgres.fields.ArrayField(base_field=models.CharField(max_length=60), blank=True, default=list, size=None)),
                 ('error_code', models.CharField(blank=True, default='', max_length=40)),
                 ('error_message', models.TextField(blank=True, default='')),
@@ -509,11 +511,23 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='listresult',
-            index=models.Index(condition=models.Q(('status', 'waiting')), fields=['starts_at', 'position'], name='list_result_due'),
+            index=models.Index(condition=models.Q(('status', 'waiting')), fields=['site_list', 'starts_at', 'position'], name='list_result_due'),
         ),
         migrations.AddIndex(
             model_name='listresult',
             index=models.Index(condition=models.Q(('status__in', ('waiting', 'started', 'ended'))), fields=['site_list', 'run'], name='list_result_unfinished'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(fields=['site_list'], name='list_result_of_list'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('run__isnull', True)), fields=['ended_at'], name='list_result_by_itself'),
+        ),
+        migrations.AddIndex(
+            model_name='listresult',
+            index=models.Index(condition=models.Q(('status__in', ('started', 'ended'))), fields=['run'], name='list_result_under_way'),
         ),
         migrations.AddIndex(
             model_name='listentry',
@@ -522,6 +536,10 @@ class Migration(migrations.Migration):
         migrations.AddIndex(
             model_name='listentry',
             index=django.contrib.postgres.indexes.GinIndex(fields=['failing'], name='list_entry_failing'),
+        ),
+        migrations.AddIndex(
+            model_name='listentry',
+            index=models.Index(condition=models.Q(('result__isnull', False)), fields=['result'], name='list_entry_result'),
         ),
         migrations.AddConstraint(
             model_name='listentry',

@@ -15,6 +15,7 @@ from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
 from scanner.ids import new_id
 from scanner.scoring import mean_grade, rounded
+from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from scans.models.scan import KEPT
 
@@ -155,6 +156,12 @@ class Audit(Keyed, Leased):
         default="",
         db_default="",
         help_text="Part of the run of a monitor or a list: nobody waits for it, and only these tell about it.",
+    )
+    addresses = ArrayField(
+        models.CharField(max_length=LONGEST_ADDRESS),
+        null=True,
+        blank=True,
+        help_text="Addresses of the URL's host (`address_of`), by which visits of lists wait. Empty: unknown.",
     )
     request_id = models.CharField(
         max_length=128, blank=True, default="", db_default="", help_text="Of the request that asked for it, if any."

@@ -17,6 +17,7 @@ from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
 from scanner.ids import new_id
+from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
@@ -33,14 +34,26 @@ class ListInterval(models.TextChoices):
 class Fact(TypedDict, total=False):
     """Facts about a site that an export has in columns of their own; a fact that no scan has told is absent."""
 
+    final_url: str
+    status: int  # of its HTTP response
     https: bool
-    tls_versions: list[str]
+    https_redirect: bool
+    tls_versions: list[str]  # such as ["TLS 1.2", "TLS 1.3"]
+    certificate_issuer: str
+    certificate_expires_at: str  # such as "2026-11-26T18:00:00Z"
     hsts: bool
     csp: bool
     security_txt: bool
+    dnssec: bool
+    caa: bool
+    spf: bool
+    dmarc: bool
+    http_version: str  # such as "HTTP/2"
+    server: str
     generator: str
     title: str
-    language: str
+    description: str
+    language: str  # such as "de-AT"
 
 
 class ResultFinding(TypedDict):
@@ -191,6 +204,8 @@ class ListEntry(TypeScores):
         indexes = [
             models.Index(fields=["site_list", "host", "id"], name="list_entry_by_host"),
             GinIndex(fields=["failing"], name="list_entry_failing"),
+            # For the deletion of results.
+            models.Index(fields=["result"], condition=Q(result__isnull=False), name="list_entry_result"),
         ]
         constraints = [models.UniqueConstraint(F("site_list"), MD5("url"), name="list_entry_unique")]
 
@@ -284,6 +299,12 @@ class ListResult(TypeScores):
     ended_at = models.DateTimeField(null=True, blank=True)
     audit = models.OneToOneField(Audit, on_delete=models.SET_NULL, null=True, blank=True, related_name="list_result")
     url = models.CharField(max_length=8192)
+    addresses = ArrayField(
+        models.CharField(max_length=LONGEST_ADDRESS),
+        null=True,
+        blank=True,
+        help_text="Addresses of its host (`address_of`); empty if it has none. Null: not looked up yet.",
+    )
     tags = ArrayField(models.CharField(max_length=60), default=list, blank=True)
     error_code = models.CharField(max_length=40, blank=True, default="")
     error_message = models.TextField(blank=True, default="")
@@ -302,12 +323,17 @@ class ListResult(TypeScores):
     class Meta:
         indexes = [
             models.Index(fields=["run", "position"], name="list_result_of_run"),
-            models.Index(fields=["starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"),
+            models.Index(
+                fields=["site_list", "starts_at", "position"], condition=Q(status="waiting"), name="list_result_due"
+            ),
             models.Index(
                 fields=["site_list", "run"],
                 condition=Q(status__in=("waiting", "started", "ended")),
                 name="list_result_unfinished",
             ),
+            models.Index(fields=["site_list"], name="list_result_of_list"),
+            models.Index(fields=["ended_at"], condition=Q(run__isnull=True), name="list_result_by_itself"),
+            models.Index(fields=["run"], condition=Q(status__in=("started", "ended")), name="list_result_under_way"),
         ]
 
     def __str__(self) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from django.contrib.postgres.expressions import ArraySubquery
@@ -12,7 +12,7 @@ from django.db.models import OuterRef, QuerySet
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import ApiKey, Unsubscription
-from sites.models import Monitor
+from sites.models import Monitor, SiteList
 from webhooks.models import EventKind, Webhook
 
 EVENTS = [kind for kind in EventKind if kind.startswith("monitor.")]
@@ -33,13 +33,22 @@ def topic_of(monitor_id: str) -> str:
     return f"monitor:{monitor_id}"
 
 
-def receivers(organization_id: int) -> QuerySet[Webhook]:
-    """Return the organization's enabled webhooks that receive events of monitors."""
-    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=EVENTS)
+def receivers(organization_id: int, events: Sequence[str] = EVENTS) -> QuerySet[Webhook]:
+    """Return the organization's enabled webhooks that receive any of these events, by default those of monitors."""
+    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=list(events))
 
 
-def recipients_of(monitors: Sequence[Monitor]) -> dict[str, Recipients]:
-    """Return the recipients of monitors of one organization, by the monitor's ID; two queries at most."""
+def recipients_of(
+    monitors: Sequence[Monitor | SiteList],
+    *,
+    topic_of: Callable[[str], str] = topic_of,
+    events: Sequence[str] = EVENTS,
+    nobody: str = NOBODY,
+) -> dict[str, Recipients]:
+    """Return the recipients of monitors or lists of one organization, by their ID; two queries at most.
+
+    `topic_of` returns the topic of e-mails for an ID, and `nobody` is the warning if nobody is reached.
+    """
     if not monitors:
         return {}
     organization_id = monitors[0].organization_id
@@ -48,14 +57,14 @@ def recipients_of(monitors: Sequence[Monitor]) -> dict[str, Recipients]:
     topics = [topic_of(each.id) for each in monitors]
     stopped = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
     known = list(people.annotate(stopped=ArraySubquery(stopped)).values_list("id", "email", "stopped"))
-    has_webhook = functools.cache(lambda: receivers(organization_id).exists())
+    has_webhook = functools.cache(lambda: receivers(organization_id, events).exists())
     found = {}
     for monitor in monitors:
         named = [(email, stopped) for person, email, stopped in known if person in monitor.recipients]
         unsubscribed = [email for email, stopped in named if topic_of(monitor.id) in stopped]
         is_reached = len(unsubscribed) < len(named) or (monitor.tells_webhooks and has_webhook())
         emails = tuple(email for email, _ in named)
-        found[monitor.id] = Recipients(emails, tuple(unsubscribed), None if is_reached else NOBODY)
+        found[monitor.id] = Recipients(emails, tuple(unsubscribed), None if is_reached else nobody)
     return found
 
 

@@ -83,7 +83,7 @@ class Schedule:
         today = moment.astimezone(zone).date()
         if self.every is Interval.MONTH:
             for year, month in _months(today):
-                yield _moment(date(year, month, min(self._day(28), calendar.monthrange(year, month)[1])), at, zone)
+                yield moment_at(date(year, month, min(self._day(28), calendar.monthrange(year, month)[1])), at, zone)
         begin = today - timedelta(days=8)
         if self.every is Interval.WEEK:
             begin += timedelta(days=(self._day(7) - begin.isoweekday()) % 7)
@@ -91,9 +91,9 @@ class Schedule:
         while True:
             if self.every is Interval.SIX_HOURS:
                 for hour in range(at.hour % 6, 24, 6):
-                    yield _moment(begin, at.replace(hour=hour), zone)
+                    yield moment_at(begin, at.replace(hour=hour), zone)
             else:
-                yield _moment(begin, at, zone)
+                yield moment_at(begin, at, zone)
             begin += step
 
     def _day(self, days: int) -> int:
@@ -123,7 +123,7 @@ def _months(day: date) -> Iterator[tuple[int, int]]:
         month += 1
 
 
-def _moment(day: date, at: time, zone: ZoneInfo) -> datetime:
+def moment_at(day: date, at: time, zone: ZoneInfo) -> datetime:
     """Return the first moment in UTC with that local time on that day or, in a gap, the first moment after the gap."""
     local = datetime.combine(day, at.replace(fold=0), zone)
     moment = local.astimezone(UTC)

@@ -11,7 +11,7 @@ from django.urls import URLPattern, get_resolver
 from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
-from sites.models import Audit
+from sites.models import Audit, ListEntry
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, finished_scan
 from webhooks.models import Delivery
@@ -65,6 +65,21 @@ def test_every_write_is_noted_with_the_key(home: Member, target: str, answering:
     write("post", "v1/badges", "/v1/badges", {"monitor": path.rpartition("/")[2]}, "badge.created")
     write("delete", "v1/badges/<any:badge_id>", f"/v1/badges/{last['id']}", None, "badge.deleted")
     write("delete", "v1/monitors/<any:monitor_id>", path, None, "monitor.deleted")
+    write("post", "v1/lists", "/v1/lists", {"name": "Towns", "types": ["seo"]}, "list.created")
+    path, one = f"/v1/lists/{last['id']}", "v1/lists/<any:list_id>"
+    write("patch", one, path, {"name": "Cities"}, "list.changed")
+    write("put", f"{one}/entries", f"{path}/entries", {"entries": [{"url": target}]}, "list.imported")
+    write("post", f"{one}/entries", f"{path}/entries", {"entries": [{"url": f"{target}?2"}]}, "list.imported")
+    entry = f"{path}/entries/{ListEntry.objects.earliest('url').id}"
+    of_entry = f"{one}/entries/<any:entry_id>"
+    write("patch", of_entry, entry, {"note": "Ours"}, "list.entry_changed")
+    write("post", f"{of_entry}/scan", f"{entry}/scan", {}, "list.scanned")
+    write("delete", of_entry, entry, None, "list.entry_deleted")
+    write("post", f"{one}/runs", f"{path}/runs", {}, "list.run")
+    write("delete", f"{one}/runs/<any:run_id>", f"{path}/runs/{last['id']}", None, "list.run_cancelled")
+    write("post", f"{one}/shares", f"{path}/shares", {"table": True}, "list.shared")
+    write("delete", f"{one}/shares/<any:share_id>", f"{path}/shares/{last['id']}", None, "list.unshared")
+    write("delete", one, path, None, "list.deleted")
     hook = {"url": answering, "events": ["scan.completed"]}
     write("post", "api/webhooks", "/api/webhooks", hook, "webhook.created")
     path = f"/api/webhooks/{last['id']}"

@@ -25,13 +25,17 @@ from accounts.usage import month_of
 from infrastructure import encryption
 from reports.models import Mute, Report
 from scans.models import BlockedDomain, Scan
-from sites.models import Audit, Badge, Monitor
+from sites.models import Audit, Badge, ListRun, Monitor, SiteList
 from tests.furnished_monitors import add_runs, make_monitor
+from tests.sites.lists.snapshot_cast import Looked, make_list, share_of, snapshot
 from tests.world import Member, browser_of, finished_scan, make_scan, person_of
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Delivery, Event, EventKind, Webhook
 
-READ_ONLY = (Scan, Audit, Monitor, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent, Invitation)
+READ_ONLY = (
+    *(Scan, Audit, Monitor, SiteList, ListRun, Badge, Report, Mute, Webhook, Event, Delivery, ActivityEvent),
+    Invitation,
+)
 MODELS = (Organization, Tier, Membership, User, ApiKey, BlockedDomain, *READ_ONLY)
 
 
@@ -71,6 +75,8 @@ def furnished(home: Member) -> list[str]:
     monitor = make_monitor(home, encrypted_credentials=encryption.encrypt(secret))
     add_runs(monitor, 3, timezone.now())
     Badge.objects.create(organization=home.organization, monitor=monitor)
+    site_list = make_list(home, encrypted_credentials=encryption.encrypt(secret))
+    share_of(site_list, snapshot(site_list, [Looked("https://example.com/", {"seo": 70}, "p")]))
     BlockedDomain.objects.create(domain="blocked.test")
     Invitation.objects.create(
         organization=home.organization, email="asked@people.test", expires_at=timezone.now() + timedelta(days=7)

@@ -32,7 +32,9 @@ from scans import tasks
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import parse_audit
-from sites.models import Audit
+from sites.lists.counting import count_results
+from sites.lists.runs import start_entries
+from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES
 from tests.targets.sample import sample_site
@@ -49,14 +51,17 @@ WEBHOOKS = (ROOT / "docs" / "webhooks.md").read_text(encoding="utf-8")
 MUTES = (ROOT / "docs" / "mutes.md").read_text(encoding="utf-8")
 AUDITS = (ROOT / "docs" / "audits.md").read_text(encoding="utf-8")
 MONITORS = (ROOT / "docs" / "monitors.md").read_text(encoding="utf-8")
+LISTS = (ROOT / "docs" / "lists.md").read_text(encoding="utf-8")
 BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$|^<!-- (?!generated: |end )(.+?) -->$", re.MULTILINE | re.DOTALL)
 A_WORKER_RUNS = "a worker runs the scan here"
 AN_EARLIER_REPORT = "the page has an earlier report here"
 A_WORKER_RUNS_THE_AUDIT = "a worker runs the audit here"
+A_WORKER_RUNS_THE_LIST = "a worker runs the list here"
 A_WORKER_DELIVERS = "a worker delivers here"
 # Variables in the examples for the IDs of created objects, by the IDs' prefix.
 KINDS = {"mute": "MUTE", "mon": "MONITOR", "bdg": "BADGE", "run": "RUN", "aud": "AUDIT", "dlv": "DELIVERY"}
-ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg)_[0-9A-Za-z]{22}")
+KINDS |= {"lst": "LIST", "shr": "SHARE"}
+ID_IN_TEXT = re.compile(r"(scan|rpt|wh|evt|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[0-9A-Za-z]{22}")
 # Fields that are not compared, because evidence differs from check to check.
 OPAQUE = {"evidence"}
 
@@ -89,7 +94,7 @@ class Example:
 
 
 def examples() -> Iterator[Example]:
-    found = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS)
+    found = BLOCK.findall(DOC + WEBHOOKS + MUTES + AUDITS + MONITORS + LISTS)
     for position, (language, text, stage) in enumerate(found):
         if stage:
             yield Example(stage)
@@ -140,9 +145,14 @@ class Session:
         return response
 
     def _remember(self, method: str, response: Any) -> None:
+        if method == "GET" and response["Content-Type"] == "application/json":
+            answer = response.json()
+            if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
+                self.variables["ENTRY"] = answer["entries"][0]["id"]
         if method == "POST" and response.status_code == 202:
-            created = response.json()["id"]
-            self.variables[KINDS[created.partition("_")[0]]] = created
+            created = response.json().get("id", "")
+            if created:
+                self.variables[KINDS[created.partition("_")[0]]] = created
         if method == "POST" and response.status_code == 201:
             created = response.json()["id"]
             if created.startswith("wh_"):
@@ -193,6 +203,8 @@ def assert_is_shown(example: Example, response: Any) -> None:
     if "json" not in response.headers.get("Content-Type", ""):
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return
+    if "jsonl" in response.headers["Content-Type"]:
+        got = got.splitlines()[0]
     expected, actual = json.loads(shown.body), json.loads(got)
     open_lists = tuple(left_open(expected))
     assert places(expected) == {each for each in places(actual) if not each.startswith(open_lists)}, example.command
@@ -223,18 +235,30 @@ def test_every_example_gives_the_answer_that_it_shows(session: Session, monkeypa
             assert report.is_success, report
         elif example.command == AN_EARLIER_REPORT:
             add_earlier_report(session.variables["ID"])
+        elif example.command == A_WORKER_RUNS_THE_LIST:
+            run = ListRun.objects.get(id=session.variables["RUN"])
+            while start_entries(run.site_list.organization_id, timezone.now()):
+                run_waiting_scans()
+            count_results(run.id)
+            run.refresh_from_db()
+            assert run.status == "completed"
         elif example.command == A_WORKER_RUNS_THE_AUDIT:
-            while (waiting := Scan.objects.visits().filter(status="queued", is_background=True).first()) is not None:
-                tasks.run_scan(waiting.id)
+            run_waiting_scans()
             assert Audit.objects.get(id=session.variables["AUDIT"]).status == "completed"
         else:
             assert example.command == A_WORKER_RUNS
             tasks.run_scan(session.variables["ID"])
             assert Scan.objects.get(id=session.variables["ID"]).status == "completed"
     documented = {
-        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg)_[^/]+", "{id}", path)) for method, path in session.requests
+        (method, re.sub(r"(scan|wh|dlv|aud|mute|mon|run|bdg|lst|ent|shr)_[^/]+", "{id}", path))
+        for method, path in session.requests
     }
     assert documented - {("GET", "/readyz")} == endpoints()
+
+
+def run_waiting_scans() -> None:
+    while (waiting := Scan.objects.visits().filter(status="queued", is_background=True).first()) is not None:
+        tasks.run_scan(waiting.id)
 
 
 def add_earlier_report(scan_id: str) -> None:
@@ -308,6 +332,7 @@ def test_the_table_of_reasons_why_scans_fail_is_complete() -> None:
 
 def test_the_table_of_plans_shows_a_fresh_installation(db: None) -> None:
     columns = ("scans_per_month", "concurrent_scans", "requests_per_minute", "webhooks", "pages_per_audit")
+    columns += ("lists", "list_entries")
     rows = {row[0]: [int(cell.replace(",", "")) for cell in row[1:]] for row in table("plan")}
     assert rows == {name: numbers for name, *numbers in Tier.objects.values_list("name", *columns)}
 

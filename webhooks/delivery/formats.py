@@ -125,7 +125,39 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     return headline, paragraphs, [("Open the audit", data["run"]["audit_url"]), monitor]
 
 
-NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Told]] = {"scan": _scan, "audit": _audit, "monitor": _monitor}
+def _list(name: str, data: Mapping[str, Any]) -> Told:
+    run = data["run"]
+    links = [("Open the list", data["list_url"])]
+    judged = f"{run['done']} of {_counted(run['entries'], 'site')} judged"
+    judged += f", {run['failed']} failed" if run["failed"] else ""
+    judged += f", {run['left_out']} not looked at" if run["left_out"] else ""
+    means = [
+        f"{_type_name(kind)}: {mean['mean']} of 100 on average ({mean['grade']})"
+        for kind, mean in data["results"].items()
+        if mean["mean"] is not None
+    ]
+    if name == "list.completed":
+        return f"{data['name']}: run {run['status']}", [[judged, *_error(run)], means], links
+    changes = data["changes"]
+    grades = [f"{_counted(number, 'site')} with a {kind} grade" for kind, number in changes["grades"].items() if number]
+    paragraphs: list[Sequence[str | Line]] = [[judged], means]
+    for kind, title in (("worse", "Worse"), ("better", "Better")):
+        if sites := changes[kind]:
+            shown = [f"{each['url']}: {each['change']:+g} on average" for each in sites[:MOST_FINDINGS]]
+            paragraphs.append([f"{title}:", *shown, *_rest(changes["sites"][kind])])
+    for kind, title in (("more_failures", "Fails on more sites"), ("fewer_failures", "Fails on fewer sites")):
+        if checks := changes[kind]:
+            shown = [f"{each['name']}: {each['failed_before']} → {each['failed_after']}" for each in checks]
+            paragraphs.append([f"{title}:", *shown])
+    return f"{data['name']}: {', '.join(grades) or 'checks changed'}", paragraphs, links
+
+
+NOTES: Mapping[str, Callable[[str, Mapping[str, Any]], Told]] = {
+    "scan": _scan,
+    "audit": _audit,
+    "monitor": _monitor,
+    "list": _list,
+}
 
 
 def slack(note: Note) -> dict[str, Any]:

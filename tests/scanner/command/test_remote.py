@@ -40,7 +40,7 @@ class Fake:
                 self.end_headers()
                 self.wfile.write(content)
 
-            do_GET = do_POST = do_DELETE = answer  # noqa: N815  # named by the library
+            do_GET = do_POST = do_PUT = do_DELETE = answer  # noqa: N815  # named by the library
 
             def log_message(self, *_: Any) -> None:
                 pass

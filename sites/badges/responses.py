@@ -1,0 +1,30 @@
+"""Responses with badges: pictures that other sites embed, and conditional requests."""
+
+from __future__ import annotations
+
+import hashlib
+
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
+from django.template.loader import render_to_string
+from django.utils.http import parse_etags
+
+from sites.badges.drawing import Drawing
+
+
+def picture(drawing: Drawing, status: int) -> HttpResponse:
+    """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
+    body = render_to_string("badge.svg", {"drawing": drawing})
+    response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
+    response["Cross-Origin-Resource-Policy"] = "cross-origin"
+    response["Cache-Control"] = "no-store"
+    return response
+
+
+def kept(request: HttpRequest, response: HttpResponse) -> HttpResponse:
+    """Let clients keep a badge for five minutes; return 304 if the client has it."""
+    etag = f'"{hashlib.sha256(response.content).hexdigest()[:32]}"'
+    if etag in parse_etags(request.headers.get("If-None-Match", "")):
+        response = HttpResponseNotModified(headers={"Cross-Origin-Resource-Policy": "cross-origin"})
+    response["ETag"] = etag
+    response["Cache-Control"] = "max-age=300"
+    return response

@@ -1,0 +1,1 @@
+"""Lists of sites: their entries, runs, snapshots and shared pages."""

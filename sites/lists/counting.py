@@ -1,0 +1,320 @@
+"""Counts of a run's results: each result is counted once, in one transaction with all that follows from it.
+
+Results wait as `ended` until they are counted, up to `AT_ONCE` together: their letters, the counts of the run and its
+tags, and the latest result of their entries. When nothing of the run is unfinished, the same transaction ends it.
+Lock order: the run, then its results, then their entries. What another transaction holds is left for the next count, so
+that a count never waits for it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+
+from django.db import transaction
+from django.db.models import Exists, OuterRef, QuerySet
+from django.utils import timezone
+
+from infrastructure.postgresql.statements import fetch
+from scanner.ids import is_id
+from scanner.messages import counted
+from scans.models import Scan
+from sites.events import record_list_event
+from sites.lists import changes, notices
+from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun, SiteList
+from sites.models.site_list import ListCounts
+from webhooks.models import EventKind
+
+AT_ONCE = 200
+# Errors that say nothing about a site: it was not looked at.
+NOT_LOOKED_AT = frozenset({"QUOTA_EXCEEDED", "SCAN_CANCELLED", "AUDIT_GONE"})
+CANCELLED = "SCAN_CANCELLED"
+# Letters of `ListResult.statuses`, and the columns of `ListCounts.checks`.
+LETTERS = {"fail": "f", "warn": "w", "pass": "p"}
+COLUMNS = {"fail": 0, "warn": 1, "pass": 2}
+SCORES = [f"{type}_score" for type in Scan.Type.values]
+GRADES = [f"{type}_grade" for type in Scan.Type.values]
+CHANGES = [f"{type}_change" for type in Scan.Type.values]
+OF_ENTRY = (
+    *("id", "state", "error_code", "error_message", "moved_to", "judged_at", "result_id", "failing", "history"),
+    *SCORES,
+    *GRADES,
+    *CHANGES,
+)
+UPDATE_ENTRIES = f"""
+    UPDATE sites_listentry AS entry SET {", ".join(f"{name} = counted.{name}" for name in OF_ENTRY[1:])}
+    FROM jsonb_populate_recordset(NULL::sites_listentry, %(rows)s::jsonb) AS counted WHERE entry.id = counted.id
+    RETURNING entry.id
+"""  # noqa: S608  # of constants
+UPDATE_RESULTS = """
+    UPDATE sites_listresult AS result SET status = counted.status, statuses = counted.statuses, seen = counted.seen
+    FROM jsonb_populate_recordset(NULL::sites_listresult, %(rows)s::jsonb) AS counted WHERE result.id = counted.id
+    RETURNING result.id
+"""
+
+
+def count(row_id: str) -> int:
+    """Count what has ended of a run, by its ID, or of a list's single looks, by the list's."""
+    return count_results(row_id) if is_id("run", row_id) else count_looks(row_id)
+
+
+def count_missed(now: datetime, has_time: Callable[[], bool]) -> int:
+    """Count all that has ended, and end runs of which nothing is unfinished: messages may have been lost."""
+    end_lost(now)
+    ended = ListResult.objects.filter(status=ListResult.Status.ENDED)
+    unfinished = ListResult.objects.filter(
+        site_list=OuterRef("site_list"), run=OuterRef("pk"), status__in=ListResult.UNFINISHED
+    )
+    complete = ListRun.objects.filter(~Exists(unfinished), status=ListRun.Status.RUNNING)
+    ids = {
+        *ended.exclude(run=None).order_by().values_list("run_id", flat=True).distinct(),
+        *ended.filter(run=None).order_by().values_list("site_list_id", flat=True).distinct(),
+        *complete.values_list("id", flat=True),
+    }
+    return sum(count(each) for each in sorted(ids) if has_time())
+
+
+def count_results(run_id: str) -> int:
+    """Count the ended results of a run, and end it if nothing is unfinished; return how many were counted.
+
+    Safe at any time, in any number of processes: the lock of the run serializes them.
+    """
+    total = 0
+    while True:
+        with transaction.atomic():
+            run = locked_run(run_id)
+            if run is None or run.has_ended:
+                return total
+            number = count_ended(run)
+            end_if_done(run)
+        total += number
+        if number < AT_ONCE:
+            return total
+
+
+def locked_run(run_id: str) -> ListRun | None:
+    """Lock a run until the transaction ends, and return it with its list and organization; None if it was deleted."""
+    runs = ListRun.objects.select_for_update(no_key=True, of=("self",)).select_related("site_list__organization__tier")
+    return runs.filter(id=run_id).first()
+
+
+def count_ended(run: ListRun) -> int:
+    """Count up to `AT_ONCE` ended results of a run, which the caller has locked; return their number."""
+    ended = ListResult.objects.filter(run=run, status=ListResult.Status.ENDED)
+    pairs = _locked(ended)
+    if not pairs:
+        return 0
+    positions = {check: position for position, check in enumerate(run.checks)}
+    for result, _ in pairs:
+        for check in result.seen:
+            positions.setdefault(check, len(positions))
+    run.checks = list(positions)
+    counts = _Counts(run, [result for result, _ in pairs])
+    for result, _ in pairs:
+        result.status = _status(result)
+        run.done += result.status == ListResult.Status.DONE
+        run.failed += result.status == ListResult.Status.FAILED
+        counts.add(result)
+        result.statuses = _letters(result.seen, positions)
+    counts.save()
+    run.save(update_fields=["checks", "done", "failed"])
+    _update_entries(pairs, run.types)
+    rows = [{"id": each.id, "status": each.status, "statuses": each.statuses, "seen": {}} for each, _ in pairs]
+    fetch(UPDATE_RESULTS, {"rows": json.dumps(rows)})
+    return len(pairs)
+
+
+def count_looks(list_id: str) -> int:
+    """Count the ended results of a list that are part of no run: they are news of their entries, and nothing else."""
+    total = 0
+    while True:
+        with transaction.atomic():
+            site_list = SiteList.objects.filter(id=list_id).first()
+            if site_list is None:
+                return total
+            of_list = ListResult.objects.filter(site_list=site_list, run=None, status=ListResult.Status.ENDED)
+            pairs = _locked(of_list)
+            for result, _ in pairs:
+                result.status = _status(result)
+            _update_entries(pairs, site_list.types)
+            for result, _ in pairs:
+                result.save(update_fields=["status"])
+        total += len(pairs)
+        if len(pairs) < AT_ONCE:
+            return total
+
+
+def _locked(results: QuerySet[ListResult]) -> list[tuple[ListResult, ListEntry | None]]:
+    """Lock results with their entries, and return those of which no other transaction holds any."""
+    found = list(results.select_for_update(no_key=True, skip_locked=True).order_by("position", "id")[:AT_ONCE])
+    entries = ListEntry.objects.select_for_update(no_key=True, skip_locked=True)
+    held = entries.in_bulk([each.entry_id for each in found if each.entry_id is not None])
+    return [
+        (each, held.get(each.entry_id) if each.entry_id else None)
+        for each in found
+        if each.entry_id is None or each.entry_id in held
+    ]
+
+
+def _status(result: ListResult) -> str:
+    if any(result.score_of(type) is not None for type in Scan.Type.values):
+        return ListResult.Status.DONE
+    return ListResult.Status.LEFT_OUT if result.error_code in NOT_LOOKED_AT else ListResult.Status.FAILED
+
+
+def _letters(seen: Mapping[str, str], positions: Mapping[str, int]) -> str:
+    letters = ["-"] * len(positions)
+    for check, status in seen.items():
+        letters[positions[check]] = LETTERS[status]
+    return "".join(letters)
+
+
+class _Counts:
+    """Counts of a run by tag: those in the database, and what a batch of results adds."""
+
+    def __init__(self, run: ListRun, results: Iterable[ListResult]) -> None:
+        self._run = run
+        known = ListCount.objects.filter(run=run, tag__in={"", *(tag for each in results for tag in each.tags)})
+        self._rows: dict[str, ListCount] = {each.tag: each for each in known}
+        self._changed: set[str] = set()
+
+    def add(self, result: ListResult) -> None:
+        if result.status == ListResult.Status.LEFT_OUT:
+            return
+        for tag in ("", *result.tags):
+            row = self._rows.get(tag)
+            if row is None:
+                row = self._rows[tag] = ListCount(run=self._run, tag=tag, data=no_counts())
+            _add(row.data, result)
+            self._changed.add(tag)
+
+    def save(self) -> None:
+        changed = [self._rows[tag] for tag in sorted(self._changed)]
+        ListCount.objects.bulk_update([each for each in changed if each.pk], ["data"])
+        ListCount.objects.bulk_create([each for each in changed if not each.pk])
+
+
+def no_counts() -> ListCounts:
+    return {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
+
+
+def _add(counts: ListCounts, result: ListResult) -> None:
+    counts["sites"] += 1
+    if result.status != ListResult.Status.DONE:
+        return
+    counts["judged"] += 1
+    for type in Scan.Type.values:
+        score, grade = result.score_of(type), result.grade_of(type)
+        if score is not None and grade is not None:
+            _increment(counts["scores"].setdefault(type, {}), str(score))
+            _increment(counts["grades"].setdefault(type, {}), grade)
+    for check, status in result.seen.items():
+        counts["checks"].setdefault(check, [0, 0, 0])[COLUMNS[status]] += 1
+
+
+def _increment(numbers: dict[str, int], key: str) -> None:
+    numbers[key] = numbers.get(key, 0) + 1
+
+
+def _update_entries(pairs: Iterable[tuple[ListResult, ListEntry | None]], types: Sequence[str]) -> None:
+    """Update the entries' columns of their latest result, in one statement."""
+    latest: dict[str, ListEntry] = {}
+    for result, entry in sorted(pairs, key=lambda pair: pair[0].ended_at or timezone.now()):
+        if entry is not None and _take_over(entry, result, types):
+            latest[entry.id] = entry
+    if latest:
+        rows = [{name: getattr(each, name) for name in OF_ENTRY} for each in latest.values()]
+        fetch(UPDATE_ENTRIES, {"rows": json.dumps(rows, default=str)})
+
+
+def _take_over(entry: ListEntry, result: ListResult, types: Sequence[str]) -> bool:
+    """Set the entry's columns by a result; return False if it says nothing new about the site."""
+    assert result.ended_at is not None
+    if result.status == ListResult.Status.LEFT_OUT or (entry.judged_at and result.ended_at < entry.judged_at):
+        return False
+    entry.judged_at, entry.result_id = result.ended_at, result.id
+    entry.error_code, entry.error_message = result.error_code, result.error_message
+    if result.status == ListResult.Status.FAILED:
+        entry.state = ListEntry.State.FAILED
+        return True
+    entry.state = ListEntry.State.PARTIAL if result.is_partial else ListEntry.State.JUDGED
+    entry.moved_to = result.moved_to
+    for type in Scan.Type.values:
+        before, score = entry.score_of(type), result.score_of(type)
+        if score is None and type in types:
+            setattr(entry, f"{type}_change", None)  # the scan failed: what was known of the site stays
+            continue
+        setattr(entry, f"{type}_change", None if before is None or score is None else score - before)
+        setattr(entry, f"{type}_score", score)
+        setattr(entry, f"{type}_grade", result.grade_of(type) or "")
+    entry.failing = sorted(check for check, status in result.seen.items() if status == "fail")
+    scores = [score for type in Scan.Type.values if (score := result.score_of(type)) is not None]
+    entry.history = [*entry.history, round(sum(scores) / len(scores))][-ListEntry.HISTORY :]
+    return True
+
+
+def end_if_done(run: ListRun) -> bool:
+    """End a run of which nothing is unfinished; the caller has locked it. Return False if it goes on."""
+    # By the list first: that is the order of the index.
+    unfinished = ListResult.objects.filter(site_list=run.site_list_id, run=run, status__in=ListResult.UNFINISHED)
+    if unfinished.exists():
+        return False
+    now = timezone.now()
+    run.ended_at = now
+    run.left_out = max(0, run.entries - run.done - run.failed)
+    run.status = _end_status(run)
+    if run.status == ListRun.Status.FAILED and not run.error_code:
+        run.error_code, run.error_message = _first_failure(run)
+    elif run.left_out and run.status != ListRun.Status.CANCELLED:
+        run.error_code, run.error_message = _left_out(run)
+    run.save()
+    if run.status != ListRun.Status.CANCELLED:
+        _tell(run, now)
+    return True
+
+
+def _end_status(run: ListRun) -> str:
+    if run.error_code == CANCELLED:
+        return ListRun.Status.CANCELLED
+    if not run.done:
+        return ListRun.Status.FAILED
+    return ListRun.Status.PARTIAL if run.left_out else ListRun.Status.COMPLETED
+
+
+def _first_failure(run: ListRun) -> tuple[str, str]:
+    failed = ListResult.objects.filter(run=run).exclude(error_code="").order_by("position")
+    code, message = failed.values_list("error_code", "error_message").first() or ("NO_PAGE", "It had no sites.")
+    return code, f"No site could be judged. {message}"
+
+
+def _left_out(run: ListRun) -> tuple[str, str]:
+    """Return why sites were not looked at, with their number."""
+    code, reason = run.error_code, run.error_message
+    if not code:  # the audits that had begun have found it out
+        left_out = ListResult.objects.filter(run=run, status=ListResult.Status.LEFT_OUT).order_by("position")
+        code, reason = left_out.values_list("error_code", "error_message").first() or ("AUDIT_GONE", "")
+    verb = "was" if run.left_out == 1 else "were"
+    return code, f"{counted(run.left_out, 'site')} {verb} not judged. {reason}".strip()
+
+
+def _tell(run: ListRun, now: datetime) -> None:
+    """Record the events of a run that has ended, and write its e-mails."""
+    record_list_event(run, EventKind.LIST_COMPLETED, {}, now)
+    found = changes.changes_of(run)
+    if found is not None:
+        record_list_event(run, EventKind.LIST_CHANGED, {"changes": found}, now)
+    notices.post_ended(run, found)
+
+
+def end_lost(now: datetime) -> int:
+    """End results whose audit was deleted before it ended, so that their run does not wait for ever."""
+    lost = ListResult.objects.filter(status=ListResult.Status.STARTED, audit=None)
+    message = "Its audit was deleted before it had ended."
+    return lost.update(status=ListResult.Status.ENDED, ended_at=now, error_code="AUDIT_GONE", error_message=message)
+
+
+def unfinished_audits(run: ListRun) -> list[Audit]:
+    """Lock and return the audits of a run that have not ended, in the common order."""
+    of_run = Audit.objects.filter(list_result__run=run).unfinished()
+    return list(of_run.select_for_update(no_key=True, of=("self",)).order_by("id"))

@@ -1,0 +1,217 @@
+"""Pages of a list's entries: filters, orders and cursors.
+
+A page takes two queries, or one without a filter. The cursor is the sort value and the ID of an entry beside the page,
+so that the last page costs as much as the first.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+
+from django.db.models import F, OrderBy, Q
+from django.http import QueryDict
+
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.fields import GRADES
+from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, choice, integer
+from scans.models import Scan
+from sites.models import ListEntry, SiteList
+
+MAX_TEXT = 200
+TYPES: Sequence[str] = Scan.Type.values
+# Columns by the names of the orders. In all of them, entries without a value are last.
+SORTS: Mapping[str, str] = {
+    "url": "host",
+    **{each: f"{each}_score" for each in TYPES},
+    **{f"{each}_change": f"{each}_change" for each in TYPES},
+}
+ORDERS = tuple(f"{sign}{name}" for name in SORTS for sign in ("", "-"))
+CURSOR = re.compile(r"([ab])\.(.{0,300})\.(ent_[0-9A-Za-z]{22})", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """Filter of entries. Empty and None mean any.
+
+    `grade`, `least` and `most` (scores) are of the `type`, or of any type if there is none; a type alone finds entries
+    with a score of it. `check` is the ID of a check that fails, `text` a part of the address or the note.
+    """
+
+    tag: str = ""
+    type: str = ""
+    grade: str = ""
+    least: int | None = None
+    most: int | None = None
+    check: str = ""
+    state: str = ""
+    text: str = ""
+
+    @classmethod
+    def of(cls, query: QueryDict) -> Wanted:
+        """Return the filter of a query string, whose parameters have the names of the fields. Raises InvalidParams."""
+        least = integer(query, "least", default=0, least=0, most=100)
+        most = integer(query, "most", default=100, least=0, most=100)
+        return cls(
+            tag=_text(query, "tag"),
+            type=choice(query, "type", TYPES) or "",
+            grade=choice(query, "grade", GRADES) or "",
+            least=least if "least" in query else None,
+            most=most if "most" in query else None,
+            check=_text(query, "check"),
+            state=choice(query, "state", ListEntry.State.values) or "",
+            text=_text(query, "text"),
+        )
+
+    @property
+    def parameters(self) -> dict[str, str]:
+        """Return the query parameters of this filter, without those that are empty."""
+        values = {each.name: getattr(self, each.name) for each in fields(self)}
+        return {name: str(value) for name, value in values.items() if value not in ("", None)}
+
+    @property
+    def condition(self) -> Q:
+        """Return the condition of entries that match."""
+        found = Q()
+        if self.tag:
+            found &= Q(tags__contains=[self.tag])
+        if self.state:
+            found &= Q(state=self.state)
+        if self.check:
+            found &= Q(failing__contains=[self.check])
+        if self.text:
+            found &= _contains(self.text)
+        if self.type or self.grade or self.least is not None or self.most is not None:
+            of_types = Q()
+            for each in [self.type] if self.type else TYPES:
+                of_types |= self._of_type(each)
+            found &= of_types
+        return found
+
+    def _of_type(self, type: str) -> Q:
+        found = Q(**{f"{type}_score__isnull": False})
+        if self.grade:
+            found &= Q(**{f"{type}_grade": self.grade})
+        if self.least is not None:
+            found &= Q(**{f"{type}_score__gte": self.least})
+        if self.most is not None:
+            found &= Q(**{f"{type}_score__lte": self.most})
+        return found
+
+
+@dataclass(frozen=True, slots=True)
+class EntryPage:
+    """Page of entries, each with its `audit_id`, and the cursors of the pages beside it, None if there is none."""
+
+    rows: list[ListEntry]
+    next_cursor: str | None
+    previous_cursor: str | None
+    total: int
+
+
+@dataclass(frozen=True, slots=True)
+class _Cursor:
+    """Entry beside a page. The page is after it, or before it."""
+
+    is_after: bool
+    value: str | int | None
+    id: str
+
+    def __str__(self) -> str:
+        return f"{'a' if self.is_after else 'b'}.{'' if self.value is None else self.value}.{self.id}"
+
+    @classmethod
+    def parsed(cls, raw: str, *, is_number: bool) -> _Cursor:
+        match = CURSOR.fullmatch(raw)
+        if match is None or (is_number and not re.fullmatch(r"-?[0-9]{0,3}", match[2], re.ASCII)):
+            raise InvalidParams("cursor must be the next_cursor or previous_cursor of a page in the same order.")
+        value: str | int | None = match[2]
+        if is_number:
+            value = int(match[2]) if match[2].strip("-") else None
+        return cls(match[1] == "a", value, match[3])
+
+
+def entries_page(
+    site_list: SiteList, wanted: Wanted, *, sort: str = "url", cursor: str = "", limit: int = USUAL_PAGE
+) -> EntryPage:
+    """Return the page of entries at a cursor, or the first one. `sort` is one of ORDERS.
+
+    Raises InvalidParams for a cursor that is none, or of another order.
+    """
+    column, is_ascending = SORTS[sort.removeprefix("-")], not sort.startswith("-")
+    at = _Cursor.parsed(cursor, is_number=column != "host") if cursor else None
+    condition = wanted.condition
+    matching = site_list.entries.filter(condition)
+    total = matching.count() if condition else site_list.entries_count
+    is_forward = at is None or at.is_after
+    # Backwards, the nearest entries come first.
+    direction = is_ascending == is_forward
+    rows = matching if at is None else matching.filter(_beyond(column, at, is_ascending=direction))
+    order = _order(column, is_ascending=direction, is_forward=is_forward)
+    found = list(rows.annotate(audit_id=F("result__audit_id")).order_by(*order)[: limit + 1])
+    has_more, found = len(found) > limit, found[:limit]
+    if not is_forward:
+        found.reverse()
+    has_next, has_previous = (has_more, at is not None) if is_forward else (True, has_more)
+    return EntryPage(
+        found,
+        _cursor_of(found[-1], column, is_after=True) if found and has_next else None,
+        _cursor_of(found[0], column, is_after=False) if found and has_previous else None,
+        total,
+    )
+
+
+def _cursor_of(entry: ListEntry, column: str, *, is_after: bool) -> str:
+    return str(_Cursor(is_after, getattr(entry, column), entry.id))
+
+
+def _order(column: str, *, is_ascending: bool, is_forward: bool) -> tuple[OrderBy, OrderBy]:
+    """Return the order of a page. Entries without a value are last, so backwards they are first."""
+    if column == "host":  # every entry has one, and the index of hosts is in PostgreSQL's usual order of nulls
+        return OrderBy(F(column), descending=not is_ascending), OrderBy(F("id"), descending=not is_ascending)
+    nulls = {"nulls_last": True} if is_forward else {"nulls_first": True}
+    return OrderBy(F(column), descending=not is_ascending, **nulls), OrderBy(F("id"), descending=not is_ascending)
+
+
+def _beyond(column: str, at: _Cursor, *, is_ascending: bool) -> Q:
+    """Return the condition of entries beyond a cursor, in the direction in which they are read."""
+    reach, beyond = ("gte", "gt") if is_ascending else ("lte", "lt")
+    later = Q(**{f"id__{beyond}": at.id})
+    is_null = Q(**{f"{column}__isnull": True})
+    if column == "host":
+        return Q(**{f"host__{reach}": at.value}) & (~Q(host=at.value) | later)
+    if at.value is None:
+        return is_null & later if at.is_after else ~is_null | later
+    here = Q(**{f"{column}__{beyond}": at.value}) | (Q(**{column: at.value}) & later)
+    return here | is_null if at.is_after else here
+
+
+def limit_of(query: QueryDict) -> int:
+    """Return the parameter `limit`, the number of entries of a page."""
+    return integer(query, "limit", default=USUAL_PAGE, least=1, most=MAX_PAGE)
+
+
+def sort_of(query: QueryDict) -> str:
+    """Return the parameter `sort`, by default the order by address."""
+    return choice(query, "sort", ORDERS) or "url"
+
+
+def _text(query: QueryDict, name: str) -> str:
+    text = query.get(name)
+    if text is None:
+        return ""
+    if not text.strip() or len(text) > MAX_TEXT or not text.isprintable():
+        raise InvalidParams(f"{name} must have 1 to {MAX_TEXT} printable characters.")
+    return text.strip()
+
+
+def _contains(text: str) -> Q:
+    """Return the condition of entries with a text in their address or note. Addresses spell hosts in Punycode."""
+    found = Q(url__icontains=text) | Q(note__icontains=text)
+    if text.isascii():
+        return found
+    try:
+        return found | Q(host__contains=text.lower().encode("idna").decode())
+    except UnicodeError:
+        return found

@@ -1,0 +1,70 @@
+"""E-mails of a list to its recipients, written in the transaction that ends its run: at most one for each run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from accounts.mailing import outbox
+from accounts.models import User
+from scanner.messages import counted
+from sites.events import list_results
+from sites.lists.changes import Changes
+from sites.lists.recipients import topic_of
+from sites.models import ListRun
+
+
+def post_ended(run: ListRun, changes: Changes | None) -> int:
+    """Write the e-mail of a run that has ended: what has changed, or else how it ended. Return their number."""
+    if not run.site_list.recipients:
+        return 0
+    said = ", ".join(_said(changes)) if changes else _ended(run)
+    site_list = run.site_list
+    before = ListRun.objects.filter(id=changes["with_run_id"]).first() if changes else None
+    return outbox.post(
+        to=User.objects.filter(pk__in=site_list.recipients),
+        template="list_changed" if changes else "list_completed",
+        subject=f"{site_list.name}: {said}",
+        topic=topic_of(site_list.id),
+        organization=site_list.organization,
+        key=f"{site_list.id}:ended:{run.id}",
+        context={
+            "name": site_list.name,
+            "said": said,
+            "ended": _ended(run),
+            "run": run,
+            "scores": _scores(run, before),
+            "changes": changes,
+            "list_url": site_list.list_url,
+            "topic_words": f"about the list {site_list.name} of {site_list.organization}",
+        },
+    )
+
+
+def _ended(run: ListRun) -> str:
+    """Return how a run ended in words, such as "1,198 of 1,204 sites judged, 6 failed"."""
+    said = f"{run.done:,} of {counted(run.entries, 'site')} judged"
+    said += f", {run.failed:,} failed" if run.failed else ""
+    return said + (f", {run.left_out:,} not looked at" if run.left_out else "")
+
+
+def _said(changes: Changes) -> Iterator[str]:
+    """Yield what has changed in words, such as "3 sites with a better grade"."""
+    grades = changes["grades"]
+    if grades["better"]:
+        yield f"{counted(grades['better'], 'site')} with a better grade"
+    if grades["worse"]:
+        yield f"{counted(grades['worse'], 'site')} with a worse grade"
+    if not any(grades.values()):
+        for checks, words in ((changes["fewer_failures"], "fewer"), (changes["more_failures"], "more")):
+            if checks:
+                yield f"“{checks[0]['name']}” fails on {words} sites"
+
+
+def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:
+    """Return the means of the types, in the form of `score_row`."""
+    earlier = list_results(before) if before is not None else {}
+    return {
+        name: {"before": earlier.get(name, {}).get("mean"), "after": shown["mean"], "grade": shown["grade"]}
+        for name, shown in list_results(run).items()
+    }

@@ -1,0 +1,313 @@
+"""The endpoints of the runs of lists in /v1: runs, looks at single sites, snapshots, exports and shares."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.http import StreamingHttpResponse
+from drf_spectacular.utils import OpenApiParameter
+from rest_framework.request import Request
+from rest_framework.response import Response
+
+from accounts.authentication import Caller, caller_of
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.pagination import integer, page_of, unknown_format
+from infrastructure.api.schema import PAGE_PARAMETERS, file_response, headers, id_parameter, operation, responses
+from infrastructure.api.scopes import Scope
+from infrastructure.api.views import ApiView, json_body
+from sites.lists import exports, runs, services, sharing, snapshots
+from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
+from sites.lists.requests import ShareRequestSerializer, parse_share
+from sites.lists.serializers import (
+    AdoptionSerializer,
+    ListRunListSerializer,
+    ListRunSerializer,
+    ResultSerializer,
+    ShareListSerializer,
+    ShareSerializer,
+    SnapshotDiffSerializer,
+    SnapshotSerializer,
+)
+from sites.models import ListRun
+
+RUN = id_parameter("run_id", "run")
+SNAPSHOT = id_parameter("snapshot_id", "run")
+RUN_NOT_FOUND = f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run."
+SNAPSHOT_NOT_FOUND = f"{NOT_FOUND} `SNAPSHOT_NOT_FOUND`: it has no such snapshot, or the run has not ended."
+MOST_COMPARED = 1_000
+MOST_RUNS = 200
+TAG = OpenApiParameter("tag", str, description="Only of the sites with this tag.")
+
+
+class ListRuns(ApiView):
+    """GET and POST /v1/lists/:id/runs."""
+
+    scopes = {"POST": Scope.SCAN}
+
+    @operation(
+        operation_id="list_list_runs",
+        summary="List the runs of a list",
+        tags=["Lists"],
+        parameters=[LIST, *PAGE_PARAMETERS],
+        responses=responses({200: ListRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str) -> Response:
+        """Newest first. The ID of a run that has ended is that of its snapshot."""
+        limit, offset = page_of(request.query_params)
+        found = services.find_list(caller_of(request).organization_id, list_id).runs.all()
+        page = found.order_by("-started_at", "-id")[offset : offset + limit]
+        listed = ListRunSerializer(page, many=True).data
+        return Response({"runs": listed, "total": found.count(), "limit": limit, "offset": offset})
+
+    @operation(
+        operation_id="run_list",
+        summary="Begin a run of a list at once",
+        tags=["Lists"],
+        request=None,
+        parameters=[LIST, *headers([202], Location=(str, "The address of the run."))],
+        responses=responses(
+            {202: ListRunSerializer},
+            e400="`INVALID_PARAMS`: the list has no sites.",
+            e404=NOT_FOUND,
+            e409="`LIST_RUNNING`: a run of it is in progress. `LIST_LIMIT`: the plan has become too small for it.",
+            e429="`RATE_LIMITED`, or `QUOTA_EXCEEDED`: not even one site could be judged.",
+        ),
+    )
+    def post(self, request: Request, list_id: str) -> Response:
+        """Beside its schedule, which stays. Its sites are spread over the list's window."""
+        run = runs.begin_run(caller=caller_of(request), list_id=list_id)
+        location = f"/v1/lists/{run.site_list_id}/runs/{run.id}"
+        return Response(ListRunSerializer(run).data, status=202, headers={"Location": location})
+
+
+class ListRunItem(ApiView):
+    """GET and DELETE /v1/lists/:id/runs/:run_id."""
+
+    scopes = {"DELETE": Scope.SCAN}
+
+    @operation(
+        operation_id="get_list_run",
+        summary="Get a run of a list, and how far it is",
+        tags=["Lists"],
+        parameters=[LIST, RUN],
+        responses=responses({200: ListRunSerializer}, e404=RUN_NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str, run_id: str) -> Response:
+        """Poll this until the status is no longer `running`."""
+        run = services.find_run(caller_of(request).organization_id, list_id, run_id)
+        return Response(ListRunSerializer(run).data)
+
+    @operation(
+        operation_id="cancel_list_run",
+        summary="Cancel a run of a list",
+        tags=["Lists"],
+        parameters=[LIST, RUN],
+        responses=responses({200: ListRunSerializer}, e404=RUN_NOT_FOUND),
+    )
+    def delete(self, request: Request, list_id: str, run_id: str) -> Response:
+        """Sites that wait are left out. A run that has ended stays as it is."""
+        run = runs.cancel_run(caller=caller_of(request), list_id=list_id, run_id=run_id)
+        return Response(ListRunSerializer(run).data)
+
+
+class EntryScan(ApiView):
+    """POST /v1/lists/:id/entries/:entry_id/scan."""
+
+    scopes = {"POST": Scope.SCAN}
+
+    @operation(
+        operation_id="scan_entry",
+        summary="Judge one site of a list again",
+        tags=["Lists"],
+        request=None,
+        parameters=[LIST, ENTRY, *headers([202], Location=(str, "The address of the entry, which gets the result."))],
+        responses=responses(
+            {202: ResultSerializer},
+            e404=ENTRY_NOT_FOUND,
+            e409="`LIST_RUNNING`: it is being judged already.",
+            e429="`RATE_LIMITED` or `QUOTA_EXCEEDED`.",
+        ),
+    )
+    def post(self, request: Request, list_id: str, entry_id: str) -> Response:
+        """Outside of a run: the entry gets the result, and no snapshot changes."""
+        result = runs.scan_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
+        shown = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
+        return Response(shown, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
+
+
+class Snapshot(ApiView):
+    """GET /v1/lists/:id/snapshots/:snapshot_id."""
+
+    @operation(
+        operation_id="get_snapshot",
+        summary="Get what a run of a list has found",
+        tags=["Lists"],
+        parameters=[LIST, SNAPSHOT, TAG],
+        responses=responses({200: SnapshotSerializer}, e404=SNAPSHOT_NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
+        """Figures of all its sites, and of those of each tag."""
+        run = _snapshot(caller_of(request), list_id, snapshot_id)
+        found = snapshots.summary(run, request.query_params.get("tag", ""))
+        return Response({"run": ListRunSerializer(run).data, **found})
+
+
+class SnapshotDiff(ApiView):
+    """GET /v1/lists/:id/snapshots/:snapshot_id/diff."""
+
+    @operation(
+        operation_id="compare_snapshots",
+        summary="Compare two snapshots of a list",
+        tags=["Lists"],
+        parameters=[
+            LIST,
+            SNAPSHOT,
+            OpenApiParameter("with", str, description="The snapshot to compare with; else the one before."),
+            OpenApiParameter(
+                "limit",
+                {"type": "integer", "minimum": 1, "maximum": MOST_COMPARED, "default": 50},
+                description="The number of sites of each kind.",
+            ),
+        ],
+        responses=responses({200: SnapshotDiffSerializer}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
+        """Sites that are better or worse since, and checks with more or fewer failures."""
+        limit = integer(request.query_params, "limit", default=50, least=1, most=MOST_COMPARED)
+        run = _snapshot(caller_of(request), list_id, snapshot_id)
+        other_id = request.query_params.get("with")
+        other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
+        if other is None:
+            raise snapshots.SnapshotNotFound("There is no earlier snapshot of this list.")
+        return Response({"run_id": run.id, "with_run_id": other.id, **snapshots.diff(run, other, limit)})
+
+
+def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
+    services.find_list(caller.organization_id, list_id)
+    return snapshots.find_snapshot(caller.organization_id, list_id, snapshot_id)
+
+
+def _export_view(ending: str) -> type[ApiView]:
+    """Return the view of GET /v1/lists/:id/snapshots/:snapshot_id/export/<ending>."""
+    writer = exports.WRITERS[ending]
+
+    class SnapshotFile(ApiView):
+        @operation(
+            operation_id=f"export_snapshot_{ending}",
+            summary=f"Export a snapshot of a list: {writer.purpose}",
+            description=writer.about,
+            tags=["Lists"],
+            parameters=[
+                LIST,
+                SNAPSHOT,
+                *headers(
+                    [200],
+                    Content_Disposition=(str, "A file name for the download."),
+                    Cache_Control=(str, "`private, no-cache`."),
+                    Vary=(str, "`Authorization`."),
+                ),
+            ],
+            responses=responses(file_response(writer.media_type), e404=SNAPSHOT_NOT_FOUND),
+        )
+        def get(self, request: Request, list_id: str, snapshot_id: str) -> StreamingHttpResponse:
+            run = _snapshot(caller_of(request), list_id, snapshot_id)
+            response = StreamingHttpResponse(exports.export(run, ending), content_type=writer.media_type)
+            response["Content-Disposition"] = f'attachment; filename="{run.id}.{ending}"'
+            response["Cache-Control"] = "private, no-cache"
+            response["Vary"] = "Authorization"
+            return response
+
+    return SnapshotFile
+
+
+class UnknownSnapshotExport(ApiView):
+    """GET /v1/lists/:id/snapshots/:snapshot_id/export/<anything else>."""
+
+    @operation(exclude=True)
+    def get(self, request: Request, list_id: str, snapshot_id: str, ending: str) -> Response:
+        raise unknown_format(exports.WRITERS)
+
+
+EXPORT_VIEWS = {ending: _export_view(ending) for ending in exports.WRITERS}
+
+
+class Adoption(ApiView):
+    """GET /v1/lists/:id/adoption."""
+
+    @operation(
+        operation_id="get_adoption",
+        summary="Get how many sites have passed a check in each run",
+        tags=["Lists"],
+        parameters=[
+            LIST,
+            OpenApiParameter("check", str, required=True, description="The ID of a check."),
+            TAG,
+            OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_RUNS, "default": 52}),
+        ],
+        responses=responses({200: AdoptionSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str) -> Response:
+        """The last runs that have ended, oldest first; those without the check are left out."""
+        query = request.query_params
+        limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
+        if not (check := query.get("check", "")):
+            raise InvalidParams("check must be the ID of a check.")
+        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        found: list[dict[str, Any]] = [
+            {"run_id": run.id, "started_at": run.started_at, "passed": passed, "of": of}
+            for run, passed, of in snapshots.adoption(site_list, check, query.get("tag", ""), limit)
+        ]
+        return Response(AdoptionSerializer({"check": check, "runs": found}).data)
+
+
+class ShareCollection(ApiView):
+    """GET and POST /v1/lists/:id/shares."""
+
+    @operation(
+        operation_id="list_shares",
+        summary="List the public pages of a list",
+        tags=["Lists"],
+        parameters=[LIST],
+        responses=responses({200: ShareListSerializer}, e404=NOT_FOUND),
+    )
+    def get(self, request: Request, list_id: str) -> Response:
+        """Newest first."""
+        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        return Response({"shares": ShareSerializer(sharing.shares_of(site_list), many=True).data})
+
+    @operation(
+        operation_id="create_share",
+        summary="Share a snapshot of a list with anybody who has its address",
+        tags=["Lists"],
+        request=ShareRequestSerializer,
+        parameters=[LIST],
+        responses=responses(
+            {201: ShareSerializer},
+            e400="`INVALID_PARAMS`.",
+            e404=SNAPSHOT_NOT_FOUND,
+            e409="`SHARE_LIMIT`: as many as a list may have.",
+            e413=TOO_LARGE,
+            e415=NO_JSON,
+        ),
+    )
+    def post(self, request: Request, list_id: str) -> Response:
+        """Without `run_id` it always shows the latest snapshot; with `table` also all sites, not only the summary."""
+        share = sharing.create_share(caller=caller_of(request), list_id=list_id, **parse_share(json_body(request)))
+        location = f"/v1/lists/{list_id}/shares/{share.id}"
+        return Response(ShareSerializer(share).data, status=201, headers={"Location": location})
+
+
+class ShareItem(ApiView):
+    """DELETE /v1/lists/:id/shares/:share_id."""
+
+    @operation(
+        operation_id="delete_share",
+        summary="Revoke a public page of a list",
+        tags=["Lists"],
+        parameters=[LIST, id_parameter("share_id", "shr")],
+        responses=responses({204: None}, e404=f"{NOT_FOUND} `SHARE_NOT_FOUND`: it has no such page."),
+    )
+    def delete(self, request: Request, list_id: str, share_id: str) -> Response:
+        """Its address shows nothing from now on."""
+        sharing.delete_share(caller=caller_of(request), list_id=list_id, share_id=share_id)
+        return Response(status=204)

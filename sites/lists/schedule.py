@@ -1,0 +1,42 @@
+"""Schedule of a list's runs: at the beginning of a day, local time, in each week, month or quarter.
+
+A digest of the list's ID chooses the day, so that not all lists begin on the first of the month.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import date, datetime, time, timedelta
+from zoneinfo import ZoneInfo
+
+from accounts.models import Interval
+from sites.models import SiteList
+from sites.models.site_list import ListInterval
+from sites.monitors.schedule import Schedule, moment_at, spread
+
+MIDNIGHT = time()
+# All months of a year have these days, so a quarter's day is that many days after its first.
+DAYS_OF_QUARTER = 28 * 3
+
+
+def next_run(site_list: SiteList, after: datetime) -> datetime | None:
+    """Return the first due time of the list later than `after`, in UTC; None if it has no schedule."""
+    match site_list.every:
+        case ListInterval.WEEK:
+            return Schedule(Interval.WEEK, site_list.id, MIDNIGHT, None, site_list.timezone).after(after)
+        case ListInterval.MONTH:
+            return Schedule(Interval.MONTH, site_list.id, MIDNIGHT, None, site_list.timezone).after(after)
+        case ListInterval.QUARTER:
+            return next(each for each in _quarters(site_list, after) if each > after)
+    return None
+
+
+def _quarters(site_list: SiteList, after: datetime) -> Iterator[datetime]:
+    """Yield due times in ascending order, starting before `after`."""
+    zone = ZoneInfo(site_list.timezone)
+    today = after.astimezone(zone).date()
+    day = timedelta(days=spread(site_list.id) % DAYS_OF_QUARTER)
+    quarter = today.year * 4 + (today.month - 1) // 3 - 1
+    while True:
+        yield moment_at(date(quarter // 4, quarter % 4 * 3 + 1, 1) + day, MIDNIGHT, zone)
+        quarter += 1

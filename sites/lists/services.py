@@ -1,0 +1,324 @@
+"""Services of lists and their entries: create, change, tag, delete. Every step is one transaction.
+
+A list is locked before its run, and both before the organization, like a monitor.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django.db import connection, transaction
+from django.db.models import F, Q, QuerySet, Sum
+from django.utils import timezone
+
+from accounts import access, activity, usage
+from accounts.authentication import Caller
+from accounts.models import Organization, Tier
+from scanner.errors import Refusal
+from scanner.ids import is_id
+from scanner.net.credentials import Credentials, InvalidRequestField
+from scans.idempotency_records import Created, created_once
+from scans.models import sealed
+from scans.policy import scan_policy
+from sites.lists.requests import ListRequest, parse_change, parse_entry_change, parse_new
+from sites.lists.schedule import next_run
+from sites.lists.serializers import shown
+from sites.lists.tags import refuse_too_many_tags, tidy_tags
+from sites.models import ListEntry, ListRun, SiteList
+from sites.models.site_list import new_list_id
+from sites.monitors.recipients import usual_recipients
+from sites.monitors.services import RunNotFound as RunNotFound
+
+OF_SCHEDULE = frozenset({"every", "timezone"})
+REMOVED_AT_ONCE = 5_000
+# One import at a time of those that share a limit, without the organization's lock, for which its scans wait.
+LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
+# Rows of a list without those that it has few of, children first. In SQL, because the ORM would load them all.
+ERASE = (
+    "UPDATE sites_listentry SET result_id = NULL WHERE site_list_id = %s AND result_id IS NOT NULL",
+    "DELETE FROM sites_listresult WHERE site_list_id = %s",
+    "DELETE FROM sites_listentry WHERE site_list_id = %s",
+    "DELETE FROM sites_listcount WHERE run_id IN (SELECT id FROM sites_listrun WHERE site_list_id = %s)",
+)
+TAGS = """
+    SELECT tag, count(*) FROM sites_listentry, unnest(tags) AS tag
+    WHERE site_list_id = %s GROUP BY tag ORDER BY count(*) DESC, tag
+"""
+
+
+class ListNotFound(Refusal):
+    code = "LIST_NOT_FOUND"
+    status = 404
+
+
+class EntryNotFound(Refusal):
+    code = "ENTRY_NOT_FOUND"
+    status = 404
+
+
+class ListLimit(Refusal):
+    """Refusal because the organization has the plan's maximum number of lists, or of entries in all of them."""
+
+    code = "LIST_LIMIT"
+    status = 409
+
+
+class ListRunning(Refusal):
+    """Refusal because a run of the list, or the look at an entry, has not ended."""
+
+    code = "LIST_RUNNING"
+    status = 409
+
+
+def create_list(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+    """Create a list without entries, or raise the first refusal; its schedule determines the first run."""
+    tier = Tier.objects.get(organization=caller.organization_id)
+    request = parse_new(body, scan_policy(), tier, caller.organization_id)
+    return created_once(
+        caller.organization_id,
+        idempotency_key,
+        {"list": {name: body[name] for name in body if name != "request"}},
+        request.credentials,
+        lambda: _create(caller, request),
+        "site_list",
+    )
+
+
+def _create(caller: Caller, request: ListRequest) -> dict[str, Any]:
+    with transaction.atomic():
+        organization = usage.lock(caller.organization_id)
+        _refuse_too_many_lists(organization)
+        site_list = SiteList(
+            id=new_list_id(),
+            organization=organization,
+            api_key_id=caller.key_id,
+            created_by_id=caller.member.user_id if caller.member else None,
+            created_at=timezone.now(),
+            **{"recipients": usual_recipients(caller)} | request.columns | sealed(request.credentials),
+        )
+        site_list.next_run_at = next_run(site_list, site_list.created_at)
+        site_list.save(force_insert=True)
+        activity.record_call(caller, "list.created", site_list.name, list=site_list.id)
+    return shown(site_list)
+
+
+def _refuse_too_many_lists(organization: Organization) -> None:
+    most = organization.tier.lists
+    if SiteList.objects.filter(organization__in=usage.sharing_limits(organization)).count() >= most:
+        lists = "1 list" if most == 1 else f"{most:,} lists"
+        raise ListLimit(f"Your plan allows {lists}. Delete one, or ask the operator for a larger plan.")
+
+
+def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
+    """Raise ListLimit if `more` entries are too many for the plan; must run inside the transaction that adds them."""
+    if more <= 0:
+        return
+    organization = site_list.organization
+    with connection.cursor() as cursor:
+        cursor.execute(LOCK_ENTRIES, [usage.account_of(organization.id).key])
+    lists = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
+    number = (lists.aggregate(number=Sum("entries_count"))["number"] or 0) + more
+    if number > (most := organization.tier.list_entries):
+        sites = "1 site" if most == 1 else f"{most:,} sites"
+        raise ListLimit(f"Your plan allows {sites} in all lists together; these would be {number:,}.")
+
+
+def find_list(organization_id: int, list_id: str) -> SiteList:
+    """Return a list. Raises ListNotFound (unknown, or another organization's)."""
+    lists = access.rows(SiteList, organization_id).select_related("organization__tier")
+    site_list = lists.filter(id=list_id).first() if is_id("lst", list_id) else None
+    if site_list is None:
+        raise ListNotFound("There is no list with this ID.")
+    return site_list
+
+
+def locked_list(organization_id: int, list_id: str) -> SiteList:
+    """Lock a list until the transaction ends. Raises ListNotFound."""
+    # NO KEY: runs and results that refer to it can still be inserted.
+    lists = access.rows(SiteList, organization_id).select_related("organization__tier")
+    lists = lists.select_for_update(of=("self",), no_key=True)
+    site_list = lists.filter(id=list_id).first() if is_id("lst", list_id) else None
+    if site_list is None:
+        raise ListNotFound("There is no list with this ID.")
+    return site_list
+
+
+def change_list(*, caller: Caller, list_id: str, body: Mapping[str, Any]) -> SiteList:
+    """Change the named fields. Raises the same refusals as `create_list`, and ListNotFound."""
+    site_list = find_list(caller.organization_id, list_id)
+    request = parse_change(body, scan_policy(), site_list.organization.tier, site_list)
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        changed = [name for name, value in request.columns.items() if value != getattr(site_list, name)]
+        for name in changed:
+            setattr(site_list, name, request.columns[name])
+        if request.has_request and request.credentials != site_list.credentials:
+            _set_credentials(site_list, request.credentials)
+            changed.append("request")
+        if OF_SCHEDULE & set(changed):
+            site_list.next_run_at = next_run(site_list, timezone.now())
+        if changed:
+            site_list.save()
+            activity.record_call(caller, "list.changed", site_list.name, list=site_list.id, changed=sorted(changed))
+    return site_list
+
+
+def _set_credentials(site_list: SiteList, credentials: Credentials | None) -> None:
+    if credentials is not None and has_several_origins(site_list):
+        refusal = InvalidRequestField("request can only be used when all sites of the list have the same origin.")
+        refusal.field = "request"
+        raise refusal
+    for name, value in sealed(credentials).items():
+        setattr(site_list, name, value)
+
+
+def forget_credentials(site_list: SiteList) -> None:
+    """Drop the credentials of a locked list, because its sites are of another origin now."""
+    _set_credentials(site_list, None)
+    site_list.save(update_fields=["credential_names", "encrypted_credentials"])
+
+
+def has_several_origins(site_list: SiteList) -> bool:
+    """Return True if the list's entries have more than one origin."""
+    first = site_list.entries.values_list("url", flat=True).first()
+    return first is not None and site_list.entries.exclude(url__startswith=f"{origin_of(first)}/").exists()
+
+
+def origin_of(url: str) -> str:
+    """Return the origin of a canonical URL, such as `https://example.com:8443`."""
+    return "/".join(url.split("/", 3)[:3])
+
+
+def delete_list(*, caller: Caller, list_id: str) -> None:
+    """Delete a list with its entries, runs and snapshots. Scans that have begun end. Raises ListNotFound."""
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        activity.record_call(caller, "list.deleted", site_list.name, list=site_list.id)
+        with connection.cursor() as cursor:
+            for statement in ERASE:
+                cursor.execute(statement, [site_list.id])
+        site_list.delete()
+
+
+def find_entry(organization_id: int, list_id: str, entry_id: str) -> ListEntry:
+    """Return an entry of a list. Raises ListNotFound or EntryNotFound."""
+    return _entry(find_list(organization_id, list_id), entry_id)
+
+
+def _entry(site_list: SiteList, entry_id: str) -> ListEntry:
+    entries = site_list.entries.annotate(audit_id=F("result__audit_id"))
+    entry = entries.filter(id=entry_id).first() if is_id("ent", entry_id) else None
+    if entry is None:
+        raise EntryNotFound("There is no entry with this ID.")
+    return entry
+
+
+def find_run(organization_id: int, list_id: str, run_id: str) -> ListRun:
+    """Return a run of a list. Raises ListNotFound or RunNotFound."""
+    runs = find_list(organization_id, list_id).runs
+    run = runs.filter(id=run_id).first() if is_id("run", run_id) else None
+    if run is None:
+        raise RunNotFound("There is no run with this ID.")
+    return run
+
+
+def change_entry(*, caller: Caller, list_id: str, entry_id: str, body: Mapping[str, Any]) -> ListEntry:
+    """Change tags and note of an entry. Raises ListNotFound, EntryNotFound or InvalidParams."""
+    columns = parse_entry_change(body)
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        entry = _entry(site_list, entry_id)
+        changed = [name for name, value in columns.items() if value != getattr(entry, name)]
+        for name in changed:
+            setattr(entry, name, columns[name])
+        if changed:
+            entry.save(update_fields=changed)
+            _judge_tags(site_list, changed)
+            details = {"list": site_list.id, "changed": sorted(changed)}
+            activity.record_call(caller, "list.entry_changed", entry.url, **details)
+    return entry
+
+
+def _judge_tags(site_list: SiteList, changed: Sequence[str]) -> None:
+    if "tags" in changed:
+        refuse_too_many_tags(tags_of(site_list))
+
+
+def tags_of(site_list: SiteList) -> dict[str, int]:
+    """Return the tags of a list's entries with their numbers of entries, the most frequent first."""
+    with connection.cursor() as cursor:
+        cursor.execute(TAGS, [site_list.id])
+        return dict(cursor.fetchall())
+
+
+def tag_entries(
+    *, caller: Caller, list_id: str, entries: Q | Sequence[str], add: Sequence[str] = (), remove: Sequence[str] = ()
+) -> int:
+    """Add and remove tags of the entries with these IDs, or that match a condition; return how many have changed.
+
+    `Wanted.condition` makes a condition of a filter. Raises ListNotFound or InvalidParams.
+    """
+    added, removed = tidy_tags(add), set(tidy_tags(remove))
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        wanted = _chosen(site_list, entries).select_for_update(no_key=True).order_by("id")
+        changed = []
+        for entry in wanted.only("id", "tags"):
+            tags = list(tidy_tags((*(each for each in entry.tags if each not in removed), *added)))
+            if tags != entry.tags:
+                entry.tags = tags
+                changed.append(entry)
+        ListEntry.objects.bulk_update(changed, ["tags"], batch_size=1_000)
+        if changed:
+            refuse_too_many_tags(tags_of(site_list))
+            details = {"list": site_list.id, "added": list(added), "removed": sorted(removed), "entries": len(changed)}
+            activity.record_call(caller, "list.entries_tagged", site_list.name, **details)
+    return len(changed)
+
+
+def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) -> int:
+    """Delete the entries with these IDs, or that match a condition; return how many. Their results stay in snapshots.
+
+    Raises ListNotFound.
+    """
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        found = list(_chosen(site_list, entries).values_list("id", flat=True))
+        remove_entries(site_list, found)
+        site_list.entries_count -= len(found)
+        site_list.save(update_fields=["entries_count"])
+        if found:
+            details = {"list": site_list.id, "entries": len(found)}
+            activity.record_call(caller, "list.entries_deleted", site_list.name, **details)
+    return len(found)
+
+
+def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
+    """Delete an entry. Raises ListNotFound or EntryNotFound."""
+    with transaction.atomic():
+        site_list = locked_list(caller.organization_id, list_id)
+        entry = _entry(site_list, entry_id)
+        remove_entries(site_list, [entry.id])
+        site_list.entries_count -= 1
+        site_list.save(update_fields=["entries_count"])
+        activity.record_call(caller, "list.entry_deleted", entry.url, list=site_list.id)
+
+
+def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:
+    """Delete entries of a locked list, whose results stay. The caller saves their number."""
+    for begin in range(0, len(ids), REMOVED_AT_ONCE):
+        batch = sorted(ids)[begin : begin + REMOVED_AT_ONCE]
+        # In one order, like every change of several entries: so two never wait for each other.
+        list(site_list.entries.select_for_update().filter(id__in=batch).order_by("id").values_list("id"))
+        with connection.cursor() as cursor:
+            cursor.execute("UPDATE sites_listresult SET entry_id = NULL WHERE entry_id = ANY(%s)", [batch])
+            cursor.execute(
+                "DELETE FROM sites_listentry WHERE id = ANY(%s) AND site_list_id = %s", [batch, site_list.id]
+            )
+
+
+def _chosen(site_list: SiteList, entries: Q | Sequence[str]) -> QuerySet[ListEntry]:
+    if isinstance(entries, Q):
+        return site_list.entries.filter(entries)
+    return site_list.entries.filter(id__in=[each for each in entries if is_id("ent", each)])

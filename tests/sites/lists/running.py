@@ -1,0 +1,135 @@
+"""Lists that run in this process: entries on made-up hosts, their resolver, and a worker that follows a script."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.utils import timezone
+
+from scanner.findings import HIGH, ScanType, Severity
+from scanner.net.deadline import Deadline
+from scanner.net.errors import NotReachable
+from scanner.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
+from scanner.run import failed_result
+from scanner.scoring import mean_grade
+from scans.models import Scan
+from scans.visits.claims import claim_scan, finish_scan
+from sites.audits.release import release_pages
+from sites.lists import counting, runs
+from sites.models import ListEntry, ListResult, ListRun, SiteList
+from tests.world import Member, make_result
+
+UNREACHABLE = ScanError("URL_NOT_REACHABLE", "The site did not answer.")
+
+
+def listed(member: Member, number: int = 3, *, tags: Sequence[str] = (), **columns: Any) -> SiteList:
+    """Create a list with so many entries, `https://site-0.example.com/` and so on; all of a run start at once."""
+    values = {"name": "Towns", "types": ["security"], "window_hours": 0, "entries_count": number}
+    made = SiteList.objects.create(organization=member.organization, **values | columns)
+    hosts = [f"site-{each}.example.com" for each in range(number)]
+    ListEntry.objects.bulk_create(
+        ListEntry(site_list=made, url=f"https://{host}/", host=host, tags=list(tags)) for host in hosts
+    )
+    return made
+
+
+def entry_of(site_list: SiteList, number: int) -> ListEntry:
+    return site_list.entries.get(host=f"site-{number}.example.com")
+
+
+def address_of(number: int) -> str:
+    """Return a public address of its own."""
+    return f"93.184.{number // 250}.{number % 250 + 1}"
+
+
+class Names:
+    """Resolver: hosts have the given addresses, all others one each; a host without addresses does not resolve."""
+
+    def __init__(self, addresses: Mapping[str, Sequence[str]] | None = None) -> None:
+        self._addresses = dict(addresses or {})
+        self.asked: list[str] = []
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        self.asked.append(host)
+        found = self._addresses.setdefault(host, [address_of(10_000 + len(self._addresses))])
+        if not found:
+            raise NotReachable(f"{host} does not resolve to an address.")
+        return tuple(found)
+
+
+def check(id: str, status: CheckStatus = "fail", severity: Severity = HIGH, **columns: Any) -> CheckResult:
+    """Return a check with this status."""
+    shown = None if status == "pass" else severity
+    return CheckResult(id, id.title(), f"{id} found", status, shown, severity, f"It is {id}.", "Mend it.", **columns)
+
+
+Found = tuple[int, Sequence[CheckResult]] | ScanError
+
+
+class Script:
+    """Worker substitute: finishes visits with a score and checks, or an error, that `found` returns for a scan."""
+
+    def __init__(self, found: Callable[[Scan], Found], names: Names | None = None, **columns: Any) -> None:
+        self._found, self._columns = found, columns
+        self.names = names or Names()
+        self.visited: list[str] = []
+
+    def start(self, site_list: SiteList, now: datetime | None = None) -> int:
+        return runs.start_entries(site_list.organization_id, now or timezone.now(), resolver=self.names)
+
+    def visit(self, organization_id: int) -> str | None:
+        """Finish one visit of those in the queue; return its address."""
+        waiting = Scan.objects.visits().filter(organization=organization_id, status="queued").order_by("created_at")
+        scan = waiting.first()
+        if scan is None:
+            return None
+        claim = claim_scan(scan.id)
+        assert claim is not None
+        scans = {ScanType(each.type): each for each in Scan.objects.of_visit(claim.scan_id)}
+        assert finish_scan(claim, *(self._result(scans[each]) for each in claim.types))
+        release_pages(organization_id)
+        self.visited.append(scan.url)
+        return scan.url
+
+    def work_off(self, site_list: SiteList, now: datetime | None = None) -> None:
+        """Start, visit and count until nothing of the list is left to do."""
+        now = now or timezone.now()
+        while self.start(site_list, now) or self.visit(site_list.organization_id):
+            pass
+        counting.count_missed(now, lambda: True)
+
+    def run(self, site_list: SiteList, now: datetime | None = None) -> ListRun:
+        """Begin a run, and work it off."""
+        run = runs.begin_run(list_id=site_list.id)
+        self.work_off(site_list, now)
+        run.refresh_from_db()
+        return run
+
+    def _result(self, scan: Scan) -> ScanResult:
+        found = self._found(scan)
+        if isinstance(found, ScanError):
+            return failed_result(ScanType(scan.type), scan.url, datetime.now(UTC), found)
+        score, checks = found
+        values: dict[str, Any] = {
+            "categories": (CategoryResult("things", "Things", 10, tuple(checks), score),) if checks else (),
+            "score": score,
+            "grade": mean_grade(score, is_flawless=False),
+        }
+        return make_result(scan, **values | self._columns)
+
+
+def usual(scan: Scan) -> Found:
+    """Return a good and a bad check."""
+    return 80, [check("hsts"), check("caa", "warn"), check("https-available", "pass")]
+
+
+def statuses(run: ListRun) -> list[str]:
+    """Return the statuses of a run's results in the order of its entries' hosts."""
+    rows = ListResult.objects.filter(run=run).values_list("url", "status")
+    return [status for _, status in sorted((urlsplit(url).netloc, status) for url, status in rows)]
+
+
+HOUR = timedelta(hours=1)

@@ -1,0 +1,256 @@
+"""Lists and their entries in the API: fields, tenancy, scopes, idempotency and limits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from accounts.keys.services import create_api_key
+from accounts.mailing.topics import Subscription
+from accounts.models import ActivityEvent, Tier
+from infrastructure.api.scopes import Scope
+from scanner.ids import is_id, new_id
+from scans.models import IdempotencyRecord
+from sites.lists.recipients import NOBODY
+from sites.lists.services import delete_list
+from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
+from tests.queries import counted
+from tests.sites.lists.cast import make_entries, make_entry, make_list
+from tests.world import Api, Member, key_caller, member_of, person_of, register_webhook
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture(autouse=True)
+def _plan(db: None) -> None:
+    Tier.objects.update(lists=10, list_entries=1_000)
+
+
+def refusal(response: Any) -> tuple[int, str]:
+    return response.status_code, response.json()["code"]
+
+
+def test_a_list_has_defaults_and_an_address(home: Member) -> None:
+    ada = person_of(home, "owner", "ada@example.com")
+    made = home.api.post("/v1/lists", {"name": "  All   cities "})
+    shown = made.json()
+    assert made.status_code == 201
+    assert made["Location"] == f"/v1/lists/{shown['id']}"
+    assert is_id("lst", shown["id"])
+    assert home.api.get(made["Location"]).json() == shown
+    assert shown | {"id": "", "created_at": "", "list_url": ""} == {
+        "id": "",
+        "name": "All cities",
+        "types": ["security", "performance", "accessibility", "seo"],
+        "pages_per_entry": 1,
+        "every": None,
+        "window_hours": 24,
+        "timezone": "UTC",
+        "notify": {"emails": [], "webhooks": True},
+        "unsubscribed": [],
+        "warning": NOBODY,
+        "entries": 0,
+        "next_run_at": None,
+        "run": None,
+        "created_at": "",
+        "list_url": "",
+    }
+    assert shown["list_url"].endswith(f"/o/{home.organization.slug}/lists/{shown['id']}")
+    path = made["Location"]
+    shown = home.api.patch(path, {"notify": {"emails": [ada.email]}, "types": ["seo", "security"]}).json()
+    assert (shown["notify"]["emails"], shown["warning"], shown["types"]) == ([ada.email], None, ["security", "seo"])
+    Subscription(ada, f"list:{shown['id']}").stop()
+    assert home.api.get(path).json()["unsubscribed"] == [ada.email]
+    register_webhook(home, "https://hooks.example.com/", ["list.completed"])
+    assert home.api.get(path).json()["warning"] is None
+
+
+def test_the_schedule_determines_the_next_run(home: Member) -> None:
+    made = home.api.post("/v1/lists", {"name": "a", "every": "quarter", "timezone": "Europe/Berlin"}).json()
+    assert made["next_run_at"] > f"{timezone.now():%Y-%m-%dT%H:%M:%SZ}"
+    path = f"/v1/lists/{made['id']}"
+    weekly = home.api.patch(path, {"every": "week"}).json()
+    assert weekly["next_run_at"] is not None
+    assert home.api.patch(path, {"window_hours": 3}).json()["next_run_at"] == weekly["next_run_at"]
+    assert home.api.patch(path, {"every": None}).json()["next_run_at"] is None
+
+
+def test_a_plan_limits_lists_pages_and_intervals(home: Member) -> None:
+    Tier.objects.update(lists=1, pages_per_audit=5, shortest_interval="month")
+    assert "5 for a site" in home.api.post("/v1/lists", {"name": "a", "pages_per_entry": 6}).json()["error"]
+    assert "every month at most" in home.api.post("/v1/lists", {"name": "a", "every": "week"}).json()["error"]
+    assert home.api.post("/v1/lists", {"name": "a", "every": "month", "pages_per_entry": 5}).status_code == 201
+    refused = home.api.post("/v1/lists", {"name": "b"})
+    assert refusal(refused) == (409, "LIST_LIMIT")
+    assert "1 list" in refused.json()["error"]
+
+
+def test_a_list_is_created_once_for_an_idempotency_key(home: Member) -> None:
+    body = {"name": "a", "request": {"headers": {"X-Key": "secret"}}}
+    first = home.api.post("/v1/lists", body, Idempotency_Key="k")
+    again = home.api.post("/v1/lists", body, Idempotency_Key="k")
+    assert (again.status_code, again["Idempotent-Replayed"], again.json()) == (201, "true", first.json())
+    assert SiteList.objects.count() == 1
+    assert "secret" not in IdempotencyRecord.objects.get().response
+    for other in (body | {"name": "b"}, body | {"request": {"headers": {"X-Key": "other"}}}):
+        assert refusal(home.api.post("/v1/lists", other, Idempotency_Key="k")) == (422, "IDEMPOTENCY_MISMATCH")
+
+
+def test_lists_are_listed_newest_first_with_the_latest_run(home: Member) -> None:
+    older, newer = make_list(home, name="older"), make_list(home, name="newer")
+    make_list(member_of("Other"))
+    for hours in (5, 1):
+        begun = timezone.now() - timezone.timedelta(hours=hours)  # type: ignore[attr-defined]
+        columns = {"status": "completed", "types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": hours}
+        ListRun.objects.create(site_list=older, started_at=begun, **columns)
+    answer = home.api.get("/v1/lists").json()
+    assert [each["name"] for each in answer["lists"]] == ["newer", "older"]
+    assert [each["run"] and each["run"]["entries"] for each in answer["lists"]] == [None, 1]
+    assert (answer["total"], answer["limit"], answer["offset"]) == (2, 20, 0)
+    assert home.api.get("/v1/lists?limit=1&offset=1").json()["lists"] == answer["lists"][1:]
+    assert newer.id != older.id
+
+
+def test_many_lists_take_as_many_queries_as_one(home: Member) -> None:
+    home.api.get("/v1/lists")  # notes the first use of the key
+
+    def queries(count: int) -> int:
+        for _ in range(count):
+            make_list(home)
+        with counted() as asked:
+            assert home.api.get("/v1/lists?limit=100").status_code == 200
+        return len(asked)
+
+    assert queries(1) == queries(20)
+
+
+def test_lists_and_entries_of_others_do_not_exist(home: Member, stranger: Member) -> None:
+    site_list, other = make_list(home), make_list(home)
+    entry = make_entry(site_list)
+    path = f"/v1/lists/{site_list.id}"
+    for id in (site_list.id, new_id("lst"), new_id("mon"), "x", "%00", f"{site_list.id}%0A"):
+        api = stranger.api if id == site_list.id else home.api
+        for method, ending, body in (
+            *(("GET", "", b""), ("PATCH", "", b'{"name": "b"}'), ("DELETE", "", b""), ("GET", "/entries", b"")),
+            *(("PUT", "/entries", b'{"entries": []}'), ("POST", "/entries", b'{"entries": []}')),
+            *(("GET", f"/entries/{entry.id}", b""), ("DELETE", f"/entries/{entry.id}", b"")),
+            ("PATCH", f"/entries/{entry.id}", b'{"note": "b"}'),
+        ):
+            response = api.call(method, f"/v1/lists/{id}{ending}", body, "application/json")
+            assert refusal(response) == (404, "LIST_NOT_FOUND"), (method, id, ending)
+    for wrong in (f"/v1/lists/{other.id}/entries/{entry.id}", f"{path}/entries/{new_id('ent')}", f"{path}/entries/x"):
+        for method, body in (("GET", b""), ("DELETE", b""), ("PATCH", b'{"note": "b"}')):
+            response = home.api.call(method, wrong, body, "application/json")
+            assert refusal(response) == (404, "ENTRY_NOT_FOUND"), (method, wrong)
+    assert home.api.get(f"{path}/entries/{entry.id}").json()["note"] == ""
+
+
+def test_a_key_that_may_not_manage_changes_nothing(home: Member) -> None:
+    site_list = make_list(home)
+    entry = make_entry(site_list)
+    path = f"/v1/lists/{site_list.id}"
+    for scope in (Scope.READ, Scope.SCAN):
+        api = Api(create_api_key(organization=home.organization, name=scope, scope=scope)[1])
+        for method, address in (
+            *(("POST", "/v1/lists"), ("PATCH", path), ("DELETE", path), ("PUT", f"{path}/entries")),
+            *(("POST", f"{path}/entries"), ("PATCH", f"{path}/entries/{entry.id}")),
+            ("DELETE", f"{path}/entries/{entry.id}"),
+        ):
+            response = api.call(method, address, b"{}", "application/json")
+            assert refusal(response) == (403, "INSUFFICIENT_SCOPE"), (scope, method, address)
+        assert api.get(f"{path}/entries").json()["total"] == 1
+
+
+def test_an_entry_is_retrieved_changed_and_deleted(home: Member) -> None:
+    site_list = make_list(home)
+    put = home.api.call("PUT", f"/v1/lists/{site_list.id}/entries", b"a.com,x\nb.com", "text/csv")
+    assert put.status_code == 200
+    (first, _) = home.api.get(f"/v1/lists/{site_list.id}/entries").json()["entries"]
+    path = f"/v1/lists/{site_list.id}/entries/{first['id']}"
+    assert home.api.get(path).json() == first
+    changed = home.api.patch(path, {"tags": ["y", " y", ""], "note": " New  note "}).json()
+    assert (changed["tags"], changed["note"], changed["id"]) == (["y"], "New note", first["id"])
+    assert home.api.patch(path, {"note": ""}).json()["note"] == ""
+    assert home.api.patch(path, {"note": ""}).status_code == 200
+    for body in (
+        *({"tags": "x"}, {"tags": [5]}, {"tags": None}, {"tags": ["a;b"]}, {"tags": ["=1"]}, {"note": None}),
+        *({"note": "=1"}, {"note": "x" * 501}, {"note": "a\0"}, {"url": "https://c.com/"}, {"state": "new"}),
+        {"tags": [str(number) for number in range(21)]},
+    ):
+        assert refusal(home.api.patch(path, body)) == (400, "INVALID_PARAMS"), body
+    assert home.api.delete(path).status_code == 204
+    assert refusal(home.api.delete(path)) == (404, "ENTRY_NOT_FOUND")
+    assert home.api.get(f"/v1/lists/{site_list.id}").json()["entries"] == 1
+    actions = list(ActivityEvent.objects.order_by("id").values_list("action", flat=True))
+    assert actions == ["list.imported", "list.entry_changed", "list.entry_changed", "list.entry_deleted"]
+
+
+def test_the_tags_of_a_list_are_bounded_when_an_entry_changes_too(home: Member) -> None:
+    site_list = make_list(home)
+    make_entries(site_list, [{"url": f"https://{n}.com/", "tags": [f"t{n}"]} for n in range(200)])
+    path = f"/v1/lists/{site_list.id}/entries/{site_list.entries.earliest('id').id}"
+    assert refusal(home.api.patch(path, {"tags": ["new", "newer"]})) == (400, "INVALID_PARAMS")
+    assert home.api.patch(path, {"tags": ["new"]}).status_code == 200
+
+
+def test_an_entry_shows_its_latest_result(home: Member) -> None:
+    site_list = make_list(home)
+    entry = make_entry(
+        site_list,
+        state="partial",
+        seo_score=71,
+        seo_grade="C",
+        seo_change=-9,
+        moved_to="www.example.com",
+        security_score=100,
+        security_grade="A+",
+        failing=["title"],
+        history=[80, 85],
+        error_code="TIMEOUT",
+        error_message="Too slow.",
+        judged_at=timezone.now(),
+    )
+    shown = home.api.get(f"/v1/lists/{site_list.id}/entries/{entry.id}").json()
+    assert shown["results"] == {
+        "security": {"score": 100, "grade": "A+", "change": None},
+        "seo": {"score": 71, "grade": "C", "change": -9},
+    }
+    assert list(shown["results"]) == ["security", "seo"]
+    assert (shown["state"], shown["moved_to"], shown["failing"]) == ("partial", "www.example.com", ["title"])
+    assert shown["error"] == {"code": "TIMEOUT", "message": "Too slow."}
+
+
+def test_a_deleted_list_takes_all_of_it_along(home: Member) -> None:
+    site_list, other = make_list(home), make_list(home)
+    for each in (site_list, other):
+        run = ListRun.objects.create(site_list=each, types=["seo"], pages_per_entry=1, window_hours=0, entries=1)
+        entry = make_entry(each)
+        result = ListResult.objects.create(
+            site_list=each, run=run, entry=entry, starts_at=timezone.now(), url=entry.url
+        )
+        ListEntry.objects.filter(id=entry.id).update(result=result)
+        ListCount.objects.create(run=run, data={})
+        ListShare.objects.create(site_list=each, run=run)
+    delete_list(caller=key_caller(home.organization.id), list_id=site_list.id)
+    models = (SiteList, ListRun, ListEntry, ListResult, ListCount, ListShare)
+    assert [model.objects.count() for model in models] == [1] * 6
+    assert home.api.delete(f"/v1/lists/{other.id}").status_code == 204
+    assert [model.objects.count() for model in models] == [0] * 6
+
+
+@pytest.mark.parametrize("content_type", ["", "application/xml", "multipart/form-data; boundary=x", "text/html"])
+def test_other_media_types_are_refused_with_those_that_there_are(home: Member, content_type: str) -> None:
+    path = f"/v1/lists/{make_list(home).id}/entries"
+    refused = home.api.call("PUT", path, b"a.com", content_type)
+    assert refusal(refused) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert "or as text/csv or text/plain" in refused.json()["error"]
+
+
+def test_uploads_have_a_size_and_no_encoding(home: Member) -> None:
+    path = f"/v1/lists/{make_list(home).id}/entries"
+    assert refusal(home.api.call("PUT", path, b"a" * (16 * 1024 * 1024 + 1), "text/csv")) == (413, "PAYLOAD_TOO_LARGE")
+    refused = home.api.call("PUT", path, b"a.com", "text/csv", Content_Encoding="gzip")
+    assert refusal(refused) == (415, "UNSUPPORTED_MEDIA_TYPE")
+    assert refusal(home.api.call("PUT", path, b"", "text/csv")) == (400, "INVALID_PARAMS")

@@ -1,0 +1,257 @@
+"""Results of a run are counted once, with their entries, whatever is killed meanwhile."""
+
+from __future__ import annotations
+
+from collections import Counter
+from concurrent.futures import ThreadPoolExecutor
+from datetime import timedelta
+from unittest import mock
+
+import pytest
+from django.db import connection, transaction
+from django.utils import timezone
+
+from scanner.findings import LOW
+from scanner.result import ScanError
+from scans.models import Scan
+from sites.audits.release import release_pages
+from sites.audits.services import add_pages
+from sites.lists import counting, runs
+from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
+from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, usual
+from tests.world import Member, member_of
+
+pytestmark = pytest.mark.django_db
+
+
+@pytest.fixture
+def owner(db: None) -> Member:
+    return member_of("Owner", "business")
+
+
+def by_number(scan: Scan) -> Found:
+    """Return a script's part for `site-N`: every third fails, HSTS is missing on even numbers, the score is 60 + N."""
+    number = int(scan.host.split(".")[0].removeprefix("site-"))
+    if number % 3 == 2:
+        return UNREACHABLE
+    found = [check("hsts", "fail" if number % 2 == 0 else "pass"), check("caa", "warn")]
+    return 60 + number, found if scan.type == "security" else []
+
+
+def test_counts_by_tag_check_score_and_grade(owner: Member) -> None:
+    towns = listed(owner, 9, types=["security", "seo"])
+    ListEntry.objects.filter(host__in=[f"site-{number}.example.com" for number in (0, 1, 2)]).update(tags=["north"])
+    run = Script(by_number).run(towns)
+    assert (run.status, run.entries, run.done, run.failed) == ("completed", 9, 6, 3)
+    found = {each.tag: each.data for each in run.counts.all()}
+    histogram = {"60": 1, "61": 1, "63": 1, "64": 1, "66": 1, "67": 1}
+    assert found[""] == {
+        "sites": 9,
+        "judged": 6,
+        "scores": {"security": histogram, "seo": histogram},
+        "grades": {"security": {"D": 6}, "seo": {"D": 6}},
+        # Of 0, 1, 3, 4, 6 and 7, the even ones fail.
+        "checks": {"hsts": [3, 0, 3], "caa": [0, 6, 0]},
+    }
+    assert found["north"]["sites"] == 3
+    assert found["north"]["judged"] == 2
+    assert found["north"]["checks"] == {"hsts": [1, 0, 1], "caa": [0, 2, 0]}
+
+
+def test_letters_follow_the_checks_of_the_run(owner: Member) -> None:
+    def found(scan: Scan) -> Found:
+        if scan.host == "site-0.example.com":
+            return 80, [check("hsts"), check("caa", "warn")]
+        return 80, [check("dnssec", "pass"), check("hsts", "pass")]
+
+    towns, script = listed(owner, 2), Script(found)
+    run = runs.begin_run(list_id=towns.id)
+    script.start(towns)
+    while script.visit(owner.organization.id):
+        counting.count_results(run.id)
+    run.refresh_from_db()
+    assert (run.status, sorted(run.checks)) == ("completed", ["caa", "dnssec", "hsts"])
+    letters = {}
+    for result in run.results.all():
+        shown = dict(zip(run.checks, result.statuses.ljust(3, "-"), strict=True))
+        letters[result.url] = (shown["hsts"], shown["caa"], shown["dnssec"])
+        assert result.seen == {}
+    assert letters == {
+        "https://site-0.example.com/": ("f", "w", "-"),
+        "https://site-1.example.com/": ("p", "-", "p"),
+    }
+
+
+def test_entries_show_their_latest_result(owner: Member) -> None:
+    towns = listed(owner, 1, types=["security", "seo"])
+    Script(lambda scan: (70 if scan.type == "seo" else 90, [check("hsts"), check("caa", "warn")])).run(towns)
+    entry = entry_of(towns, 0)
+    assert (entry.state, entry.error_code, entry.failing, entry.history) == ("judged", "", ["hsts"], [80])
+    assert (entry.security_score, entry.security_grade, entry.security_change) == (90, "A", None)
+    Script(lambda scan: (80, [check("hsts", "pass")])).run(towns)
+    entry.refresh_from_db()
+    assert (entry.security_score, entry.security_change, entry.seo_score, entry.seo_change) == (80, -10, 80, 10)
+    assert (entry.failing, entry.history) == ([], [80, 80])
+    assert entry.result == ListResult.objects.latest("id")
+
+
+def test_a_failure_leaves_what_was_known_of_a_site(owner: Member) -> None:
+    towns = listed(owner, 1)
+    Script(usual).run(towns)
+    run = Script(lambda _: UNREACHABLE).run(towns)
+    entry = entry_of(towns, 0)
+    assert (run.status, entry.state, entry.error_code) == ("failed", "failed", "URL_NOT_REACHABLE")
+    assert (entry.security_score, entry.failing, entry.history) == (80, ["hsts"], [80])
+
+
+def test_a_type_that_fails_leaves_its_score_and_makes_the_site_partial(owner: Member) -> None:
+    towns = listed(owner, 1, types=["security", "seo"])
+    Script(usual).run(towns)
+    run = Script(lambda scan: (90, []) if scan.type == "security" else ScanError("TIMEOUT", "Too slow.")).run(towns)
+    entry = entry_of(towns, 0)
+    assert (run.status, run.done, entry.state, entry.error_code) == ("completed", 1, "partial", "TIMEOUT")
+    assert (entry.security_score, entry.security_change, entry.seo_score, entry.seo_change) == (90, 10, 80, None)
+
+
+def test_a_type_that_the_list_no_longer_has_loses_its_score(owner: Member) -> None:
+    towns = listed(owner, 1, types=["security", "seo"])
+    Script(usual).run(towns)
+    towns.types = ["security"]
+    towns.save()
+    Script(usual).run(towns)
+    entry = entry_of(towns, 0)
+    assert (entry.security_score, entry.seo_score, entry.seo_grade) == (80, None, "")
+
+
+def test_the_history_has_an_end(owner: Member) -> None:
+    towns = listed(owner, 1)
+    for score in range(50, 65):
+        Script(lambda _, score=score: (score, [])).run(towns)
+    assert entry_of(towns, 0).history == list(range(53, 65))
+
+
+def test_an_older_result_that_ends_later_to_be_counted_is_no_news(owner: Member) -> None:
+    towns = listed(owner, 1)
+    Script(usual).run(towns)
+    entry = entry_of(towns, 0)
+    assert entry.judged_at
+    old = ListResult.objects.create(
+        site_list=towns, entry=entry, starts_at=timezone.now(), url=entry.url, status="ended",
+        ended_at=entry.judged_at - timedelta(seconds=1), security_score=10, security_grade="F",
+    )  # fmt: skip
+    assert counting.count_looks(towns.id) == 1
+    entry.refresh_from_db()
+    old.refresh_from_db()
+    assert (old.status, entry.security_score) == ("done", 80)
+
+
+def ended_run(owner: Member, number: int) -> ListRun:
+    """Create a run all of whose results have ended."""
+    towns = listed(owner, number, tags=["all"])
+    run = runs.begin_run(list_id=towns.id)
+    ListResult.objects.update(
+        status="ended", ended_at=timezone.now(), security_score=80, security_grade="B", seen={"hsts": "fail"}
+    )
+    return run
+
+
+def is_counted_once(run: ListRun, number: int) -> bool:
+    run.refresh_from_db()
+    counts = {each.tag: (each.data["sites"], each.data["checks"]["hsts"]) for each in run.counts.all()}
+    histories = set(ListEntry.objects.values_list("history__len", flat=True))
+    expected = (number, [number, 0, 0])
+    return (run.status, run.done, counts, histories) == ("completed", number, {"": expected, "all": expected}, {1})
+
+
+def test_many_results_are_counted_in_few_batches(owner: Member) -> None:
+    run = ended_run(owner, 2 * counting.AT_ONCE + 7)
+    assert counting.count_results(run.id) == 2 * counting.AT_ONCE + 7
+    assert is_counted_once(run, 2 * counting.AT_ONCE + 7)
+    assert counting.count_results(run.id) == 0
+    assert is_counted_once(run, 2 * counting.AT_ONCE + 7)
+
+
+@pytest.mark.parametrize("victim", ["_update_entries", "fetch", "end_if_done", "_Counts.save"])
+def test_a_count_that_is_killed_has_counted_nothing_and_the_next_one_does(owner: Member, victim: str) -> None:
+    run = ended_run(owner, 5)
+    with (
+        mock.patch(f"sites.lists.counting.{victim}", side_effect=KeyboardInterrupt),
+        pytest.raises(KeyboardInterrupt),
+        transaction.atomic(),
+    ):
+        counting.count_results(run.id)
+    run.refresh_from_db()
+    assert (run.status, run.done, ListCount.objects.count()) == ("running", 0, 0)
+    assert set(ListResult.objects.values_list("status", flat=True)) == {"ended"}
+    counting.count_missed(timezone.now(), lambda: True)
+    assert is_counted_once(run, 5)
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_counts_beside_each_other_count_once() -> None:
+    owner = member_of("Owner", "business")
+    number = 3 * counting.AT_ONCE
+    run = ended_run(owner, number)
+
+    def work(_: int) -> int:
+        try:
+            return counting.count_results(run.id)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(4) as threads:
+        assert sum(threads.map(work, range(8))) == number
+    assert is_counted_once(run, number)
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_count_waits_for_nobody_who_holds_an_entry() -> None:
+    owner = member_of("Owner", "business")
+    run = ended_run(owner, 5)
+
+    def work() -> int:
+        try:
+            return counting.count_results(run.id)
+        finally:
+            connection.close()
+
+    with ThreadPoolExecutor(1) as threads:
+        with transaction.atomic():
+            list(ListEntry.objects.select_for_update().filter(host="site-2.example.com"))
+            assert threads.submit(work).result(timeout=30) == 4
+        run.refresh_from_db()
+        assert run.status == "running"
+        assert threads.submit(work).result(timeout=30) == 1
+    assert is_counted_once(run, 5)
+
+
+def test_a_run_of_many_statements_does_not_grow_with_its_size(
+    owner: Member, django_assert_max_num_queries: object
+) -> None:
+    run = ended_run(owner, counting.AT_ONCE - 1)
+    with django_assert_max_num_queries(40):  # type: ignore[operator]
+        counting.count_results(run.id)
+
+
+def test_results_of_several_pages_are_counted_as_one_site(owner: Member) -> None:
+    towns, script = listed(owner, 1, pages_per_entry=3), Script(usual)
+    run = runs.begin_run(list_id=towns.id)
+    script.start(towns)
+    audit = Audit.objects.get()
+    url = "https://site-0.example.com"
+    add_pages(audit, [(f"{url}{path}", url) for path in ("/", "/a", "/b")])
+    audit.save()
+    release_pages(owner.organization.id)
+
+    def found(scan: Scan) -> Found:
+        status = {"/": "warn", "/a": "fail", "/b": "pass"}[scan.url.removeprefix(url)]
+        return 80, [check("hsts", status, LOW if status == "warn" else "high")]  # type: ignore[arg-type]
+
+    pages = Script(found, script.names)
+    while pages.visit(owner.organization.id):
+        pass
+    counting.count_results(run.id)
+    result = run.results.get()
+    assert (result.status, result.pages, result.statuses, result.severities) == ("done", 3, "f", {"high": 1})
+    assert [(each["status"], each["check"]) for each in result.findings] == [("fail", "hsts")]
+    assert Counter(ListCount.objects.get(run=run, tag="").data["checks"]) == {"hsts": [1, 0, 0]}

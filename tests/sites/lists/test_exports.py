@@ -1,0 +1,147 @@
+"""Exports of snapshots: CSV and JSON Lines, in bounded memory, of hostile sites and to slow readers."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import tracemalloc
+from typing import Any
+
+import pytest
+from django.utils import timezone
+
+from sites.lists import exports
+from sites.models import ListResult, ListRun
+from sites.models.site_list import Fact
+from tests.queries import counted
+from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.world import Member
+
+A, B, C = (f"https://{each}.example/" for each in "abc")
+FACTS: Fact = {
+    "final_url": f"{A}start",
+    "status": 200,
+    "https": True,
+    "hsts": False,
+    "tls_versions": ["TLS 1.2", "TLS 1.3"],
+    "title": "=HYPERLINK(“x”)\u2028\r\n@SUM(1)",
+    "generator": '+cmd|" /C calc"!A0',
+    "language": "de-AT",
+}
+FINDING = {
+    "type": "security",
+    "check": "hsts",
+    "status": "fail",
+    "severity": "high",
+    "title": "No HSTS header",
+    "message": "The header is missing.\u2028",
+}
+
+
+@pytest.fixture
+def run(home: Member) -> ListRun:
+    columns = {"facts": FACTS, "severities": {"high": 2, "low": 1}, "findings": [FINDING], "is_partial": True}
+    moved = {"moved_to": "www.c.example", "status": "left_out", "error_code": "QUOTA_EXCEEDED"}
+    sites = [
+        Looked(A, {"security": 71, "seo": 97}, "pfpf", ("-north", "south"), {"seo": "A+"}, columns),
+        Looked(B),
+        Looked(C, columns=moved),
+    ]
+    return snapshot(make_list(home), sites)
+
+
+def table(run: ListRun) -> list[dict[str, str]]:
+    return list(csv.DictReader(io.StringIO("".join(exports.csv_rows(run)), newline="")))
+
+
+def test_csv_has_a_row_for_each_site_with_what_people_ask_for(run: ListRun) -> None:
+    first, second, third = table(run)
+    assert tuple(first) == exports.CSV_COLUMNS
+    assert len(exports.FACTS) == 20
+    expected = {
+        **{"url": A, "tags": "'-north;south", "status": "partial", "error": "", "moved_to": "", "pages": "1"},
+        **{"security_score": "71", "security_grade": "C", "seo_score": "97", "seo_grade": "A+"},
+        **{"performance_score": "", "performance_grade": ""},
+        **{"findings_critical": "0", "findings_high": "2", "findings_medium": "0", "findings_low": "1"},
+        **{"http_status": "200", "https": "yes", "hsts": "no", "csp": "", "tls_versions": "TLS 1.2, TLS 1.3"},
+    }
+    assert expected.items() <= first.items()
+    assert (second["status"], second["error"], second["findings_high"]) == ("failed", "TARGET_UNREACHABLE", "")
+    assert (third["status"], third["moved_to"]) == ("left_out", "www.c.example")
+
+
+def test_no_cell_is_a_formula(run: ListRun) -> None:
+    first = table(run)[0]
+    assert first["title"] == "'=HYPERLINK(“x”)\u2028\r\n@SUM(1)"
+    assert first["generator"].startswith("'+cmd")
+
+
+def test_json_lines_have_a_line_for_each_site_with_its_findings(run: ListRun) -> None:
+    text = "".join(exports.json_lines(run))
+    assert text.isascii()
+    first, second, _ = map(json.loads, text.splitlines())
+    assert first["results"] == {"security": {"score": 71, "grade": "C"}, "seo": {"score": 97, "grade": "A+"}}
+    assert (first["facts"], first["findings"]) == (FACTS, [FINDING])
+    assert first["severities"] == {"critical": 0, "high": 2, "medium": 0, "low": 1}
+    assert second["error"] == {"code": "TARGET_UNREACHABLE", "message": "The site cannot be reached."}
+    assert second["results"] == {}
+
+
+def test_a_deleted_entry_is_still_in_the_export(run: ListRun) -> None:
+    run.site_list.entries.all().delete()
+    assert [each["url"] for each in table(run)] == [A, B, C]
+    assert json.loads(next(exports.json_lines(run)).splitlines()[0])["entry_id"] is None
+
+
+def test_the_api_streams_both(home: Member, stranger: Member, run: ListRun) -> None:
+    path = f"/v1/lists/{run.site_list_id}/snapshots/{run.id}/export"
+    for ending, writer in exports.WRITERS.items():
+        answer: Any = home.api.get(f"{path}/{ending}")
+        assert (answer.status_code, answer.streaming) == (200, True)
+        assert answer["Content-Type"] == writer.media_type
+        assert answer["Content-Disposition"] == f'attachment; filename="{run.id}.{ending}"'
+        assert answer.getvalue().decode() == "".join(writer.write(run))
+        assert stranger.api.get(f"{path}/{ending}").status_code == 404
+    assert home.api.get(f"{path}/xlsx").json()["code"] == "INVALID_PARAMS"
+    ListRun.objects.update(status="running", ended_at=None)
+    assert home.api.get(f"{path}/csv").json()["code"] == "SNAPSHOT_NOT_FOUND"
+
+
+def test_a_slow_reader_is_given_up_and_holds_no_transaction(run: ListRun, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(exports, "BATCH", 1)
+    now = iter(range(0, 1_000, 50))
+    pieces = exports.export(run, "csv", clock=lambda: next(now), limit_s=120)
+    assert next(pieces)
+    with pytest.raises(ConnectionResetError):
+        list(pieces)
+
+
+@pytest.mark.parametrize("ending", sorted(exports.WRITERS))
+def test_a_long_list_takes_no_more_memory_than_a_short_one(home: Member, ending: str) -> None:
+    run = snapshot(make_list(home), [])
+    findings = [FINDING | {"message": "x" * 500}] * 20
+    ListResult.objects.bulk_create(
+        ListResult(
+            site_list=run.site_list,
+            run=run,
+            position=number,
+            starts_at=timezone.now(),
+            status="done",
+            url=f"https://{number}.example/",
+            findings=findings,
+            facts=FACTS,
+        )
+        for number in range(2_000)
+    )
+    with counted() as asked:
+        sum(map(len, exports.export(run, ending)))
+    assert len(asked) == 2_000 / exports.BATCH + 1
+    tracemalloc.start()
+    try:
+        size = sum(map(len, exports.export(run, ending)))
+        _, peak = tracemalloc.get_traced_memory()
+    finally:
+        tracemalloc.stop()
+    assert size > 400_000
+    assert peak < 12_000_000

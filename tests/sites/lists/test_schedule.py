@@ -1,0 +1,66 @@
+"""Runs of lists are due at the beginning of a day, which depends on the list."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from zoneinfo import ZoneInfo
+
+import pytest
+
+from sites.lists.schedule import next_run
+from sites.models import SiteList
+from sites.models.site_list import new_list_id
+
+NOW = datetime(2026, 11, 26, 18, 30, tzinfo=UTC)
+
+
+def site_list(every: str, zone: str = "UTC", id: str = "lst_4SMzWfMbiDMlIGFpoFoopA") -> SiteList:
+    return SiteList(id=id, every=every, timezone=zone)
+
+
+def due_times(found: SiteList, number: int) -> list[datetime]:
+    times, now = [], NOW
+    for _ in range(number):
+        due = next_run(found, now)
+        assert due is not None
+        assert due > now
+        times.append(due)
+        now = due
+    return times
+
+
+def test_a_list_without_a_schedule_is_never_due() -> None:
+    assert next_run(site_list(""), NOW) is None
+
+
+@pytest.mark.parametrize("every", ["week", "month", "quarter"])
+def test_runs_begin_at_midnight_local_time(every: str) -> None:
+    zone = ZoneInfo("Europe/Vienna")
+    for due in due_times(site_list(every, "Europe/Vienna"), 8):
+        local = due.astimezone(zone)
+        assert (local.hour, local.minute, local.second) == (0, 0, 0)
+
+
+def test_a_week_has_one_run() -> None:
+    first, *others = due_times(site_list("week"), 60)
+    assert others == [first + timedelta(weeks=n) for n in range(1, 60)]
+
+
+def test_each_month_has_one_run() -> None:
+    times = due_times(site_list("month"), 24)
+    assert len({(each.year, each.month) for each in times}) == 24
+    assert len({each.day for each in times}) == 1
+
+
+def test_each_quarter_has_one_run() -> None:
+    times = due_times(site_list("quarter"), 12)
+    assert len({(each.year, (each.month - 1) // 3) for each in times}) == 12
+    for due in times:
+        begin = datetime(due.year, (due.month - 1) // 3 * 3 + 1, 1, tzinfo=UTC)
+        assert due - begin == times[0] - datetime(times[0].year, (times[0].month - 1) // 3 * 3 + 1, 1, tzinfo=UTC)
+
+
+@pytest.mark.parametrize(("every", "days"), [("week", 7), ("month", 28), ("quarter", 80)])
+def test_lists_are_spread_over_the_days(every: str, days: int) -> None:
+    found = [next_run(site_list(every, id=new_list_id()), NOW) for _ in range(1_000)]
+    assert len({each.date() for each in found if each}) >= days
