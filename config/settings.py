@@ -130,7 +130,7 @@ MIDDLEWARE = [
     "django.middleware.clickjacking.XFrameOptionsMiddleware",
 ]
 
-FILE_UPLOAD_HANDLERS = ["infrastructure.web.uploads.NoFiles"]
+FILE_UPLOAD_HANDLERS = ["infrastructure.web.uploads.FilesInMemory"]
 
 ROOT_URLCONF = "config.urls"
 WSGI_APPLICATION = "config.wsgi.application"

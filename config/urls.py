@@ -20,7 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
-from dashboard import audit_views, monitor_views
+from dashboard import audit_views, list_import_views, list_snapshot_views, list_views, monitor_views
 from dashboard import views as scan_views
 from documentation import views as documentation
 from documentation.landing import (
@@ -126,6 +126,32 @@ of_organization = [
     path("monitors/<str:monitor_id>/run", monitor_views.monitor_run, name="monitor-run"),
     path("monitors/<str:monitor_id>/delete", monitor_views.monitor_delete, name="monitor-delete"),
     path("monitors/<str:monitor_id>/badge", monitor_views.monitor_badge, name="monitor-badge"),
+    path("lists/", list_views.lists, name="lists"),
+    path("lists/new", list_views.list_new, name="list-new"),
+    path("lists/<str:list_id>", list_views.site_list, name="list"),
+    path("lists/<str:list_id>/live", list_views.list_live, name="list-live"),
+    path("lists/<str:list_id>/edit", list_views.list_edit, name="list-edit"),
+    path("lists/<str:list_id>/delete", list_views.list_delete, name="list-delete"),
+    path("lists/<str:list_id>/import", list_import_views.list_import, name="list-import"),
+    path("lists/<str:list_id>/entries", list_views.list_entries, name="list-entries"),
+    path("lists/<str:list_id>/run", list_views.list_run, name="list-run"),
+    path("lists/<str:list_id>/snapshot", list_snapshot_views.list_snapshot, name="list-snapshot"),
+    path("lists/<str:list_id>/adoption", list_snapshot_views.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/sharing", list_snapshot_views.list_sharing, name="list-sharing"),
+    path("lists/<str:list_id>/sharing/new", list_snapshot_views.list_share, name="list-share-new"),
+    path(
+        "lists/<str:list_id>/sharing/<str:share_id>/revoke", list_snapshot_views.list_unshare, name="list-share-revoke"
+    ),
+    path("lists/<str:list_id>/runs", list_snapshot_views.list_runs_page, name="list-runs"),
+    path("lists/<str:list_id>/runs/<str:run_id>", list_snapshot_views.list_snapshot, name="list-run-snapshot"),
+    path("lists/<str:list_id>/runs/<str:run_id>/cancel", list_views.list_cancel, name="list-cancel"),
+    path("lists/<str:list_id>/runs/<str:run_id>/sites", list_snapshot_views.list_sites, name="list-sites"),
+    path("lists/<str:list_id>/runs/<str:run_id>/compare", list_snapshot_views.list_compare, name="list-compare"),
+    path(
+        "lists/<str:list_id>/runs/<str:run_id>/export/<str:export_format>",
+        list_snapshot_views.list_export,
+        name="list-export",
+    ),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
     path("webhooks/new", webhook_views.webhook_new, name="webhook-new"),
     path("webhooks/<str:webhook_id>", webhook_views.webhook, name="webhook"),

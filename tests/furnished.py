@@ -43,6 +43,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
 from tests.furnished_audits import furnish_audits
+from tests.furnished_lists import furnish_lists
 from tests.furnished_monitors import furnish_monitors
 from tests.targets.sample import sample_site
 from tests.world import Member, make_result, make_scan, member_of
@@ -81,6 +82,7 @@ def furnish(rows: int, results: Mapping[ScanType, ScanResult] | None = None) -> 
     ids = _scans(home, rows, now, results)
     ids |= furnish_audits(home, min(rows, 30), now, results)
     ids |= furnish_monitors(home, min(rows, 30), now, people["owner"], results)
+    ids |= furnish_lists(home, min(rows, 60), now, people["owner"])
     ids |= _webhooks(home.organization, rows, now, ids["scan_id"])
     ids |= _mutes(home.organization, people["owner"], rows, now)
     _mute_what_is_shown(home.organization, people["owner"], ids, now)

@@ -158,7 +158,7 @@ def furnish_monitors(
     named = {"": watched, "failing_": failing, "paused_": paused, "fresh_": fresh, "running_": running}
     return {f"{name}monitor_id": each.id for name, each in named.items()} | {
         "running_run_id": run.id,
-        "run_id": watched.runs.latest("due_at").id,
+        "monitor_run_id": watched.runs.latest("due_at").id,
         "badge_id": badge.id,
         "page_badge_id": page_badge.id,
     }

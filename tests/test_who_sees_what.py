@@ -144,6 +144,49 @@ TABLE: dict[str, tuple[str, str, str]] = {
         *(NONE, TO_MEMBERS),
         "/o/home/monitors/{monitor_id}#badge",
     ),
+    "o/<slug:organization>/lists/": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/new": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/lists/<str:list_id>": (OURS, NONE, ""),
+    # Requests without htmx are redirected to the page itself.
+    "o/<slug:organization>/lists/<str:list_id>/live": (
+        *("302 302 302 302 404 login", NONE),
+        "/o/home/lists/{list_id}",
+    ),
+    "o/<slug:organization>/lists/<str:list_id>/edit": (
+        *("200 200 200 403 404 login", TO_MEMBERS),
+        "/o/home/lists/{list_id}",
+    ),
+    "o/<slug:organization>/lists/<str:list_id>/delete": ("200 200 200 403 404 login", TO_MEMBERS, "/o/home/lists/"),
+    # Nothing was pasted.
+    "o/<slug:organization>/lists/<str:list_id>/import": ("200 200 200 403 404 login", "400 400 400 403 404 login", ""),
+    "o/<slug:organization>/lists/<str:list_id>/entries": (NONE, TO_MEMBERS, "/o/home/lists/{list_id}"),
+    "o/<slug:organization>/lists/<str:list_id>/run": (NONE, TO_MEMBERS, "/o/home/lists/{list_id}"),
+    "o/<slug:organization>/lists/<str:list_id>/snapshot": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/<str:list_id>/adoption": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/<str:list_id>/sharing": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/<str:list_id>/sharing/new": (NONE, TO_MEMBERS, "/o/home/lists/{list_id}/sharing"),
+    "o/<slug:organization>/lists/<str:list_id>/sharing/<str:share_id>/revoke": (
+        *(NONE, TO_MEMBERS),
+        "/o/home/lists/{list_id}/sharing",
+    ),
+    "o/<slug:organization>/lists/<str:list_id>/runs": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>": (OURS, NONE, ""),
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>/cancel": (
+        *(NONE, TO_MEMBERS),
+        "/o/home/lists/{running_list_id}",
+    ),
+    # Without a check, it redirects to the snapshot.
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>/sites": (
+        *("302 302 302 302 404 login", NONE),
+        "/o/home/lists/{list_id}/runs/{run_id}",
+    ),
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>/compare": (OURS, NONE, ""),
+    # There is no such format.
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>/export/<str:export_format>": (
+        "404 404 404 404 404 login",
+        NONE,
+        "",
+    ),
     "o/<slug:organization>/webhooks/": (OURS, NONE, ""),
     "o/<slug:organization>/webhooks/new": (
         "302 302 403 403 404 login",
@@ -229,6 +272,10 @@ TABLE: dict[str, tuple[str, str, str]] = {
     ),
     "report/<any:scan_id>/export/<str:export_format>": (OURS, NONE, ""),
     "report/<any:scan_id>/share": (NONE, TO_MEMBERS, r"/report/{scan_id}\?shared=now"),
+    # Whoever has the address of a shared list sees its figures.
+    "list/<str:share_id>": (ALL, NONE, ""),
+    "list/<str:share_id>.svg": (ALL, NONE, ""),
+    "list/<str:share_id>/card/<str:digest>.png": (ONWARD, NONE, r"/list/{share_id}/card/\w{{16}}\.png"),
     # Whoever has the badge's address sees the grades.
     "badge/<str:badge_id>.svg": (ALL, NONE, ""),
     "badge/<str:badge_id>.png": (ALL, NONE, ""),
@@ -259,6 +306,14 @@ FIELDS: dict[str, dict[str, Any]] = {
     },
     "o/<slug:organization>/monitors/<str:monitor_id>/pause": {"paused": "on"},
     "o/<slug:organization>/monitors/<str:monitor_id>/badge": {"badge": "off"},
+    "o/<slug:organization>/lists/<str:list_id>/edit": {
+        "name": "Another name",
+        "type": "seo",
+        "pages_per_entry": "1",
+        "window_hours": "24",
+        "timezone": "UTC",
+    },
+    "o/<slug:organization>/lists/<str:list_id>/entries": {"action": "tag", "entry": "{entry_id}", "tags": "coast"},
     "o/<slug:organization>/webhooks/<str:webhook_id>/test": {"event": "scan.completed"},
     "o/<slug:organization>/webhooks/<str:webhook_id>/recover": {"since": "2026-01-01T00:00"},
     "organizations/new": {"organization": "One more"},
@@ -285,8 +340,12 @@ IDLE = {
     # No login requirement before and after; the webhook is enabled already.
     *("o/<slug:organization>/settings/login", "o/<slug:organization>/webhooks/<str:webhook_id>/enable"),
 }
-# Only queued scans and audits can be cancelled.
+# Only queued scans, audits and runs that go on can be cancelled.
 PLACES = {
+    "o/<slug:organization>/lists/<str:list_id>/runs/<str:run_id>/cancel": {
+        "list_id": "running_list_id",
+        "run_id": "running_list_run_id",
+    },
     "o/<slug:organization>/scans/<str:scan_id>/cancel": {"scan_id": "queued_id"},
     "o/<slug:organization>/audits/<str:audit_id>/cancel": {"audit_id": "ahead_audit_id"},
 }

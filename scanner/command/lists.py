@@ -79,7 +79,7 @@ def run(arguments: Sequence[str], program: str) -> int:
 def _parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
     """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 for what argparse refuses."""
     at = arguments.index("list")
-    common = argparse.ArgumentParser(add_help=False)
+    common = Parser(add_help=False)
     common.add_argument("--server", metavar="URL", help="address of the service")
     common.add_argument("--quiet", action="store_true", help="only problems")
     made = Parser(
@@ -111,7 +111,7 @@ def _parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
 
 
 def _action(
-    actions: argparse._SubParsersAction[Parser], common: argparse.ArgumentParser, program: str, usage: str, about: str
+    actions: argparse._SubParsersAction[Parser], common: Parser, program: str, usage: str, about: str
 ) -> Parser:
     name = usage.partition(" ")[0]
     return actions.add_parser(
@@ -142,7 +142,7 @@ def _push(server: Server, options: argparse.Namespace) -> int:
                 server.ask("DELETE", path)
         raise
     if not options.quiet:
-        told = ", ".join(f"{changes[each]:,} {each}" for each in ("added", "removed", "changed", "unchanged"))  # type: ignore[literal-required]  # its keys
+        told = ", ".join(f"{changes[each]:,} {each}" for each in ("added", "removed", "changed", "unchanged"))
         say(f"{'Created' if is_new else 'Updated'} {found['name']} ({found['id']}): {told}.")
     return 0
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
+from typing import Any
 
 from django.conf import settings
 from django.http import Http404, HttpRequest, HttpResponse
@@ -50,7 +51,7 @@ def shared_list(request: HttpRequest, share_id: str) -> HttpResponse:
     if shown is None:
         raise Http404
     found = _figures(shown)
-    context = {
+    context: dict[str, Any] = {
         "share": shown.share,
         "run": shown.run,
         "figures": found,

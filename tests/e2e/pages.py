@@ -54,6 +54,9 @@ PARTS = (
     "/audit/{discovering_audit_id}/progress?status=discovering&type=",
     "/report/{running_id}/progress?status=scanning",
     "/o/home/monitors/{running_monitor_id}/live?run={running_run_id}",
+    "/o/home/lists/{running_list_id}/live?run={running_list_run_id}",
+    "/list/{share_id}.svg",
+    "/list/{share_id}.svg?check=hsts",
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )
@@ -78,6 +81,8 @@ NEW_PASSWORD = "/password/{uid}/{token}/"
 MUTE_NEW = "/o/home/mutes/new?scan={security_id}&check=csp-present"
 WEBHOOK = "/o/home/webhooks/{webhook_id}"
 MONITOR = "/o/home/monitors/{monitor_id}"
+LIST = "/o/home/lists/{list_id}"
+IMPORTED = "url\ttags\tnote\nnew.example.com\tnorth;coast\tTell them\nhttps://town-hall-0.example.net/\tnorth\t"
 
 PAGES: Mapping[str, Shown] = {
     "landing": Shown("/", "anonymous"),
@@ -164,6 +169,40 @@ PAGES: Mapping[str, Shown] = {
     "monitor-fresh": Shown("/o/home/monitors/{fresh_monitor_id}"),
     "monitor-running": Shown("/o/home/monitors/{running_monitor_id}"),
     "monitor-delete": Shown(f"{MONITOR}/delete"),
+    "lists": Shown("/o/home/lists/"),
+    "lists-nothing": Shown("/o/home/lists/?q=nowhere"),
+    "lists-empty": Shown("/o/meadow/lists/", "newcomer"),
+    "lists-empty-viewer": Shown("/o/meadow/lists/", "onlooker"),
+    "list-new": Shown("/o/home/lists/new"),
+    "list-new-refused": Shown("/o/home/lists/new", data={"name": "", "pages_per_entry": "0"}, status=400),
+    "list-edit": Shown(f"{LIST}/edit"),
+    "list-delete": Shown(f"{LIST}/delete"),
+    "list": Shown(LIST),
+    "list-viewer": Shown(LIST, "viewer"),
+    "list-filtered": Shown(f"{LIST}?check=hsts&tag=north&sort=-security_change"),
+    "list-nothing": Shown(f"{LIST}?text=nowhere"),
+    "list-fresh": Shown("/o/home/lists/{fresh_list_id}"),
+    "list-without-sites": Shown("/o/home/lists/{empty_list_id}"),
+    "list-running": Shown("/o/home/lists/{running_list_id}"),
+    "list-cancelled": Shown("/o/home/lists/{cancelled_list_id}"),
+    "list-import": Shown(f"{LIST}/import"),
+    "list-import-preview": Shown(f"{LIST}/import", data={"sites": IMPORTED}),
+    "list-import-refused": Shown(
+        f"{LIST}/import", data={"sites": "example.com\nhttp://localhost/\nftp://x.example\n, ,"}, status=400
+    ),
+    "list-remove": Shown(f"{LIST}/entries", data={"action": "remove", "entry": "{entry_id}"}),
+    "list-snapshot": Shown(f"{LIST}/snapshot"),
+    "list-snapshot-of-tag": Shown(f"{LIST}/runs/{{list_run_before_id}}?tag=north&type=security"),
+    "list-snapshot-none": Shown("/o/home/lists/{fresh_list_id}/snapshot"),
+    "list-sites": Shown(f"{LIST}/runs/{{run_id}}/sites?check=image-alt"),
+    "list-adoption": Shown(f"{LIST}/adoption?check=http-to-https-redirect"),
+    "list-adoption-none": Shown("/o/home/lists/{empty_list_id}/adoption"),
+    "list-runs": Shown(f"{LIST}/runs"),
+    "list-runs-none": Shown("/o/home/lists/{fresh_list_id}/runs"),
+    "list-compare": Shown(f"{LIST}/runs/{{run_id}}/compare"),
+    "list-sharing": Shown(f"{LIST}/sharing?share={{share_id}}&check=hsts"),
+    "list-shared": Shown("/list/{share_id}", "anonymous"),
+    "list-sharing-none": Shown("/o/home/lists/{fresh_list_id}/sharing", "viewer"),
     "scans-with-monitors": Shown("/o/home/scans/?monitors=yes"),
     "webhooks": Shown("/o/home/webhooks/"),
     "webhooks-empty": Shown("/o/meadow/webhooks/", "newcomer"),

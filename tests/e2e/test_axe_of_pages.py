@@ -179,7 +179,9 @@ def test_a_report_with_pictures_is_accessible_in_both_themes_at_every_width(stag
 
 
 @pytest.mark.django_db
-@pytest.mark.parametrize("name", ["landing", "overview", "webhook", "audit-site", "report-browser"])
+@pytest.mark.parametrize(
+    "name", ["landing", "overview", "webhook", "audit-site", "report-browser", "list", "list-snapshot", "list-adoption"]
+)
 def test_everything_is_seen_in_forced_colours_of_both_themes(stage: Stage, name: str) -> None:
     def look(page: Page) -> dict[str, list[str]]:
         found = {}
@@ -217,7 +219,8 @@ def test_a_thumbnail_is_enlarged_and_reduced_by_keyboard(stage: Stage) -> None:
 @pytest.mark.django_db
 @pytest.mark.parametrize("width", [390, 1440])
 @pytest.mark.parametrize(
-    "name", ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site"]
+    "name",
+    ["login", "keys", "report-browser", "overview", "webhook", "scan-new-site", "audit-site", "list", "list-sharing"],
 )
 def test_a_keyboard_reaches_everything_and_its_place_is_seen(stage: Stage, name: str, width: int) -> None:
     def look(page: Page) -> list[dict[str, Any]]:

@@ -200,6 +200,10 @@ def assert_is_shown(example: Example, response: Any) -> None:
     assert (response.status_code, response.reason_phrase) == (shown.status, shown.start.split(" ", 2)[2]), got
     for name, value in shown.headers.items():
         assert masked(response.headers.get(name, "(none)")) == masked(value), f"{name} after {example.command}"
+    if "jsonl" in response.headers.get("Content-Type", ""):
+        first, line = shown.body.splitlines()[0], got.splitlines()[0]
+        assert json.loads(first).keys() == json.loads(line).keys()
+        return
     if "json" not in response.headers.get("Content-Type", ""):
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return

@@ -7,16 +7,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.utils import timezone
 
 from scanner.scoring import mean_grade
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from sites.models.site_list import ListCounts
-from tests.world import Member
+from tests.sites.lists.cast import make_entries
+from tests.sites.lists.cast import make_list as make_list
 
-TYPES = ("security", "seo")
 CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 
 
@@ -33,11 +32,6 @@ class Looked:
 
     def grade(self, type: str) -> str:
         return self.grades.get(type) or mean_grade(self.scores[type], is_flawless=False)
-
-
-def make_list(member: Member, **columns: Any) -> SiteList:
-    values: dict[str, Any] = {"name": "Ministries", "types": list(TYPES)}
-    return SiteList.objects.create(organization=member.organization, **values | columns)
 
 
 def snapshot(
@@ -65,9 +59,9 @@ def snapshot(
     }
     run = ListRun.objects.create(site_list=site_list, **values | columns)
     known = {each.url: each for each in site_list.entries.all()}
-    ListResult.objects.bulk_create(
-        _result(run, number, each, known.get(each.url) or _entry(site_list, each)) for number, each in enumerate(sites)
-    )
+    new = [{"url": each.url, "tags": list(each.tags)} for each in sites if each.url not in known]
+    known |= {each.url: each for each in make_entries(site_list, new)}
+    ListResult.objects.bulk_create(_result(run, number, each, known[each.url]) for number, each in enumerate(sites))
     tags = {tag for each in sites for tag in each.tags}
     for tag in ("", *tags):
         counts = counted(run, [each for each in sites if not tag or tag in each.tags])
@@ -94,12 +88,6 @@ def counted(run: ListRun, sites: Sequence[Looked]) -> ListCounts:
 
 def share_of(site_list: SiteList, run: ListRun | None = None, *, has_table: bool = False) -> ListShare:
     return ListShare.objects.create(site_list=site_list, run=run, has_table=has_table)
-
-
-def _entry(site_list: SiteList, site: Looked) -> ListEntry:
-    return ListEntry.objects.create(
-        site_list=site_list, url=site.url, host=urlsplit(site.url).netloc, tags=list(site.tags)
-    )
 
 
 def _result(run: ListRun, number: int, site: Looked, entry: ListEntry) -> ListResult:

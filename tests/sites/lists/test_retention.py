@@ -11,7 +11,8 @@ from infrastructure.postgresql import deletion
 from sites.lists.snapshots import figures
 from sites.models import ListCount, ListResult, ListRun, ListShare
 from sites.retention import delete_snapshots
-from tests.sites.lists.snapshot_cast import Looked, make_list, share_of, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from tests.world import Member
 
 NOW = timezone.now()

@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documentation.checks import entries
-from sites.lists.services import SnapshotNotFound
 from sites.lists.snapshots import (
     PREDICATES,
+    SnapshotNotFound,
     adoption,
     diff,
     figures,
@@ -31,7 +31,8 @@ from sites.lists.snapshots import (
 )
 from sites.models import ListEntry
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member
 
 NOW = timezone.now()

@@ -1,0 +1,80 @@
+"""States of lists of sites and of their runs, in words that say what comes next."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from accounts.usage import Quota
+from sites.models import ListEntry, ListRun, SiteList
+from sites.models.site_list import ListInterval
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State with its `name`, the `tone` for its colour, and what is to be said about it, if anything."""
+
+    name: str
+    tone: str
+    text: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Scans that a run uses at most, beside what is left of the month's quota."""
+
+    scans: int
+    quota: Quota
+
+    @property
+    def is_used_up(self) -> bool:
+        return not self.quota.remaining
+
+    @property
+    def is_over(self) -> bool:
+        """Return True if the run may need more scans than are left, so that it would end in part."""
+        return self.scans > self.quota.remaining
+
+
+ENTRY_STATES = {
+    ListEntry.State.NEW: State("Not judged yet", ""),
+    ListEntry.State.JUDGED: State("Judged", "good"),
+    ListEntry.State.PARTIAL: State("Judged in part", "warn"),
+    ListEntry.State.FAILED: State("Not reached", "bad"),
+}
+EVERY = {
+    "": "Runs when someone starts it",
+    ListInterval.WEEK: "Runs every week",
+    ListInterval.MONTH: "Runs every month",
+    ListInterval.QUARTER: "Runs every quarter",
+}
+
+
+def counted(number: int, thing: str) -> str:
+    """Return the number with its noun: "1 site", "1,204 sites"."""
+    return f"{number:,} {thing}{'' if number == 1 else 's'}"
+
+
+def state_of_run(run: ListRun) -> State:
+    """Return the state of a run, and how it ended where it did not simply complete."""
+    judged = f"{run.done:,} of {counted(run.entries, 'site')} {'was' if run.done == 1 else 'were'} judged"
+    match run.status:
+        case ListRun.Status.RUNNING:
+            return State("Running", "accent")
+        case ListRun.Status.COMPLETED:
+            return State("Completed", "good")
+        case ListRun.Status.PARTIAL:
+            reason = f" {run.error_message}" if run.error_message else ""
+            return State("Partial", "warn", f"{judged}.{reason}")
+        case ListRun.Status.CANCELLED:
+            return State("Cancelled", "", f"{judged} before someone cancelled it.")
+    return State("Failed", "bad", run.error_message or "No site could be judged.")
+
+
+def schedule_words(site_list: SiteList) -> str:
+    """Describe when the list runs: "Runs every month, spread over 24 hours"."""
+    spread = f", spread over {counted(site_list.window_hours, 'hour')}" if site_list.window_hours else ""
+    return f"{EVERY[site_list.every]}{spread}"
+
+
+def cost_of(site_list: SiteList, quota: Quota) -> Cost:
+    return Cost(site_list.entries_count * site_list.pages_per_entry * len(site_list.types), quota)

@@ -1,0 +1,22 @@
+// The table of a list: a box in its head ticks all sites of the page, and the bar says how many are ticked.
+const form = document.getElementById("ticked");
+const boxes = [...form.querySelectorAll("[name=entry]")];
+const every = form.querySelector("[name=all]");
+const told = form.querySelector("[data-ticked]");
+const head = document.createElement("input");
+Object.assign(head, { type: "checkbox", ariaLabel: "Tick all sites of this page" });
+form.querySelector("thead .box").replaceChildren(head);
+
+function tell() {
+  const number = boxes.filter((each) => each.checked).length;
+  head.checked = number === boxes.length;
+  head.indeterminate = number > 0 && number < boxes.length;
+  for (const each of [head, ...boxes]) each.disabled = every.checked;
+  told.textContent = every.checked || !number ? "" : `${number} ticked`;
+}
+head.addEventListener("change", () => {
+  for (const each of boxes) each.checked = head.checked;
+  tell();
+});
+form.addEventListener("change", tell);
+addEventListener("pageshow", tell);

@@ -1,0 +1,186 @@
+"""Lists of sites in every state, one of them with weekly snapshots whose figures change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime, timedelta
+from typing import Any
+
+from accounts.models import User
+from documentation.checks import entries
+from scanner.scoring import mean_grade
+from sites.models import ListEntry, ListResult, ListRun, SiteList
+from sites.models.site_list import ResultFinding
+from tests.furnished_audits import TYPES, look_at, make_audit, make_pages
+from tests.sites.lists.snapshot_cast import Looked, make_list, share_of, snapshot
+from tests.world import Member
+
+LEAST_SITES = 12
+WEEKS = 9
+CHECKS = (
+    *("https-available", "http-to-https-redirect", "hsts", "csp-present", "security-txt", "tls-legacy-protocols"),
+    *("text-compressed", "image-format", "lcp", "image-alt", "color-contrast", "link-name", "title", "sitemap-found"),
+)
+TAGS = ("north", "south", "clinics", "schools and kindergartens")
+NAMES = ("town-hall", "library", "clinic", "school", "museum", "theatre", "water-and-energy-supply", "bücherei")
+
+
+def address_of(number: int) -> str:
+    path = "en/start" if number % 9 == 4 else ""
+    name = NAMES[number % len(NAMES)].replace("ü", "ue")
+    return f"https://{name}-{number}.{'example.org' if number % 3 else 'example.net'}/{path}"
+
+
+def letters(site: int, age: int) -> str:
+    """Return the statuses of the checks for a site, `age` weeks ago: the older, the more fail."""
+
+    def letter(check: int) -> str:
+        place = (site * 7 + check * 11) % 20
+        if (site + check) % 17 == 0:
+            return "-"
+        return "f" if place < check + age // 2 else "w" if place == check + age // 2 else "p"
+
+    return "".join(map(letter, range(len(CHECKS))))
+
+
+def score(site: int, type: int, age: int) -> int:
+    return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else -age % 5))
+
+
+def looked(site: int, age: int) -> Looked:
+    tags = tuple(tag for number, tag in enumerate(TAGS) if (site + number) % 3 == 0)
+    if site % 11 == 10 and age < 2:
+        return Looked(address_of(site), tags=tags)
+    scores = {type: score(site, number, age) for number, type in enumerate(TYPES)}
+    found = letters(site, age)
+    columns = {"findings": findings(found), "severities": {"high": found.count("f"), "medium": found.count("w")}}
+    return Looked(address_of(site), scores, found, tags, columns=columns)
+
+
+def findings(found: str) -> list[ResultFinding]:
+    made: list[ResultFinding] = []
+    for check, letter in zip(CHECKS, found, strict=True):
+        if letter in "fw":
+            entry = entries()[check]
+            made.append(
+                {
+                    "type": str(entry.type),
+                    "check": check,
+                    "status": "fail" if letter == "f" else "warn",
+                    "severity": entry.severity,
+                    "title": entry.found,
+                    "message": f"{entry.found}, as a look at the site's first page shows.",
+                }
+            )
+    return made
+
+
+def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[str, Any]:
+    """Create lists in each state; return their IDs by name."""
+    at = now.replace(minute=0, second=0, microsecond=0)
+    number = max(rows, LEAST_SITES)
+    watched = make_list(
+        home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id], entries_count=number,
+        next_run_at=at + timedelta(days=5), created_at=at - timedelta(weeks=WEEKS), timezone="Europe/Berlin",
+    )  # fmt: skip
+    runs = [
+        snapshot(
+            watched, [looked(n, age) for n in range(number - age % 2)], checks=CHECKS,
+            at=at - timedelta(days=2) - timedelta(weeks=age),
+        )
+        for age in reversed(range(WEEKS))
+    ]  # fmt: skip
+    _take_over(runs)
+    _report(home, runs[-1], at)
+    ListRun.objects.filter(id=runs[2].id).update(
+        status="partial", left_out=3, error_code="QUOTA_EXCEEDED", error_message="The scans of the month were used up."
+    )
+    fresh = _with_sites(make_list(home, name="Customers, not judged yet", types=TYPES, window_hours=0), number)
+    empty = make_list(home, name="Agencies")
+    running = _with_sites(make_list(home, name="Universities", types=TYPES, every="month"), number)
+    snapshot(running, [looked(n, 3) for n in range(number)], checks=CHECKS, at=at - timedelta(days=29))
+    run = _running(running, at)
+    cancelled = _with_sites(make_list(home, name="Clinics", types=TYPES[:2], every="quarter"), number)
+    snapshot(
+        cancelled, [looked(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
+        left_out=number - 2, entries=number,
+    )  # fmt: skip
+    share = share_of(watched, has_table=True)
+    share_of(watched, runs[-2])
+    return {
+        "list_id": watched.id,
+        "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
+        "run_id": runs[-1].id,
+        "list_run_before_id": runs[-2].id,
+        "fresh_list_id": fresh.id,
+        "empty_list_id": empty.id,
+        "running_list_id": running.id,
+        "running_list_run_id": run.id,
+        "cancelled_list_id": cancelled.id,
+        "share_id": share.id,
+    }
+
+
+def _with_sites(site_list: SiteList, number: int) -> SiteList:
+    made = [Looked(address_of(n)) for n in range(number)]
+    ListEntry.objects.bulk_create(
+        ListEntry(site_list=site_list, url=each.url, host=each.url.split("/")[2]) for each in made
+    )
+    site_list.entries_count = number
+    site_list.save(update_fields=["entries_count"])
+    return site_list
+
+
+def _take_over(runs: Sequence[ListRun]) -> None:
+    """Set the columns of the entries as the end of the last run does."""
+    before = {each.url: each for each in runs[-2].results.all()}
+    history: dict[str, list[int]] = {}
+    for run in runs:
+        for each in run.results.all():
+            if each.security_score is not None:
+                mean = sum(each.score_of(type) or 0 for type in TYPES) // len(TYPES)
+                history.setdefault(each.url, []).append(mean)
+    for result in runs[-1].results.select_related("entry"):
+        entry = result.entry
+        assert entry is not None
+        entry.result, entry.judged_at, entry.tags = result, result.ended_at, result.tags
+        entry.history = history.get(entry.url, [])[-ListEntry.HISTORY :]
+        entry.state = "judged" if result.status == "done" else "failed"
+        entry.error_code, entry.error_message = result.error_code, result.error_message
+        entry.note = "Redesign planned" if result.position % 8 == 3 else ""
+        entry.moved_to = "new.example.org" if result.position % 13 == 6 else ""
+        entry.failing = [check for check, letter in zip(CHECKS, result.statuses, strict=False) if letter == "f"]
+        for type in TYPES:
+            found, earlier = result.score_of(type), before.get(entry.url)
+            if found is not None:
+                setattr(entry, f"{type}_score", found)
+                setattr(entry, f"{type}_grade", mean_grade(found, is_flawless=False))
+                old = earlier.score_of(type) if earlier else None
+                setattr(entry, f"{type}_change", None if old is None else found - old)
+        entry.save()
+
+
+def _report(home: Member, run: ListRun, at: datetime) -> None:
+    """Give the first results of a run audits with reports."""
+    for result in run.results.order_by("position")[:3]:
+        audit = make_audit(home, run_of="list", url=result.url, created_at=at)
+        look_at(make_pages(audit, [result.url])[0], at)
+        ListResult.objects.filter(id=result.id).update(audit=audit)
+
+
+def _running(site_list: SiteList, at: datetime) -> ListRun:
+    """Create a run that has judged some of its sites."""
+    entries_of = list(site_list.entries.order_by("id"))
+    run = ListRun.objects.create(
+        site_list=site_list, types=site_list.types, pages_per_entry=1, window_hours=24, entries=len(entries_of),
+        started_at=at - timedelta(hours=6), done=3, failed=1,
+    )  # fmt: skip
+    ListResult.objects.bulk_create(
+        ListResult(
+            site_list=site_list, run=run, entry=entry, position=n, url=entry.url,
+            starts_at=run.started_at + timedelta(hours=2 * n),
+            status="done" if n < 3 else "failed" if n == 3 else "waiting",
+        )
+        for n, entry in enumerate(entries_of)
+    )  # fmt: skip
+    return run
