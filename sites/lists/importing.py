@@ -31,6 +31,7 @@ from sites.lists.services import (
     origin_of,
     refuse_too_many_entries,
     remove_entries,
+    save_number,
     tags_of,
 )
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_note, tidy_tags
@@ -420,7 +421,7 @@ def _import(
         site_list = locked_list(caller.organization_id, list_id)
         plan = planned(site_list, rows)
         refuse_too_many_entries(site_list, len(plan.added) - len(plan.removed))
-        _bind_to_one_origin(site_list, rows, is_emptied=plan.unchanged + len(plan.changed) == 0)
+        _bind_to_one_origin(site_list, rows, stays=site_list.entries_count > len(plan.removed))
         remove_entries(site_list, list(plan.removed))
         for changed in _batches(sorted(plan.changed.items())):
             _write_changes(site_list, changed)
@@ -428,8 +429,7 @@ def _import(
             _write(site_list, added)
         if plan.added or plan.changed:
             refuse_too_many_tags(tags_of(site_list))
-        site_list.entries_count += len(plan.added) - len(plan.removed)
-        site_list.save(update_fields=["entries_count"])
+        save_number(site_list, site_list.entries_count + len(plan.added) - len(plan.removed))
         numbers = plan.difference.numbers
         if plan.added or plan.removed or plan.changed:
             details = {name: number for name, number in numbers.items() if name != "unchanged"}
@@ -437,15 +437,15 @@ def _import(
     return numbers
 
 
-def _bind_to_one_origin(site_list: SiteList, rows: Sequence[Row], *, is_emptied: bool) -> None:
+def _bind_to_one_origin(site_list: SiteList, rows: Sequence[Row], *, stays: bool) -> None:
     """Keep the sites of a list with credentials on one origin: they are never sent to another.
 
-    Raises InvalidEntries. If no earlier entry stays, a new origin drops the credentials.
+    Raises InvalidEntries. If no earlier entry `stays`, a new origin drops the credentials.
     """
     if site_list.credential_names is None or not rows:
         return
     before = site_list.entries.values_list("url", flat=True).first()
-    origin = origin_of(rows[0].url) if before is None or is_emptied else origin_of(before)
+    origin = origin_of(before) if before is not None and stays else origin_of(rows[0].url)
     faults = _Faults()
     for row in rows:
         if origin_of(row.url) != origin:

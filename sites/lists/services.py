@@ -174,7 +174,7 @@ def _set_credentials(site_list: SiteList, credentials: Credentials | None) -> No
 
 
 def forget_credentials(site_list: SiteList) -> None:
-    """Drop the credentials of a locked list, because its sites are of another origin now."""
+    """Drop the credentials of a locked list, whose next sites may be of another origin."""
     _set_credentials(site_list, None)
     site_list.save(update_fields=["credential_names", "encrypted_credentials"])
 
@@ -286,8 +286,7 @@ def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) 
         site_list = locked_list(caller.organization_id, list_id)
         found = list(_chosen(site_list, entries).values_list("id", flat=True))
         remove_entries(site_list, found)
-        site_list.entries_count -= len(found)
-        site_list.save(update_fields=["entries_count"])
+        save_number(site_list, site_list.entries_count - len(found))
         if found:
             details = {"list": site_list.id, "entries": len(found)}
             activity.record_call(caller, "list.entries_deleted", site_list.name, **details)
@@ -300,9 +299,16 @@ def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
         site_list = locked_list(caller.organization_id, list_id)
         entry = _entry(site_list, entry_id)
         remove_entries(site_list, [entry.id])
-        site_list.entries_count -= 1
-        site_list.save(update_fields=["entries_count"])
+        save_number(site_list, site_list.entries_count - 1)
         activity.record_call(caller, "list.entry_deleted", entry.url, list=site_list.id)
+
+
+def save_number(site_list: SiteList, number: int) -> None:
+    """Save the number of entries of a locked list. A list that becomes empty forgets its credentials."""
+    if site_list.entries_count and not number and site_list.credential_names is not None:
+        forget_credentials(site_list)
+    site_list.entries_count = number
+    site_list.save(update_fields=["entries_count"])
 
 
 def remove_entries(site_list: SiteList, ids: Sequence[str]) -> None:

@@ -242,7 +242,9 @@ def test_tags_of_many_entries_change_together(home: Member, cities: SiteList) ->
     assert len(entries(cities)) == 2
     assert ListEntry.objects.filter(id=foreign.id).exists()
     with transaction.atomic():
-        assert list(ActivityEvent.objects.order_by("id").values_list("action", flat=True)) == [
+        assert list(
+            ActivityEvent.objects.filter(action__startswith="list.").order_by("id").values_list("action", flat=True)
+        ) == [
             "list.imported",
             "list.entries_tagged",
             "list.entries_deleted",
