@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+from collections.abc import Iterator
 from typing import Any
 
 from kombu.transport import redis
@@ -10,11 +11,37 @@ from redis.exceptions import ConnectionError as RedisConnectionError
 from redis.exceptions import RedisError
 
 
+class QoS(redis.QoS):
+    """kombu's count of the messages that a worker holds, which also loses those that Redis does not let it acknowledge.
+
+    kombu would count such a message for ever. A worker with one process holds one message at most, and never read
+    another. Redis keeps the message and sends it again later; a duplicate only wakes.
+    """
+
+    def ack(self, delivery_tag: str) -> None:
+        with self._counted_off(delivery_tag):
+            super().ack(delivery_tag)
+
+    def reject(self, delivery_tag: str, requeue: bool = False) -> None:
+        with self._counted_off(delivery_tag):
+            super().reject(delivery_tag, requeue)
+
+    @contextlib.contextmanager
+    def _counted_off(self, delivery_tag: str) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, RedisError):
+            self._quick_ack(delivery_tag)  # type: ignore[attr-defined]  # kombu's types leave it out
+            raise
+
+
 class Channel(redis.Channel):
     """kombu's Redis channel, without the crash when its connection was closed.
 
     kombu asks the channel for a new connection even then, to acknowledge a message or to put one back.
     """
+
+    QoS = QoS
 
     _asking: Any = None  # the connection that waits for messages
     _asking_id = 0  # its ID in Redis
