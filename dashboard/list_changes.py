@@ -14,17 +14,9 @@ from dashboard.list_table import checks_by_type
 from documentation.checks import CheckEntry, check_name
 from infrastructure.web import charts
 from scans.models import Scan, path_of
-from sites.lists.snapshots import (
-    ChangedSite,
-    Difference,
-    ScorePair,
-    adoption,
-    diff,
-    percent,
-    previous,
-    sentence,
-    snapshots_of,
-)
+from sites.lists.adoption import adoption, percent, sentence
+from sites.lists.differences import ChangedSite, Difference, ScorePair, diff
+from sites.lists.snapshots import previous, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 
 SNAPSHOTS_SHOWN = 52

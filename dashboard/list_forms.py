@@ -25,6 +25,7 @@ EVERY = (
     (ListInterval.QUARTER, HintedLabel("Every quarter", "For the record")),
 )
 WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."}
+WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
 
 
 class ListForm(JudgedForm):

@@ -13,7 +13,8 @@ from django.core.files.uploadedfile import UploadedFile
 from django.http import HttpRequest
 
 from scans.policy import scan_policy
-from sites.lists.importing import Difference, Row, difference, read_rows
+from sites.lists.importing import Difference, difference
+from sites.lists.uploads import Row, read_rows
 from sites.models import SiteList
 
 SALT = "dashboard.list_import"

@@ -21,8 +21,9 @@ from dashboard.list_states import counted
 from dashboard.list_views import WORK, find, known, refuse_now
 from infrastructure.web.uploads import takes_file
 from scanner.errors import Refusal
-from sites.lists.importing import InvalidEntries, add_entries, replace_entries
+from sites.lists.importing import add_entries, replace_entries
 from sites.lists.services import ListNotFound
+from sites.lists.uploads import InvalidEntries
 from sites.models import SiteList
 
 
@@ -103,8 +104,7 @@ def _page(
     preview: Preview | None = None,
     text: str = "",
 ) -> HttpResponse:
-    organization = request.membership.organization
-    room = room_of(organization.id, organization.tier)
+    room = room_of(request.membership.organization)
     context: dict[str, Any] = {
         "section": "lists",
         "site_list": found,

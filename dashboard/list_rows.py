@@ -7,14 +7,14 @@ from dataclasses import dataclass
 
 from django.db.models import Count, Q, Sum
 
-from accounts import access
-from accounts.models import Tier
+from accounts import access, usage
+from accounts.models import Organization
 from dashboard.list_states import State, schedule_words, state_of_run
 from dashboard.scan_lists import search_text
 from infrastructure.web import keyset
 from scanner.scoring import rounded
 from scans.models import Scan
-from sites.lists.snapshots import grade_of, type_figures
+from sites.lists.snapshots import WHOLE, grade_of, type_figures
 from sites.models import ListCount, ListRun, SiteList
 from sites.models.site_list import ListCounts
 
@@ -33,7 +33,10 @@ class TypeMean:
 
 @dataclass(frozen=True, slots=True)
 class ListRow:
-    """List with its latest run, of which `running` is True while it goes, and the means of the latest snapshot."""
+    """List with its latest run, of which `running` is True while it goes, and the means of the latest snapshot.
+
+    What a cancelled or failed run has seen may be any part of its sites, so it has no means.
+    """
 
     site_list: SiteList
     schedule: str
@@ -48,7 +51,7 @@ class ListRow:
 
 @dataclass(frozen=True, slots=True)
 class Room:
-    """Lists and sites that the plan allows, and those that are used."""
+    """Lists and sites that the plan allows, and those that are used, by all organizations that share its limits."""
 
     lists: int
     most_lists: int
@@ -69,23 +72,26 @@ class ListPage:
     rows: list[ListRow]
     page: keyset.RowPage[SiteList]
     text: str
+    has_any: bool
     room: Room
 
 
-def room_of(organization_id: int, tier: Tier) -> Room:
+def room_of(organization: Organization) -> Room:
     """Return the room that the plan leaves; one query."""
-    lists = access.rows(SiteList, organization_id)
-    used = lists.aggregate(entries=Sum("entries_count"), lists=Count("id"))
+    sharing = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
+    used = sharing.aggregate(entries=Sum("entries_count"), lists=Count("id"))
+    tier = organization.tier
     return Room(used["lists"], tier.lists, used["entries"] or 0, tier.list_entries)
 
 
-def list_page(organization_id: int, query: Mapping[str, str], tier: Tier) -> ListPage:
-    """Return a page of lists, newest first, filtered by text in their names (`q`); at most five queries."""
+def list_page(organization: Organization, query: Mapping[str, str]) -> ListPage:
+    """Return a page of lists, newest first, filtered by text in their names (`q`); at most six queries."""
     text = search_text(query)
-    rows = access.rows(SiteList, organization_id).defer("encrypted_credentials")
+    rows = access.rows(SiteList, organization.id).defer("encrypted_credentials")
     match = Q(name__icontains=text) if text else None
     found = keyset.page([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
-    return ListPage(_rows(found.rows), found, text, room_of(organization_id, tier))
+    has_any = bool(found.rows) or (bool(text) and rows.exists())
+    return ListPage(_rows(found.rows), found, text, has_any, room_of(organization))
 
 
 def means_of(counts: ListCounts | None, types: Sequence[str]) -> tuple[TypeMean, ...]:
@@ -104,8 +110,8 @@ def _rows(lists: Sequence[SiteList]) -> list[ListRow]:
     ids = [each.id for each in lists]
     runs = ListRun.objects.filter(site_list__in=ids).defer("checks").order_by("site_list", "-started_at", "-id")
     latest = {run.site_list_id: run for run in runs.distinct("site_list")}
-    ended = runs.exclude(status=ListRun.Status.RUNNING).distinct("site_list")
-    snapshots = {each.site_list_id: each.id for each in ended}
+    whole = runs.filter(status__in=WHOLE).distinct("site_list")
+    snapshots = {each.site_list_id: each.id for each in whole}
     counts = ListCount.objects.filter(run__in=snapshots.values(), tag="")
     by_run = {each.run_id: each.data for each in counts}
     return [

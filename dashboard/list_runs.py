@@ -9,6 +9,7 @@ from datetime import datetime, timedelta
 from dashboard.list_rows import TypeMean, means_of
 from dashboard.list_states import State, state_of_run
 from infrastructure.web import keyset
+from scans.models import Scan
 from sites.lists.snapshots import is_kept
 from sites.models import ListCount, ListRun, SiteList
 
@@ -43,13 +44,22 @@ class RunRow:
         return self.run.started_at + timedelta(hours=hours) if hours else None
 
     @property
+    def by_label(self) -> Mapping[str, TypeMean | None]:
+        """Return the means by the label of each type, None for a type that the run did not have."""
+        known = {each.label: each for each in self.means}
+        return {str(label): known.get(str(label)) for label in Scan.Type.labels}
+
+    @property
     def has_snapshot(self) -> bool:
         return is_kept(self.run)
 
 
 @dataclass(frozen=True, slots=True)
 class RunPage:
+    """Page of runs; `labels` are those of the list's types."""
+
     rows: list[RunRow]
+    labels: tuple[str, ...]
     newer: str | None
     older: str | None
 
@@ -70,7 +80,8 @@ def running_of(site_list: SiteList) -> RunRow | None:
 def run_page(site_list: SiteList, query: Mapping[str, str]) -> RunPage:
     """Return a page of the list's runs, newest first; three queries at most."""
     found = keyset.page_by_time(site_list.runs.all(), query, column="started_at", size=PAGE_SIZE, filters={})
-    return RunPage(_with_means(found.rows), found.newer, found.older)
+    labels = tuple(str(label) for type, label in Scan.Type.choices if type in site_list.types)
+    return RunPage(_with_means(found.rows), labels, found.newer, found.older)
 
 
 def _with_means(runs: Sequence[ListRun]) -> list[RunRow]:

@@ -13,17 +13,8 @@ from dashboard.list_table import reports_of
 from documentation.checks import CheckEntry, entries
 from scanner.report.evidence.fixes import Part, parts
 from scans.models import Scan, path_of
-from sites.lists.snapshots import (
-    PREDICATES,
-    CheckFigures,
-    Summary,
-    TypeFigures,
-    figures,
-    grade_of,
-    percent,
-    sentence,
-    summary,
-)
+from sites.lists.adoption import PREDICATES, percent, sentence
+from sites.lists.snapshots import CheckFigures, Summary, TypeFigures, figures, grade_of, summary
 from sites.models import ListCount, ListResult, ListRun
 
 CHECKS_SHOWN = 20

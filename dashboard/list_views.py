@@ -29,6 +29,7 @@ from infrastructure.api.errors import InvalidParams, refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
 from scanner.errors import Refusal
+from scanner.ids import is_id
 from sites.lists import runs, services
 from sites.lists.recipients import recipients_of
 from sites.lists.services import EntryNotFound, ListNotFound
@@ -71,9 +72,9 @@ def refuse_now(request: MemberRequest) -> None:
 def lists(request: MemberRequest) -> HttpResponse:
     """Show all lists with their last runs and means; an organization without one gets the form."""
     member = request.membership
-    found = list_rows.list_page(member.organization_id, request.GET, member.organization.tier)
+    found = list_rows.list_page(member.organization, request.GET)
     context: dict[str, Any] = {"section": "lists", "list": found}
-    if member.is_member and not found.room.lists and not found.room.is_full:
+    if member.is_member and not found.has_any and not found.room.is_full:
         context |= {"form": _form(request), "zones": time_zones(), "site_list": None}
     return render(request, "dashboard/lists/list.html", context)
 
@@ -85,7 +86,7 @@ def list_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new list, and create one, even if sent repeatedly; then ask for its sites."""
     member = request.membership
     if request.method != "POST":
-        room = list_rows.room_of(member.organization_id, member.organization.tier)
+        room = list_rows.room_of(member.organization)
         if room.is_full:
             return render(request, "dashboard/lists/full.html", {"section": "lists", "room": room})
         return _form_page(request, _form(request, drafts.take(request)), 200)
@@ -242,7 +243,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
     filters = list_table.filters_of(request.POST)
     single = request.POST.get("scan", "")
-    chosen = [single] if single else request.POST.getlist("entry")
+    chosen = [each for each in ([single] if single else request.POST.getlist("entry")) if is_id("ent", each)]
     is_all = bool(request.POST.get("all")) and not single
     action = "scan" if single else request.POST.get("action", "")
     if action not in ("tag", "untag", "scan", "remove", "removed"):

@@ -90,7 +90,7 @@ def _shares(organization_id: int) -> QuerySet[ListShare]:
 
 def _share(share: ListShare) -> dict[str, Any]:
     created_by = share.created_by.email if share.created_by else None
-    return {"list_id": share.site_list_id, **list_serializers.shown_share(share), "created_by": created_by}
+    return {"list_id": share.site_list_id, **list_serializers.ShareSerializer(share).data, "created_by": created_by}
 
 
 def _badge(badge: Badge) -> dict[str, Any]:

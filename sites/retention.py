@@ -47,7 +47,9 @@ def delete_runs(has_time: HasTime = always) -> bool:
 def delete_snapshots(has_time: HasTime = always) -> bool:
     """Delete expired snapshots with their results, counts and shares, and older looks at single entries."""
     now = timezone.now()
-    for days in ListRun.objects.exclude(kept_days=None).values_list("kept_days", flat=True).distinct():
+    for days in ListRun.objects.values_list("kept_days", flat=True).distinct():
+        if days is None:
+            continue
         old = ListRun.objects.filter(kept_days=days, ended_at__lte=now - timedelta(days=days))
         if not delete_with_what_refers(old, has_time):
             return False

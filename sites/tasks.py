@@ -14,7 +14,7 @@ from infrastructure.postgresql.silence import log_failure
 from scanner.memory import give_back
 from scans.tasks import this_worker
 from sites.audits import discovering, sweeping
-from sites.lists import counting
+from sites.lists import counting, starting
 from sites.lists import runs as list_runs
 from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import notices, outcome, runs
@@ -113,13 +113,13 @@ def run_lists() -> None:
     while list_runs.create_due(timezone.now()) == list_runs.CREATED_AT_ONCE and has_time():
         pass
     counting.count_missed(timezone.now(), has_time)
-    list_runs.start_due(timezone.now(), has_time)
+    starting.start_due(timezone.now(), has_time)
 
 
 @shared_task
 def start_entries(organization_id: str) -> None:
     """Start the due entries of an organization's lists. Duplicates are harmless; `run_lists` replaces lost messages."""
-    list_runs.start_entries(int(organization_id), timezone.now(), _until(LISTS_S))
+    starting.start_entries(int(organization_id), timezone.now(), _until(LISTS_S))
 
 
 @shared_task

@@ -12,7 +12,8 @@ from scanner.scoring import mean_grade
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ResultFinding
 from tests.furnished_audits import TYPES, look_at, make_audit, make_pages
-from tests.sites.lists.snapshot_cast import Looked, make_list, share_of, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from tests.world import Member
 
 LEAST_SITES = 12
@@ -38,13 +39,14 @@ def letters(site: int, age: int) -> str:
         place = (site * 7 + check * 11) % 20
         if (site + check) % 17 == 0:
             return "-"
-        return "f" if place < check + age // 2 else "w" if place == check + age // 2 else "p"
+        limit = 3 + check // 2 + age // 2
+        return "f" if place < limit else "w" if place == limit else "p"
 
     return "".join(map(letter, range(len(CHECKS))))
 
 
 def score(site: int, type: int, age: int) -> int:
-    return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else -age % 5))
+    return max(8, 99 - (site * 13 + type * 17) % 55 - (age * (1 + (site + type) % 3) if site % 4 else (8 - age) % 9))
 
 
 def looked(site: int, age: int) -> Looked:
@@ -80,7 +82,7 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
     at = now.replace(minute=0, second=0, microsecond=0)
     number = max(rows, LEAST_SITES)
     watched = make_list(
-        home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id], entries_count=number,
+        home, name="Municipal sites", types=TYPES, every="week", recipients=[owner.id],
         next_run_at=at + timedelta(days=5), created_at=at - timedelta(weeks=WEEKS), timezone="Europe/Berlin",
     )  # fmt: skip
     runs = [
@@ -105,12 +107,14 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         cancelled, [looked(n, 1) for n in range(2)], checks=CHECKS, at=at - timedelta(days=3), status="cancelled",
         left_out=number - 2, entries=number,
     )  # fmt: skip
+    _looked_at_again(watched, at)
     share = share_of(watched, has_table=True)
-    share_of(watched, runs[-2])
+    other_share = share_of(watched, runs[-2])
     return {
         "list_id": watched.id,
         "entry_id": watched.entries.order_by("host").values_list("id", flat=True)[0],
         "run_id": runs[-1].id,
+        "snapshot_id": runs[-1].id,
         "list_run_before_id": runs[-2].id,
         "fresh_list_id": fresh.id,
         "empty_list_id": empty.id,
@@ -118,7 +122,17 @@ def furnish_lists(home: Member, rows: int, now: datetime, owner: User) -> dict[s
         "running_list_run_id": run.id,
         "cancelled_list_id": cancelled.id,
         "share_id": share.id,
+        "other_share_id": other_share.id,
     }
+
+
+def _looked_at_again(site_list: SiteList, at: datetime) -> None:
+    """Add a look at the first site outside of a run."""
+    entry = site_list.entries.earliest("host")
+    ListResult.objects.create(
+        site_list=site_list, entry=entry, url=entry.url, tags=entry.tags, starts_at=at, ended_at=at, status="done",
+        pages=1, seo_score=91, seo_grade="A",
+    )  # fmt: skip
 
 
 def _with_sites(site_list: SiteList, number: int) -> SiteList:

@@ -117,9 +117,11 @@ def test_tasks_are_called_by_names_that_exist() -> None:
         "infrastructure.tasks.delete_old",
         "reports.tasks.announce_mutes",
         "accounts.tasks.send_mails",
+        "sites.tasks.count_results",
         "sites.tasks.finish_run",
         "sites.tasks.discover_pages",
         "scans.tasks.run_scan",
+        "sites.tasks.start_entries",
         "sites.tasks.start_run",
         "webhooks.tasks.deliver",
     }

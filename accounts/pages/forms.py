@@ -195,13 +195,17 @@ class KeyForm(KeyEndForm, KeyNameForm):
         choices=[
             (
                 Scope.READ,
-                HintedLabel("Read", "See scans, audits, reports, monitors, mutes, badges, webhooks and usage"),
+                HintedLabel("Read", "See scans, audits, reports, monitors, lists, mutes, badges, webhooks and usage"),
             ),
-            (Scope.SCAN, HintedLabel("Scan", "Also start scans and audits, and cancel audits")),
+            (
+                Scope.SCAN,
+                HintedLabel("Scan", "Also start scans, audits and runs of lists, and cancel audits and these runs"),
+            ),
             (
                 Scope.MANAGE,
                 HintedLabel(
-                    "Manage", "Everything that the API can do, including changing monitors, mutes, badges and webhooks"
+                    "Manage",
+                    "Everything that the API can do, including changing monitors, lists, mutes, badges and webhooks",
                 ),
             ),
         ],

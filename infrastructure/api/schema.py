@@ -192,11 +192,13 @@ def null_as_a_type(result: dict[str, Any], **_: object) -> dict[str, Any]:
 
 
 def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Forbid unknown fields in bodies, and require at least one field in updates. Hook of drf-spectacular."""
+    """Forbid unknown fields in bodies, which are JSON, and require one in updates. Hook of drf-spectacular."""
     schemas = result["components"]["schemas"]
     for operation in _operations(result):
-        body = operation.get("requestBody", {}).get("content", {}).get("application/json")
-        if body:
+        content = operation.get("requestBody", {}).get("content", {})
+        for other in content.keys() - {"application/json"}:
+            del content[other]  # client generators read one media type only
+        if body := content.get("application/json"):
             schema = schemas[body["schema"]["$ref"].rpartition("/")[2]]
             schema["additionalProperties"] = False
             if operation["operationId"].startswith("update_"):

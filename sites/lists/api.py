@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from drf_spectacular.utils import OpenApiParameter
+from drf_spectacular.utils import OpenApiParameter, OpenApiResponse
 from rest_framework.request import Request
 from rest_framework.response import Response
 
@@ -20,20 +20,22 @@ from scans.policy import scan_policy
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
-    EntriesRequestSerializer,
     EntryChangeSerializer,
     ListChangeSerializer,
     ListRequestSerializer,
 )
 from sites.lists.serializers import (
+    EntriesRequestSerializer,
     EntryListSerializer,
     EntrySerializer,
+    ImportErrorSerializer,
     ImportSerializer,
     SiteListListSerializer,
     SiteListSerializer,
     all_shown,
     shown,
 )
+from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList
 
 NOT_FOUND = "`LIST_NOT_FOUND`: no such list, or another organization's."
@@ -143,9 +145,7 @@ class ListItem(ApiView):
 
 
 IMPORT_RESPONSES = responses(
-    {200: ImportSerializer},
-    e400="`INVALID_ENTRIES`: `entries` has the `line`, `code` and `error` of the first 100 that are wrong, `count` "
-    "their number. `INVALID_PARAMS`.",
+    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorSerializer, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
     e404=NOT_FOUND,
     e409="`LIST_LIMIT`: more sites than the plan allows in all lists.",
     e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.",
@@ -214,11 +214,9 @@ class ListEntries(ApiView):
         return Response(importing.add_entries(**self._upload(request, list_id)))
 
     def _upload(self, request: Request, list_id: str) -> dict[str, Any]:
-        caller = caller_of(request)
-        services.find_list(caller.organization_id, list_id)
         upload = upload_of(request)
-        rows = importing.read_rows(upload.content, upload.media_type, scan_policy())
-        return {"caller": caller, "list_id": list_id, "rows": rows}
+        rows = read_rows(upload.content, upload.media_type, scan_policy())
+        return {"caller": caller_of(request), "list_id": list_id, "rows": rows}
 
 
 class EntryItem(ApiView):

@@ -8,6 +8,7 @@ that a count never waits for it.
 
 from __future__ import annotations
 
+import functools
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
@@ -16,9 +17,12 @@ from django.db import transaction
 from django.db.models import Exists, OuterRef, QuerySet
 from django.utils import timezone
 
+from infrastructure import queue
 from infrastructure.postgresql.statements import fetch
+from scanner.errors import Refusal
 from scanner.ids import is_id
 from scanner.messages import counted
+from scanner.result import ScanError
 from scans.models import Scan
 from sites.events import record_list_event
 from sites.lists import changes, notices
@@ -305,6 +309,22 @@ def _tell(run: ListRun, now: datetime) -> None:
     if found is not None:
         record_list_event(run, EventKind.LIST_CHANGED, {"changes": found}, now)
     notices.post_ended(run, found)
+
+
+def leave_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
+    """Leave out all that waits of a run, which the caller has locked; it ends when what has started has ended."""
+    if run.has_ended:
+        return
+    run.error_code, run.error_message = refusal.code, str(refusal)
+    run.save(update_fields=["error_code", "error_message"])
+    end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), refusal, now)
+    transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", run.id))
+
+
+def end_waiting(waiting: QuerySet[ListResult], refusal: Refusal | ScanError, now: datetime) -> int:
+    message = refusal.message if isinstance(refusal, ScanError) else str(refusal)
+    left_out = {"status": ListResult.Status.LEFT_OUT, "ended_at": now}
+    return int(waiting.update(**left_out, error_code=refusal.code, error_message=message))
 
 
 def end_lost(now: datetime) -> int:

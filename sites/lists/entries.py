@@ -1,7 +1,7 @@
 """Pages of a list's entries: filters, orders and cursors.
 
-A page takes two queries, or one without a filter. The cursor is the sort value and the ID of an entry beside the page,
-so that the last page costs as much as the first.
+A page takes two queries: of IDs with the number of all that match, and of the entries. The cursor is the sort value and
+the ID of an entry beside the page, so that the last page costs as much as the first.
 """
 
 from __future__ import annotations
@@ -10,7 +10,8 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 
-from django.db.models import F, OrderBy, Q
+from django.db import connection
+from django.db.models import F, Q
 from django.http import QueryDict
 
 from infrastructure.api.errors import InvalidParams
@@ -104,7 +105,7 @@ class Wanted:
 class EntryPage:
     """Page of entries, each with its `audit_id`, and the cursors of the pages beside it, None if there is none."""
 
-    rows: list[ListEntry]
+    rows: Sequence[ListEntry]
     next_cursor: str | None
     previous_cursor: str | None
     total: int
@@ -141,18 +142,14 @@ def entries_page(
     """
     column, is_ascending = SORTS[sort.removeprefix("-")], not sort.startswith("-")
     at = _Cursor.parsed(cursor, is_number=column != "host") if cursor else None
-    condition = wanted.condition
-    matching = site_list.entries.filter(condition)
-    total = matching.count() if condition else site_list.entries_count
     is_forward = at is None or at.is_after
     # Backwards, the nearest entries come first.
-    direction = is_ascending == is_forward
-    rows = matching if at is None else matching.filter(_beyond(column, at, is_ascending=direction))
-    order = _order(column, is_ascending=direction, is_forward=is_forward)
-    found = list(rows.annotate(audit_id=F("result__audit_id")).order_by(*order)[: limit + 1])
-    has_more, found = len(found) > limit, found[:limit]
-    if not is_forward:
-        found.reverse()
+    total, ids = _search(site_list, wanted.condition, column, at, is_ascending=is_ascending == is_forward, limit=limit)
+    if not is_forward and len(ids) < limit:  # entries before the page were deleted: show the first one
+        return entries_page(site_list, wanted, sort=sort, limit=limit)
+    has_more, ids = len(ids) > limit, ids[:limit]
+    entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids)
+    found = [entries[id] for id in (ids if is_forward else reversed(ids)) if id in entries]
     has_next, has_previous = (has_more, at is not None) if is_forward else (True, has_more)
     return EntryPage(
         found,
@@ -162,29 +159,46 @@ def entries_page(
     )
 
 
+def _search(
+    site_list: SiteList, condition: Q, column: str, at: _Cursor | None, *, is_ascending: bool, limit: int
+) -> tuple[int, list[str]]:
+    """Return the number of entries that match, and the IDs of the first `limit` + 1 beyond the cursor.
+
+    One statement, which reads the entries once for both; without a condition, their number is known.
+    """
+    sql, params = site_list.entries.filter(condition).order_by().values_list("id", column).query.sql_with_params()
+    counted = "(SELECT count(*) FROM matching)" if condition else "%s"
+    beyond, of_cursor = _beyond(at, is_ascending=is_ascending, has_nulls=column != "host")
+    is_forward = at is None or at.is_after
+    # The index of hosts, which are never null, is in PostgreSQL's usual order of nulls.
+    nulls = "" if column == "host" else f" NULLS {'LAST' if is_forward else 'FIRST'}"
+    direction = "ASC" if is_ascending else "DESC"
+    statement = f"""
+        WITH matching (id, key) AS {"" if condition else "NOT "}MATERIALIZED ({sql})
+        SELECT {counted}, ARRAY(
+            SELECT id FROM matching WHERE {beyond} ORDER BY key {direction}{nulls}, id {direction} LIMIT %s
+        )
+    """  # noqa: S608  # values are parameters
+    known = [] if condition else [site_list.entries_count]
+    with connection.cursor() as cursor:
+        cursor.execute(statement, [*params, *known, *of_cursor, limit + 1])
+        total, ids = cursor.fetchone()
+    return total, ids
+
+
+def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple[str, list[str | int]]:
+    """Return the SQL condition of entries beyond a cursor, in the direction of reading; forwards, nulls are last."""
+    if at is None:
+        return "true", []
+    beyond = ">" if is_ascending else "<"
+    if at.value is None:
+        return f"key IS {'' if at.is_after else 'NOT '}NULL {'AND' if at.is_after else 'OR'} id {beyond} %s", [at.id]
+    condition = f"(key, id) {beyond} (%s, %s)"
+    return f"{condition} OR key IS NULL" if has_nulls and at.is_after else condition, [at.value, at.id]
+
+
 def _cursor_of(entry: ListEntry, column: str, *, is_after: bool) -> str:
     return str(_Cursor(is_after, getattr(entry, column), entry.id))
-
-
-def _order(column: str, *, is_ascending: bool, is_forward: bool) -> tuple[OrderBy, OrderBy]:
-    """Return the order of a page. Entries without a value are last, so backwards they are first."""
-    if column == "host":  # every entry has one, and the index of hosts is in PostgreSQL's usual order of nulls
-        return OrderBy(F(column), descending=not is_ascending), OrderBy(F("id"), descending=not is_ascending)
-    nulls = {"nulls_last": True} if is_forward else {"nulls_first": True}
-    return OrderBy(F(column), descending=not is_ascending, **nulls), OrderBy(F("id"), descending=not is_ascending)
-
-
-def _beyond(column: str, at: _Cursor, *, is_ascending: bool) -> Q:
-    """Return the condition of entries beyond a cursor, in the direction in which they are read."""
-    reach, beyond = ("gte", "gt") if is_ascending else ("lte", "lt")
-    later = Q(**{f"id__{beyond}": at.id})
-    is_null = Q(**{f"{column}__isnull": True})
-    if column == "host":
-        return Q(**{f"host__{reach}": at.value}) & (~Q(host=at.value) | later)
-    if at.value is None:
-        return is_null & later if at.is_after else ~is_null | later
-    here = Q(**{f"{column}__{beyond}": at.value}) | (Q(**{column: at.value}) & later)
-    return here | is_null if at.is_after else here
 
 
 def limit_of(query: QueryDict) -> int:

@@ -158,20 +158,6 @@ class EntryChangeSerializer(Input):
             raise refused(refusal) from None
 
 
-class EntryRequestSerializer(serializers.Serializer):
-    """Site of a list. An address without a scheme gets https://."""
-
-    url = serializers.CharField()
-    tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
-    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
-
-
-class EntriesRequestSerializer(serializers.Serializer):
-    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
-
-    entries = EntryRequestSerializer(many=True)
-
-
 def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> ListRequest:
     """Parse the body of a new list. Raises the refusal of the first field that is wrong."""
     request: ListRequest = ListRequestSerializer.judged(body, policy=policy, tier=tier, organization_id=organization_id)

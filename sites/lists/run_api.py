@@ -15,7 +15,7 @@ from infrastructure.api.pagination import integer, page_of, unknown_format
 from infrastructure.api.schema import PAGE_PARAMETERS, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
-from sites.lists import exports, runs, services, sharing, snapshots
+from sites.lists import adoption, differences, exports, runs, services, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
 from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.lists.serializers import (
@@ -179,7 +179,7 @@ class SnapshotDiff(ApiView):
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
         if other is None:
             raise snapshots.SnapshotNotFound("There is no earlier snapshot of this list.")
-        return Response({"run_id": run.id, "with_run_id": other.id, **snapshots.diff(run, other, limit)})
+        return Response({"run_id": run.id, "with_run_id": other.id, **differences.diff(run, other, limit)})
 
 
 def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
@@ -255,7 +255,7 @@ class Adoption(ApiView):
         site_list = services.find_list(caller_of(request).organization_id, list_id)
         found: list[dict[str, Any]] = [
             {"run_id": run.id, "started_at": run.started_at, "passed": passed, "of": of}
-            for run, passed, of in snapshots.adoption(site_list, check, query.get("tag", ""), limit)
+            for run, passed, of in adoption.adoption(site_list, check, query.get("tag", ""), limit)
         ]
         return Response(AdoptionSerializer({"check": check, "runs": found}).data)
 

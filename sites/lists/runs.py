@@ -1,63 +1,43 @@
-"""Runs of lists: begin those that are due, start their entries as audits, look at single entries again, cancel.
+"""Runs of lists: begin those that are due or requested, look at single entries again, cancel.
 
 Rows come first: a run and all its results are inserted in one transaction, each result with the time at which it
-starts. Messages only wake. Lock order: the organization, the list, the run, scans, audits, results, entries.
+starts (`starting.py`). Messages only wake.
+Lock order: the organization, the list, the run, scans, audits, results, entries.
 """
 
 from __future__ import annotations
 
 import contextlib
 import functools
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
 from django.db import connection, transaction
-from django.db.models import Count, F, Sum
+from django.db.models import Count, Sum
 from django.utils import timezone
 
 from accounts import access, activity, usage
 from accounts.authentication import Caller
-from accounts.models import Organization
 from infrastructure import queue
 from infrastructure.api.errors import InvalidParams
 from scanner.errors import Refusal
-from scanner.findings import ScanType
 from scanner.ids import is_id
-from scanner.net.policy import Policy
-from scanner.net.resolver import Resolver
-from scanner.net.targets import parse_target
 from scanner.result import ScanError
-from scans import addresses
 from scans.models import Scan
-from scans.policy import scan_policy
 from scans.visits.claims import end_queued, tell_ended
-from scans.visits.overload import SHARE_OF_AUDITS, overload_s
-from sites.audits.release import release_pages
-from sites.audits.requests import parse_audit
-from sites.audits.services import cancel, insert_audit, sites_left
+from sites.audits.services import cancel
 from sites.lists import counting
-from sites.lists.collecting import count_soon
 from sites.lists.schedule import next_run
 from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound, find_run
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
 
-# Runs begun by one call of `create_due`, and entries started in one transaction.
+# Runs begun by one call of `create_due`.
 CREATED_AT_ONCE = 50
-STARTED_AT_ONCE = 20
-# Entries whose addresses are looked up before their turn, in one batch.
-LOOKED_UP_AT_ONCE = 64
-# Maximum number of an organization's unfinished audits of lists for each of its slots: the others keep waiting.
-UNFINISHED_PER_PLACE = 2
-# Share of the hourly number of audits of sites that lists may use; the rest is for audits that somebody waits for.
-SHARE_OF_SITES = 0.5
-# First key of the advisory lock under which addresses are looked up; the second one is the organization.
-LOOK_UP_LOCK = 0x6C697374
 
 __all__ = [
-    "RunNotFound", "begin_run", "cancel_run", "create_due", "find_run", "scan_entries", "scan_entry", "start_due",
-    "start_entries", "stop_lists", "stop_run",
+    "RunNotFound", "begin_run", "cancel_run", "create_due", "find_run", "scan_entries", "scan_entry", "stop_lists",
+    "stop_run",
 ]  # fmt: skip
 
 CANCELLED = ScanError(
@@ -89,37 +69,6 @@ IDLE = """id = ANY(%(entries)s) AND NOT EXISTS (
     SELECT FROM sites_listresult AS result
     WHERE result.entry_id = entry.id AND result.run_id IS NULL AND result.status IN ('waiting', 'started', 'ended')
 )"""
-# Results whose turn it is: single looks first, because somebody waits for them. Of the results with an address at which
-# an audit of a list is under way none comes, so that one host with many names takes one place only.
-NEXT = """
-    WITH reached AS (
-        SELECT coalesce(array_agg(address), '{}') AS addresses FROM sites_audit, unnest(addresses) AS address
-        WHERE organization_id = %(organization)s AND status IN ('queued', 'discovering', 'running') AND run_of = 'list'
-    )
-    SELECT result.id, result.run_id, result.entry_id IS NULL AS is_gone, result.addresses, result.url,
-        coalesce(run.types, list.types), coalesce(run.pages_per_entry, list.pages_per_entry)
-    FROM sites_sitelist AS list
-    JOIN sites_listresult AS result ON result.site_list_id = list.id
-    LEFT JOIN sites_listrun AS run ON run.id = result.run_id
-    WHERE list.organization_id = %(organization)s AND result.status = 'waiting' AND result.starts_at <= %(now)s
-        AND NOT coalesce(result.addresses && (SELECT addresses FROM reached), FALSE)
-        AND (%(sites)s OR coalesce(run.pages_per_entry, list.pages_per_entry) = 1)
-    ORDER BY result.run_id IS NOT NULL, result.starts_at, result.position, result.id
-    LIMIT %(limit)s
-"""
-
-
-@dataclass(frozen=True, slots=True)
-class Turn:
-    """Result that may start. `addresses` are None until they have been looked up; a result `is_gone` with its entry."""
-
-    result_id: int
-    run_id: str | None
-    is_gone: bool
-    addresses: list[str] | None
-    url: str
-    types: tuple[str, ...]
-    pages: int
 
 
 def create_due(now: datetime) -> int:
@@ -216,7 +165,7 @@ def _begin(
     run.entries = _insert_results(site_list, run, now, ALL)
     run.save(update_fields=["entries"])
     if refusal is not None:
-        _leave_waiting(run, refusal, now)
+        counting.leave_waiting(run, refusal, now)
     transaction.on_commit(functools.partial(_start_soon, site_list.organization_id))
     return run
 
@@ -239,216 +188,6 @@ def _insert_results(
 def _start_soon(organization_id: int) -> None:
     """Enqueue the start of an organization's due entries. If the message is lost, `run_lists` finds them."""
     queue.enqueue("sites.tasks.start_entries", str(organization_id))
-
-
-def start_due(now: datetime, has_time: Callable[[], bool]) -> int:
-    """Start the due entries of all organizations; return their number."""
-    waiting = ListResult.objects.filter(status=ListResult.Status.WAITING, starts_at__lte=now)
-    lists = SiteList.objects.filter(id__in=waiting.values("site_list"))
-    organizations = list(lists.order_by().values_list("organization_id", flat=True).distinct())
-    return sum(start_entries(each, timezone.now(), has_time) for each in organizations if has_time())
-
-
-def start_entries(
-    organization_id: int,
-    now: datetime,
-    has_time: Callable[[], bool] = lambda: True,
-    resolver: Resolver | None = None,
-) -> int:
-    """Start an organization's due entries as audits while there is room for them; return their number.
-
-    Safe at any time, in any number of processes: each entry starts under the organization's lock, once.
-    """
-    policy = scan_policy()
-    total = 0
-    while has_time():
-        _look_up_addresses(organization_id, now, policy, resolver)
-        number = _start_batch(organization_id, now, policy)
-        if number is None:
-            break
-        total += number
-    if total:
-        release_pages(organization_id)
-    return total
-
-
-def _room(organization: Organization) -> int:
-    """Return how many more audits of lists the organization may have under way."""
-    audits = Audit.objects.filter(organization=organization, run_of=Audit.RunOf.LIST, status__in=UNFINISHED)
-    return UNFINISHED_PER_PLACE * organization.tier.concurrent_scans - audits.count()
-
-
-def _turns(organization: Organization, now: datetime, limit: int) -> list[Turn]:
-    """Return the results whose turn it is, in this order; those with unknown addresses as well."""
-    sites = sites_left(organization, SHARE_OF_SITES)
-    rows = access.fetch_rows(NEXT, organization.id, now=now, limit=limit, sites=sites > 0)
-    turns = []
-    for result_id, run_id, is_gone, known, url, types, pages in rows:
-        sites -= pages > 1
-        if pages == 1 or sites >= 0:
-            turns.append(Turn(result_id, run_id, is_gone, known, url, tuple(types), pages))
-    return turns
-
-
-def _look_up_addresses(organization_id: int, now: datetime, policy: Policy, resolver: Resolver | None) -> None:
-    """Look up the addresses of the next results, outside of any transaction: name servers may take seconds.
-
-    One process at a time does so for an organization; the others go on with the results that are known.
-    """
-    organization = Organization.objects.select_related("tier").filter(id=organization_id, closed_at=None).first()
-    if organization is None or _room(organization) <= 0:
-        return
-    with _only_one(organization_id) as is_ours:
-        if not is_ours:
-            return
-        unknown = [each for each in _turns(organization, now, LOOKED_UP_AT_ONCE) if each.addresses is None]
-        targets, known = [], {}
-        for turn in unknown:
-            try:
-                targets.append((turn.result_id, parse_target(turn.url, policy)))
-            except Refusal:
-                known[turn.result_id] = list[str]()  # its start says why it is refused
-        found = addresses.look_up([target for _, target in targets], policy, resolver)
-        known |= {result_id: each for (result_id, _), each in zip(targets, found, strict=True) if each is not None}
-        for result_id, each in known.items():
-            ListResult.objects.filter(id=result_id, addresses=None).update(addresses=each)
-
-
-@contextlib.contextmanager
-def _only_one(organization_id: int) -> Iterator[bool]:
-    """Hold an advisory lock of the organization; yields False if another process has it. It ends with the process."""
-    keys = [LOOK_UP_LOCK, organization_id % (2**31 - 1)]
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_try_advisory_lock(%s, %s)", keys)
-        (is_ours,) = cursor.fetchone()
-    try:
-        yield is_ours
-    finally:
-        if is_ours:
-            with connection.cursor() as cursor:
-                cursor.execute("SELECT pg_advisory_unlock(%s, %s)", keys)
-
-
-def _start_batch(organization_id: int, now: datetime, policy: Policy) -> int | None:
-    """Start the next results in one transaction; return their number, or None if nothing more can start now."""
-    with transaction.atomic():
-        try:
-            organization = usage.lock(organization_id)
-        except usage.OrganizationClosed:
-            return None
-        limits = usage.limits_of(organization.tier)
-        room = min(STARTED_AT_ONCE, _room(organization))
-        turns = [each for each in _turns(organization, now, LOOKED_UP_AT_ONCE) if each.addresses is not None]
-        turns = list(_apart(turns))[: max(0, room)]
-        types = {ScanType(name) for each in turns for name in each.types}
-        if not turns or overload_s(types, SHARE_OF_AUDITS):
-            return None
-        if removed := _remove_gone(turns):
-            return removed
-        left = usage.quota(organization_id, limits, now).remaining
-        affordable = []
-        for turn in turns:
-            left -= len(turn.types)
-            if left < 0:
-                break
-            affordable.append(turn)
-        started = _start(organization, affordable, now, policy, limits.pages_per_audit)
-    if affordable:
-        return started or None
-    _leave_out(organization_id, turns[0], limits, now)
-    return 0
-
-
-def _apart(turns: Sequence[Turn]) -> Iterator[Turn]:
-    """Yield the turns that have no address in common with one before them."""
-    reached: set[str] = set()
-    for turn in turns:
-        if reached.isdisjoint(turn.addresses or ()):
-            reached.update(turn.addresses or ())
-            yield turn
-
-
-def _remove_gone(turns: Sequence[Turn]) -> int:
-    """Remove results from their runs whose entries were deleted before they had started; return their number."""
-    gone = [each for each in turns if each.is_gone]
-    for turn in gone:
-        waiting = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
-        deleted, _ = waiting.delete()
-        if deleted and turn.run_id is not None:
-            ListRun.objects.filter(id=turn.run_id).update(entries=F("entries") - 1)
-            transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", turn.run_id))
-    return len(gone)
-
-
-def _start(
-    organization: Organization, turns: Sequence[Turn], now: datetime, policy: Policy, pages_per_audit: int
-) -> int:
-    """Insert an audit for each of these results, or end it with the refusal of its address; return their number."""
-    waiting = ListResult.objects.select_related("site_list").filter(status=ListResult.Status.WAITING)
-    waiting = waiting.select_for_update(no_key=True, of=("self",), skip_locked=True)
-    found = waiting.in_bulk([each.result_id for each in turns])
-    for turn in turns:
-        result = found.get(turn.result_id)
-        if result is None:
-            continue
-        site_list = result.site_list
-        try:
-            request = parse_audit(_body(turn, pages_per_audit), policy, pages_per_audit)
-        except Refusal as refusal:  # the policy has changed since the entry was added
-            result.status, result.ended_at = ListResult.Status.ENDED, now
-            result.error_code, result.error_message = refusal.code, str(refusal)
-            transaction.on_commit(functools.partial(count_soon, site_list.id, result.run_id))
-        else:
-            result.status = ListResult.Status.STARTED
-            result.audit = insert_audit(
-                organization,
-                request,
-                run_of=Audit.RunOf.LIST,
-                addresses=turn.addresses,
-                api_key_id=site_list.api_key_id,
-                created_by_id=site_list.created_by_id,
-                credential_names=site_list.credential_names,
-                encrypted_credentials=site_list.encrypted_credentials,
-            )
-        result.save(update_fields=["status", "ended_at", "error_code", "error_message", "audit"])
-    return len(found)
-
-
-def _body(turn: Turn, pages_per_audit: int) -> dict[str, Any]:
-    """Return the request body of an entry's audit: of its page, or of its site up to the list's number of pages."""
-    pages = min(turn.pages, pages_per_audit)
-    target: dict[str, Any] = {"page": turn.url} if pages == 1 else {"site": turn.url, "max_pages": pages}
-    return {**target, "types": list(turn.types)}
-
-
-def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: datetime) -> None:
-    """Leave out what waits of a run, or a single look, because the month's quota is used up."""
-    try:
-        usage.refuse_more_than_left(organization_id, limits, len(turn.types), now)
-    except usage.QuotaExceeded as refusal:
-        with transaction.atomic():
-            run = counting.locked_run(turn.run_id) if turn.run_id is not None else None
-            if run is not None:
-                _leave_waiting(run, refusal, now)
-            else:
-                looks = ListResult.objects.filter(id=turn.result_id, status=ListResult.Status.WAITING)
-                _end_waiting(looks, refusal, now)
-
-
-def _leave_waiting(run: ListRun, refusal: Refusal, now: datetime) -> None:
-    """Leave out all that waits of a run, which the caller has locked; it ends when what has started has ended."""
-    if run.has_ended:
-        return
-    run.error_code, run.error_message = refusal.code, str(refusal)
-    run.save(update_fields=["error_code", "error_message"])
-    _end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), refusal, now)
-    transaction.on_commit(functools.partial(queue.enqueue, "sites.tasks.count_results", run.id))
-
-
-def _end_waiting(waiting: Any, refusal: Refusal | ScanError, now: datetime) -> int:
-    message = refusal.message if isinstance(refusal, ScanError) else str(refusal)
-    left_out = {"status": ListResult.Status.LEFT_OUT, "ended_at": now}
-    return int(waiting.update(**left_out, error_code=refusal.code, error_message=message))
 
 
 def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
@@ -511,7 +250,7 @@ def stop_run(run_id: str, reason: ScanError, now: datetime) -> bool:
         return False
     run.error_code, run.error_message = counting.CANCELLED, reason.message
     run.save(update_fields=["error_code", "error_message"])
-    _end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
+    counting.end_waiting(ListResult.objects.filter(run=run, status=ListResult.Status.WAITING), reason, now)
     # Lock order: the scans and their counters before the audits, as at the end of a visit.
     of_run = Audit.objects.filter(list_result__run=run, status__in=UNFINISHED)
     ended = end_queued(Scan.objects.filter(audit_page__audit__in=of_run.values("id")), reason)
@@ -533,4 +272,4 @@ def stop_lists(organization_id: int, reason: ScanError) -> None:
     for run_id in running.order_by("id").values_list("id", flat=True):
         stop_run(run_id, reason, now)
     looks = ListResult.objects.filter(site_list__in=lists, run=None, status=ListResult.Status.WAITING)
-    _end_waiting(looks, reason, now)
+    counting.end_waiting(looks, reason, now)

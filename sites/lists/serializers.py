@@ -9,9 +9,11 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
+from infrastructure.api.schema import ErrorBody
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.lists.recipients import recipients_of
+from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
 from sites.monitors.recipients import Recipients
@@ -38,11 +40,7 @@ class ListRunSerializer(serializers.Serializer):
     done = serializers.IntegerField(min_value=0)
     failed = serializers.IntegerField(min_value=0)
     left_out = serializers.IntegerField(min_value=0)
-    error = serializers.SerializerMethodField()
-
-    @extend_schema_field(ScanFailureSerializer(allow_null=True))
-    def get_error(self, run: ListRun) -> dict[str, str] | None:
-        return {"code": run.error_code, "message": run.error_message} if run.error_code else None
+    error = ScanFailureSerializer(source="failure", allow_null=True)
 
 
 class ListRunListSerializer(serializers.Serializer):
@@ -149,7 +147,7 @@ class EntrySerializer(serializers.Serializer):
     )
     judged_at = serializers.DateTimeField(allow_null=True)
     audit_id = serializers.CharField(allow_null=True)
-    error = serializers.SerializerMethodField()
+    error = ScanFailureSerializer(source="failure", allow_null=True)
     created_at = serializers.DateTimeField()
 
     def to_representation(self, entry: ListEntry) -> dict[str, Any]:
@@ -165,10 +163,6 @@ class EntrySerializer(serializers.Serializer):
             if (score := entry.score_of(each)) is not None
         }
 
-    @extend_schema_field(ScanFailureSerializer(allow_null=True))
-    def get_error(self, entry: ListEntry) -> dict[str, str] | None:
-        return {"code": entry.error_code, "message": entry.error_message} if entry.error_code else None
-
 
 class EntryListSerializer(serializers.Serializer):
     """Page of entries. The cursors are null where there is no further page."""
@@ -180,6 +174,20 @@ class EntryListSerializer(serializers.Serializer):
     previous_cursor = serializers.CharField(allow_null=True)
 
 
+class EntryRequestSerializer(serializers.Serializer):
+    """Site of a list. An address without a scheme gets https://."""
+
+    url = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
+    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
+
+
+class EntriesRequestSerializer(serializers.Serializer):
+    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
+
+    entries = EntryRequestSerializer(many=True)
+
+
 class ImportSerializer(serializers.Serializer):
     """Numbers of entries that an import has added, removed, changed (tags or note) and left as they were."""
 
@@ -187,6 +195,21 @@ class ImportSerializer(serializers.Serializer):
     removed = serializers.IntegerField(min_value=0)
     changed = serializers.IntegerField(min_value=0)
     unchanged = serializers.IntegerField(min_value=0)
+
+
+class InvalidEntrySerializer(serializers.Serializer):
+    """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
+
+    line = serializers.IntegerField(min_value=1)
+    code = serializers.CharField()
+    error = serializers.CharField()
+
+
+class ImportErrorSerializer(ErrorBody):
+    """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
+
+    entries = InvalidEntrySerializer(many=True, required=False)
+    count = serializers.IntegerField(min_value=1, required=False)
 
 
 class ResultSerializer(serializers.Serializer):

@@ -1,6 +1,6 @@
 """Services of lists and their entries: create, change, tag, delete. Every step is one transaction.
 
-A list is locked before its run, and both before the organization, like a monitor.
+An organization is locked before its lists, and a list before its runs and entries.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ from scans.policy import scan_policy
 from sites.lists.requests import ListRequest, parse_change, parse_entry_change, parse_new
 from sites.lists.schedule import next_run
 from sites.lists.serializers import shown
-from sites.lists.tags import refuse_too_many_tags, tidy_tags
+from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import new_list_id
 from sites.monitors.recipients import usual_recipients
@@ -34,16 +34,25 @@ OF_SCHEDULE = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000
 # One import at a time of those that share a limit, without the organization's lock, for which its scans wait.
 LOCK_ENTRIES = "SELECT pg_advisory_xact_lock(hashtextextended('list entries ' || %s, 0))"
-# Rows of a list without those that it has few of, children first. In SQL, because the ORM would load them all.
+# Rows of a list of which it may have millions, children first; each statement ends within the web's time limit. In SQL,
+# because the ORM would load them all.
+ERASED_AT_ONCE = 20_000
 ERASE = (
-    "UPDATE sites_listentry SET result_id = NULL WHERE site_list_id = %s AND result_id IS NOT NULL",
-    "DELETE FROM sites_listresult WHERE site_list_id = %s",
-    "DELETE FROM sites_listentry WHERE site_list_id = %s",
-    "DELETE FROM sites_listcount WHERE run_id IN (SELECT id FROM sites_listrun WHERE site_list_id = %s)",
+    """UPDATE sites_listentry SET result_id = NULL WHERE id IN (
+        SELECT id FROM sites_listentry WHERE site_list_id = %s AND result_id IS NOT NULL LIMIT %s)""",
+    "DELETE FROM sites_listresult WHERE id IN (SELECT id FROM sites_listresult WHERE site_list_id = %s LIMIT %s)",
+    "DELETE FROM sites_listentry WHERE id IN (SELECT id FROM sites_listentry WHERE site_list_id = %s LIMIT %s)",
+    """DELETE FROM sites_listcount WHERE id IN (
+        SELECT count.id FROM sites_listrun AS run JOIN sites_listcount AS count ON count.run_id = run.id
+        WHERE run.site_list_id = %s LIMIT %s)""",
 )
 TAGS = """
     SELECT tag, count(*) FROM sites_listentry, unnest(tags) AS tag
     WHERE site_list_id = %s GROUP BY tag ORDER BY count(*) DESC, tag
+"""
+WRITE_TAGS = """
+    UPDATE sites_listentry AS entry SET tags = string_to_array(row.tags, %s)
+    FROM unnest(%s::text[], %s::text[]) AS row (id, tags) WHERE entry.id = row.id
 """
 
 
@@ -181,8 +190,13 @@ def forget_credentials(site_list: SiteList) -> None:
 
 def has_several_origins(site_list: SiteList) -> bool:
     """Return True if the list's entries have more than one origin."""
-    first = site_list.entries.values_list("url", flat=True).first()
-    return first is not None and site_list.entries.exclude(url__startswith=f"{origin_of(first)}/").exists()
+    origin = origin_of_any(site_list)
+    return origin is not None and site_list.entries.exclude(url__startswith=f"{origin}/").exists()
+
+
+def origin_of_any(site_list: SiteList) -> str | None:
+    """Return the origin of any entry, None if there is none."""
+    return next((origin_of(url) for url in site_list.entries.order_by().values_list("url", flat=True)[:1]), None)
 
 
 def origin_of(url: str) -> str:
@@ -197,7 +211,9 @@ def delete_list(*, caller: Caller, list_id: str) -> None:
         activity.record_call(caller, "list.deleted", site_list.name, list=site_list.id)
         with connection.cursor() as cursor:
             for statement in ERASE:
-                cursor.execute(statement, [site_list.id])
+                cursor.execute(statement, [site_list.id, ERASED_AT_ONCE])
+                while cursor.rowcount == ERASED_AT_ONCE:
+                    cursor.execute(statement, [site_list.id, ERASED_AT_ONCE])
         site_list.delete()
 
 
@@ -263,14 +279,14 @@ def tag_entries(
     with transaction.atomic():
         site_list = locked_list(caller.organization_id, list_id)
         wanted = _chosen(site_list, entries).select_for_update(no_key=True).order_by("id")
-        changed = []
-        for entry in wanted.only("id", "tags"):
-            tags = list(tidy_tags((*(each for each in entry.tags if each not in removed), *added)))
-            if tags != entry.tags:
-                entry.tags = tags
-                changed.append(entry)
-        ListEntry.objects.bulk_update(changed, ["tags"], batch_size=1_000)
+        changed = {}
+        for id, before in wanted.values_list("id", "tags"):
+            tags = tidy_tags((*(each for each in before if each not in removed), *added))
+            if tags != tuple(before):
+                changed[id] = SEPARATOR.join(tags)
         if changed:
+            with connection.cursor() as cursor:
+                cursor.execute(WRITE_TAGS, [SEPARATOR, list(changed), list(changed.values())])
             refuse_too_many_tags(tags_of(site_list))
             details = {"list": site_list.id, "added": list(added), "removed": sorted(removed), "entries": len(changed)}
             activity.record_call(caller, "list.entries_tagged", site_list.name, **details)

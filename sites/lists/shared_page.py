@@ -17,8 +17,9 @@ from infrastructure.web.reading import cut
 from scanner.scoring import mean_grade, rounded
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note, draw_number
+from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
-from sites.lists.snapshots import PREDICATES, CheckFigures, Figures, TypeFigures, grade_of, percent, sentence
+from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
 from sites.models import ListResult, ListRun, ListShare, SiteList
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}

@@ -25,7 +25,8 @@ PATIENCE_S = 30
 APPLICATION = """
 import threading
 import config.gunicorn
-config.gunicorn.HEAD_S, config.gunicorn.BODY_S, config.gunicorn.WRITE_S = {deadlines}
+import config.incoming
+config.gunicorn.HEAD_S, config.incoming.BODY_S, config.gunicorn.WRITE_S = {deadlines}
 config.gunicorn.MAX_ALL_UNSENT_BYTES = 10_000_000
 Worker = config.gunicorn.Worker
 held = threading.Semaphore(0)

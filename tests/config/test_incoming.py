@@ -6,6 +6,8 @@ import io
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from types import SimpleNamespace
+from typing import Any
 
 import pytest
 from gunicorn.config import Config
@@ -14,7 +16,8 @@ from gunicorn.http.parser import RequestParser
 from hypothesis import given
 from hypothesis import strategies as st
 
-from config.gunicorn import MAX_BODY_BYTES, MAX_HEAD_BYTES, Incoming, TooLarge
+from config.gunicorn import Worker
+from config.incoming import MAX_BODY_BYTES, MAX_HEAD_BYTES, MAX_UPLOAD_BYTES, Incoming, TooLarge
 
 CFG = Config()
 CLIENT = ("127.0.0.1", 1)
@@ -239,3 +242,37 @@ def test_bytes_that_come_one_by_one_cost_the_same_each() -> None:
 
     short, long = processor_s(lambda: read(request(1))), processor_s(lambda: read(request(4)))
     assert long <= 9 * short  # linear is 4, quadratic 16
+
+
+@pytest.mark.parametrize(
+    ("line", "most"),
+    [
+        (b"PUT /v1/lists/lst_1/entries", MAX_UPLOAD_BYTES),
+        (b"POST /v1/lists/lst_1/entries?x=1", MAX_UPLOAD_BYTES),
+        (b"POST /o/home/lists/lst_1/import", MAX_UPLOAD_BYTES),
+        (b"PATCH /v1/lists/lst_1/entries", MAX_BODY_BYTES),
+        (b"PUT /v1/lists/lst_1/entries/ent_1", MAX_BODY_BYTES),
+        (b"PUT /v1/lists/lst_1", MAX_BODY_BYTES),
+        (b"POST /v1/audits?/v1/lists/lst_1/entries", MAX_BODY_BYTES),
+    ],
+)
+def test_only_the_sites_of_a_list_may_be_long(line: bytes, most: int) -> None:
+    head = line + b" HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\n\r\n"
+    incoming = Incoming(CFG, CLIENT, 0.0)
+    assert incoming.feed(head % most) is False
+    assert incoming.feed(b"x" * (most - 1)) is False
+    assert incoming.upload_bytes == (most - 1 if most > MAX_BODY_BYTES else 0)
+    assert incoming.feed(b"x") is True
+    with pytest.raises(TooLarge) as refused:
+        Incoming(CFG, CLIENT, 0.0).feed(head % (most + 1))
+    assert refused.value.most == most
+
+
+def test_long_requests_that_are_too_long_together_lose_the_longest_waiting_ones() -> None:
+    sizes = {"first": 30, "short": 0, "second": 30, "third": 30}
+    incoming = {name: SimpleNamespace(upload_bytes=size * 1024 * 1024) for name, size in sizes.items()}
+    worker: Any = SimpleNamespace(_incoming=incoming, _drop=incoming.pop)
+    Worker._bound_uploads(worker)
+    assert list(incoming) == ["short", "second", "third"]
+    Worker._bound_uploads(worker)
+    assert len(incoming) == 3

@@ -16,7 +16,8 @@ from tests.dashboard.test_monitors import problems
 from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.furnished_lists import CHECKS, furnish_lists
 from tests.queries import counted
-from tests.sites.lists.snapshot_cast import Looked, make_list, snapshot
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member, person_of
 
 NEW = "/o/home/lists/new"
@@ -81,7 +82,7 @@ def test_a_full_plan_refuses_before_the_form(client: Client, home: Member) -> No
 
 
 def test_a_list_is_made_by_the_form_as_it_was_entered(client: Client) -> None:
-    made = client.post(NEW, {**USUAL, "emails": ["member@people.test"]})
+    made = client.post(NEW, USUAL)
     found = SiteList.objects.get()
     assert (made.status_code, made["Location"]) == (302, f"/o/home/lists/{found.id}/import")
     assert (found.name, found.types, found.every) == ("Schools", ["security", "seo"], "month")

@@ -57,6 +57,7 @@ PARTS = (
     "/o/home/lists/{running_list_id}/live?run={running_list_run_id}",
     "/list/{share_id}.svg",
     "/list/{share_id}.svg?check=hsts",
+    "/list/{other_share_id}.svg",
     "/badge/{badge_id}.svg",
     "/badge/{page_badge_id}.svg",
 )

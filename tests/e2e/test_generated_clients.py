@@ -161,6 +161,7 @@ def test_every_operation_works_with_a_generated_client(running: Running, consume
     _reports(consumer, page, *scans)
     _audit(consumer, page)
     _monitor_and_badge(consumer, page)
+    _list(consumer, page)
     _webhook(consumer, running.site.url_as("localhost") + "/hook", page)
     assert consumer.called == consumer.rooms.keys()
 
@@ -235,6 +236,45 @@ def _monitor_and_badge(consumer: Consumer, page: str) -> None:
     assert badge.id in [each.id for each in consumer.call("list_badges").badges]
     consumer.call("delete_badge", badge.id, answered=204)
     consumer.call("delete_monitor", monitor.id, answered=204)
+
+
+def _list(consumer: Consumer, page: str) -> None:
+    models = consumer.models
+    body = models.ListRequest(name="Bakeries", types=[models.ScanType.SECURITY], window_hours=0)
+    made = consumer.call("create_list", body=body, idempotency_key="generated-list", answered=201)
+    assert (made.name, made.entries, made.every) == ("Bakeries", 0, None)
+    body = models.EntriesRequest(entries=[models.EntryRequest(url=page, tags=["bread"])])
+    assert consumer.call("replace_entries", made.id, body=body).added == 1
+    body = models.EntriesRequest(entries=[models.EntryRequest(url=f"{page}?2", note="Second")])
+    assert consumer.call("add_entries", made.id, body=body).added == 1
+    wrong = models.EntriesRequest(entries=[models.EntryRequest(url="ftp://example.com/")])
+    assert consumer.call("add_entries", made.id, body=wrong, answered=400).entries[0].line == 1
+    (entry,) = consumer.call("list_entries", made.id, tag="bread", state=models.EntryState.NEW).entries
+    assert consumer.call("get_entry", made.id, entry.id).url == page
+    assert consumer.call("update_entry", made.id, entry.id, body=models.EntryChange(note="First")).note == "First"
+    run = consumer.call("run_list", made.id, answered=202)
+    assert (run.status, run.entries) == (models.ListRunStatus.RUNNING, 2)
+    wait_until(lambda: consumer.call("get_list_run", made.id, run.id).ended_at is not None, 90, poll_s=0.5)
+    assert consumer.call("cancel_list_run", made.id, run.id).status == models.ListRunStatus.COMPLETED, "it had ended"
+    assert [each.id for each in consumer.call("list_list_runs", made.id).runs] == [run.id]
+    snapshot = consumer.call("get_snapshot", made.id, run.id)
+    assert (snapshot.run.id, snapshot.judged, snapshot.tags[0].tag) == (run.id, 2, "bread")
+    diff = consumer.call("compare_snapshots", made.id, run.id, with_=run.id)
+    assert (diff.sites.compared, diff.better, diff.worse) == (2, [], [])
+    assert consumer.call("export_snapshot_csv", made.id, run.id).startswith("url,tags")
+    assert consumer.call("export_snapshot_jsonl", made.id, run.id).startswith('{"url"')
+    adoption = consumer.call("get_adoption", made.id, check=snapshot.checks[0].check)
+    assert [each.run_id for each in adoption.runs] == [run.id]
+    looked = consumer.call("scan_entry", made.id, entry.id, answered=202)
+    assert looked.entry_id == entry.id
+    share = consumer.call("create_share", made.id, body=models.ShareRequest(table=True), answered=201)
+    assert [each.id for each in consumer.call("list_shares", made.id).shares] == [share.id]
+    consumer.call("delete_share", made.id, share.id, answered=204)
+    consumer.call("delete_entry", made.id, entry.id, answered=204)
+    assert consumer.call("update_list", made.id, body=models.ListChange(name="Shops")).name == "Shops"
+    assert consumer.call("get_list", made.id).run.id == run.id
+    assert made.id in [each.id for each in consumer.call("list_lists").lists]
+    consumer.call("delete_list", made.id, answered=204)
 
 
 def _webhook(consumer: Consumer, receiver: str, page: str) -> None:

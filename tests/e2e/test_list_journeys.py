@@ -35,18 +35,23 @@ def untitled(site: Site) -> tuple[str, str]:
     return path, site.url_as("localhost") + path
 
 
+def tab(person: Person, name: str) -> None:
+    person.page.get_by_role("navigation", name="Pages of the list").get_by_role("link", name=name, exact=True).click()
+
+
 def judge(person: Person, sites: int) -> None:
     """Run the list and wait for the end; without scripts the page is reloaded by hand."""
     person.press("Run now")
     person.told(f"The run has begun: {sites} sites.")
     heading = person.page.get_by_role("heading", name="Running now")
+    expect(heading).to_be_visible()
     if person.with_scripts:
         expect(heading).to_be_hidden(timeout=1000 * SCAN_S)
         return
-    for _ in range(SCAN_S):
+    for _ in range(10 * SCAN_S):
+        person.page.reload()
         if not heading.is_visible():
             return
-        person.go("Show the present state")
     raise AssertionError("the run goes on")
 
 
@@ -81,7 +86,6 @@ def test_many_sites_are_judged_compared_and_shared(
         ada.told("No site has been judged yet.")
 
         judge(ada, 2)
-        expect(page.get_by_role("row", name=re.compile("bakery|shop-|localhost")).first).to_be_visible()
         page.get_by_label("Fails the check").select_option("title")
         ada.press("Filter")
         table = page.get_by_role("table", name="Sites")
@@ -90,27 +94,27 @@ def test_many_sites_are_judged_compared_and_shared(
         ada.go("Clear")
         expect(table.get_by_role("rowheader")).to_have_count(2)
 
-        ada.go("What holds us back")
+        tab(ada, "What holds us back")
         item = page.get_by_role("listitem").filter(has=page.get_by_role("heading", name="title", exact=False)).first
         expect(item).to_contain_text("1 of 2 sites")
         item.get_by_role("link", name=re.compile("1 of 2 sites")).click()
         expect(page.get_by_role("main")).to_contain_text(path)
 
-        # The title is mended, and the next snapshot says so.
+        # The title is mended, and the next snapshot says so. That of the other page is short, which is a warning.
         running.site.routes[path] = Answer(TITLED.format("A bakery by the sea with a title"), headers=HEADERS)
-        ada.go("Sites")
+        tab(ada, "Sites")
         judge(ada, 2)
-        ada.go("Runs")
+        tab(ada, "Runs")
         ada.page.get_by_role("link", name=re.compile("^Compare the snapshot")).first.click()
         expect(page.get_by_role("table", name="Sites that got better")).to_contain_text(path)
         expect(page.get_by_role("table", name="Checks that fail on fewer sites")).to_contain_text("1")
-        ada.go("Over time")
+        tab(ada, "Over time")
         page.get_by_label("Check", exact=True).select_option("title")
         ada.press("Show")
-        ada.told("100 % of 2 sites")
-        expect(page.get_by_role("img", name=re.compile("50 % at first, 100 % most recently"))).to_be_visible()
+        ada.told("50 % of 2 sites")
+        expect(page.get_by_role("img", name=re.compile("0 % at first, 50 % most recently"))).to_be_visible()
 
-        ada.go("Sharing")
+        tab(ada, "Sharing")
         ada.told("Nothing is shared")
         page.get_by_label("With the table of all sites").check()
         ada.press("Share")
@@ -122,7 +126,7 @@ def test_many_sites_are_judged_compared_and_shared(
         page.get_by_text("Badge to embed").click()
         page.get_by_label("Number to show").select_option("title")
         ada.press("Show the code")
-        expect(page.get_by_alt_text(re.compile("^Preview of the badge: 100 % of 2 sites"))).to_be_visible()
+        expect(page.get_by_alt_text(re.compile("^Preview of the badge: 50 % of 2 sites"))).to_be_visible()
         public = address.removeprefix("http://").partition("/")[2]
         visitor.open(f"/{public}")
         expect(visitor.page.get_by_role("main")).to_contain_text(path)
@@ -130,7 +134,7 @@ def test_many_sites_are_judged_compared_and_shared(
         ada.told("Revoked.")
         assert visitor.page.request.get(f"{visitor.base}/{public}").status == 404
 
-        ada.go("Settings")
+        tab(ada, "Settings")
         ada.go("Delete …")
         ada.press("Delete")
         ada.told("The list Bakeries was deleted.")

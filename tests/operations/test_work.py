@@ -23,6 +23,7 @@ from operations import scheduler
 from operations.scheduler import SteadyScheduler
 from scans.models import EndedScan
 from tests.furnished_audits import make_audit
+from tests.sites.lists.cast import make_list
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, make_scan
 from webhooks.models import Delivery, Event, Webhook
@@ -83,6 +84,18 @@ WORK: dict[str, tuple[Callable[[Member], object], set[str]]] = {
             due_at=timezone.now(), not_before=timezone.now(), status="running"
         ),
         {"run-monitors"},
+    ),
+    "a list is due": (
+        lambda home: make_list(home, next_run_at=timezone.now() - timedelta(minutes=1)),
+        {"run-lists"},
+    ),
+    "a run of a list is not finished": (
+        lambda home: make_list(home).runs.create(types=["seo"], pages_per_entry=1, window_hours=0, entries=0),
+        {"run-lists"},
+    ),
+    "a site of a list is scanned again": (
+        lambda home: make_list(home).results.create(starts_at=timezone.now(), url="https://example.com/"),
+        {"run-lists"},
     ),
     "a delivery waits": (make_delivery, {"sweep-deliveries", "hold-deliveries"}),
     "a mail waits": (

@@ -33,7 +33,7 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from sites.audits.requests import parse_audit
 from sites.lists.counting import count_results
-from sites.lists.runs import start_entries
+from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun
 from tests.generated import description
 from tests.house import PACKAGES
@@ -145,7 +145,7 @@ class Session:
         return response
 
     def _remember(self, method: str, response: Any) -> None:
-        if method == "GET" and response["Content-Type"] == "application/json":
+        if method == "GET" and response.headers.get("Content-Type") == "application/json":
             answer = response.json()
             if isinstance(answer, dict) and isinstance(answer.get("entries"), list):
                 self.variables["ENTRY"] = answer["entries"][0]["id"]
@@ -207,7 +207,7 @@ def assert_is_shown(example: Example, response: Any) -> None:
     if "json" not in response.headers.get("Content-Type", ""):
         assert got.splitlines()[:1] == shown.body.splitlines()[:1]
         return
-    if "jsonl" in response.headers["Content-Type"]:
+    if "jsonl" in response.headers.get("Content-Type", ""):
         got = got.splitlines()[0]
     expected, actual = json.loads(shown.body), json.loads(got)
     open_lists = tuple(left_open(expected))

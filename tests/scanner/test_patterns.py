@@ -81,7 +81,8 @@ def modules() -> Iterator[types.ModuleType]:
     for package in PACKAGES:
         yield importlib.import_module(package)
         for info in pkgutil.walk_packages(importlib.import_module(package).__path__, f"{package}."):
-            if ".migrations" not in info.name and info.name not in ("config.wsgi", "config.gunicorn"):
+            of_the_server = ("config.wsgi", "config.gunicorn", "config.incoming")
+            if ".migrations" not in info.name and info.name not in of_the_server:
                 yield importlib.import_module(info.name)
 
 

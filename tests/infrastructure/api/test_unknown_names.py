@@ -21,6 +21,8 @@ NEEDED: dict[str, Any] = {
     "create_scan": {"url": "https://example.com/", "type": "seo"},
     "create_webhook": {"url": "https://example.com/", "events": ["scan.completed"]},
     "create_mute": {"check": "hsts", "host": "example.com", "reason": "Not ours."},
+    "create_list": {"name": "Cities"},
+    "add_entries": {"entries": []},
     "create_monitor": {"page": "https://example.com/", "every": "day"},
 }
 

@@ -83,7 +83,7 @@ bodies = st.fixed_dictionaries(
 @given(body=bodies)
 def test_whatever_is_sent_is_accepted_or_refused_by_name(home: Member, body: dict[str, Any]) -> None:
     Tier.objects.update(requests_per_minute=1_000_000, scans_per_month=1_000_000)
-    with mock.patch.object(services, "refuse_unreachable"):
+    with mock.patch.object(services, "refuse_unreachable", return_value=None):
         response = home.api.post("/v1/audits", body)
     if response.status_code == 202:
         Audit.objects.all().delete()
@@ -218,7 +218,7 @@ def test_a_database_that_is_away_at_the_end_of_a_visit_loses_nothing(
 def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
     roomy: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock.patch.object(services, "refuse_unreachable"):
+    with mock.patch.object(services, "refuse_unreachable", return_value=None):
         audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
     found = Discovery(pages=tuple(pages(2)), notes=("A note.",), is_complete=True, found=2)
     away: list[BaseException | None] = [OperationalError("away"), None]
@@ -240,7 +240,7 @@ def test_a_database_that_is_away_at_the_end_of_a_search_loses_nothing(
 def test_a_site_that_is_blocked_while_it_is_searched_fails_by_name(
     roomy: Member, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with mock.patch.object(services, "refuse_unreachable"):
+    with mock.patch.object(services, "refuse_unreachable", return_value=None):
         audit = created(roomy, {"site": "https://example.com/", "types": ["seo"]})
     found = Discovery(pages=tuple(pages(2)), notes=(), is_complete=True, found=2)
     monkeypatch.setattr(discovering, "_discover", lambda *_: found)

@@ -18,7 +18,7 @@ from scanner.scoring import mean_grade
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
-from sites.lists import counting, runs
+from sites.lists import counting, runs, starting
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.world import Member, make_result
 
@@ -78,7 +78,7 @@ class Script:
         self.visited: list[str] = []
 
     def start(self, site_list: SiteList, now: datetime | None = None) -> int:
-        return runs.start_entries(site_list.organization_id, now or timezone.now(), resolver=self.names)
+        return starting.start_entries(site_list.organization_id, now or timezone.now(), resolver=self.names)
 
     def visit(self, organization_id: int) -> str | None:
         """Finish one visit of those in the queue; return its address."""
@@ -124,6 +124,11 @@ class Script:
 def usual(scan: Scan) -> Found:
     """Return a good and a bad check."""
     return 80, [check("hsts"), check("caa", "warn"), check("https-available", "pass")]
+
+
+def scored(score: int) -> Callable[[Scan], Found]:
+    """Return a part of a script: this score, and one failed check."""
+    return lambda _: (score, [check("hsts")])
 
 
 def statuses(run: ListRun) -> list[str]:

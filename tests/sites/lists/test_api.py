@@ -13,8 +13,8 @@ from accounts.models import ActivityEvent, Tier
 from infrastructure.api.scopes import Scope
 from scanner.ids import is_id, new_id
 from scans.models import IdempotencyRecord
+from sites.lists import services
 from sites.lists.recipients import NOBODY
-from sites.lists.services import delete_list
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
@@ -224,7 +224,8 @@ def test_an_entry_shows_its_latest_result(home: Member) -> None:
     assert shown["error"] == {"code": "TIMEOUT", "message": "Too slow."}
 
 
-def test_a_deleted_list_takes_all_of_it_along(home: Member) -> None:
+def test_a_deleted_list_takes_all_of_it_along(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(services, "ERASED_AT_ONCE", 1)
     site_list, other = make_list(home), make_list(home)
     for each in (site_list, other):
         run = ListRun.objects.create(site_list=each, types=["seo"], pages_per_entry=1, window_hours=0, entries=1)
@@ -235,7 +236,7 @@ def test_a_deleted_list_takes_all_of_it_along(home: Member) -> None:
         ListEntry.objects.filter(id=entry.id).update(result=result)
         ListCount.objects.create(run=run, data={})
         ListShare.objects.create(site_list=each, run=run)
-    delete_list(caller=key_caller(home.organization.id), list_id=site_list.id)
+    services.delete_list(caller=key_caller(home.organization.id), list_id=site_list.id)
     models = (SiteList, ListRun, ListEntry, ListResult, ListCount, ListShare)
     assert [model.objects.count() for model in models] == [1] * 6
     assert home.api.delete(f"/v1/lists/{other.id}").status_code == 204

@@ -18,7 +18,7 @@ from sites.audits.release import release_pages
 from sites.audits.services import add_pages
 from sites.lists import counting, runs
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
-from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, usual
+from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, scored, usual
 from tests.world import Member, member_of
 
 pytestmark = pytest.mark.django_db
@@ -126,7 +126,7 @@ def test_a_type_that_the_list_no_longer_has_loses_its_score(owner: Member) -> No
 def test_the_history_has_an_end(owner: Member) -> None:
     towns = listed(owner, 1)
     for score in range(50, 65):
-        Script(lambda _, score=score: (score, [])).run(towns)
+        Script(scored(score)).run(towns)
     assert entry_of(towns, 0).history == list(range(53, 65))
 
 

@@ -152,6 +152,16 @@ def test_a_cursor_survives_the_entry_that_it_names(home: Member, cities: SiteLis
     ]
 
 
+def test_a_page_before_the_first_entry_is_the_first_page(home: Member, cities: SiteList) -> None:
+    first = page(home, cities, limit=2)
+    back = page(home, cities, limit=2, cursor=first["next_cursor"])["previous_cursor"]
+    assert page(home, cities, limit=2, cursor=back) == first
+    cities.entries.filter(host="a.com").delete()
+    shown = page(home, cities, limit=2, cursor=back)
+    assert [each["url"] for each in shown["entries"]] == ["https://b.com/", "https://c.com/x?y=Z"]
+    assert (shown["previous_cursor"], shown["next_cursor"] is None) == (None, False)
+
+
 @pytest.mark.parametrize(
     "query",
     [

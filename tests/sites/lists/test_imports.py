@@ -11,8 +11,9 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
 from scanner.net.policy import Policy
-from sites.lists.importing import difference, read_rows
+from sites.lists.importing import difference
 from sites.lists.services import delete_entries, tag_entries, tags_of
+from sites.lists.uploads import read_rows
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
@@ -191,7 +192,7 @@ def test_credentials_are_not_sent_to_another_origin_by_way_of_an_empty_list(home
     assert "request" not in home.api.get(path).json()
 
 
-@pytest.mark.django_db(transaction=True)
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
 def test_two_imports_at_once_come_one_after_the_other(home: Member) -> None:
     Tier.objects.update(list_entries=1_000, lists=10)
     cities = make_list(home)

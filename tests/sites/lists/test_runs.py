@@ -15,11 +15,12 @@ from accounts.closing.services import organization_closed
 from accounts.models import ActivityEvent, MonthlyUsage, Organization, Tier
 from accounts.usage import QuotaExceeded
 from infrastructure.api.errors import InvalidParams
+from scans import addresses
 from scans.models import BlockedDomain, Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites import tasks
 from sites.audits.release import release_pages
-from sites.lists import counting, runs
+from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
 from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
@@ -122,7 +123,7 @@ def test_few_audits_are_under_way_and_the_next_ones_follow_their_ends(owner: Mem
     Tier.objects.update(concurrent_scans=3)
     towns, script = listed(owner, 20), Script(usual)
     begin(towns)
-    assert script.start(towns) == 3 * runs.UNFINISHED_PER_PLACE
+    assert script.start(towns) == 3 * starting.UNFINISHED_PER_PLACE
     assert script.start(towns) == 0
     script.visit(owner.organization.id)
     assert script.start(towns) == 1
@@ -206,7 +207,7 @@ def test_an_audit_that_finds_the_quota_used_up_leaves_its_site_out(owner: Member
     Tier.objects.update(concurrent_scans=5)
     towns, script = listed(owner, 4), Script(usual)
     run = begin(towns)
-    with mock.patch("sites.lists.runs.release_pages"):
+    with mock.patch("sites.lists.starting.release_pages"):
         assert script.start(towns) == 4
     Tier.objects.update(scans_per_month=1)
     release_pages(owner.organization.id)
@@ -242,7 +243,7 @@ def test_a_list_beyond_the_plan_does_not_run(owner: Member) -> None:
 def test_entries_wait_while_scans_wait_too_long(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
-    with mock.patch("sites.lists.runs.overload_s", return_value=100.0):
+    with mock.patch("sites.lists.starting.overload_s", return_value=100.0):
         assert script.start(towns) == 0
     assert script.start(towns) == 3
 
@@ -399,7 +400,7 @@ def test_the_scheduler_alone_brings_a_run_to_its_end(owner: Member, monkeypatch:
     """Every message may be lost: whatever a tick finds goes on."""
     Tier.objects.update(concurrent_scans=2)
     towns, script = listed(owner, 9, every="week", next_run_at=timezone.now()), Script(usual)
-    look_up = runs.addresses.look_up
+    look_up = addresses.look_up
     monkeypatch.setattr("scans.addresses.look_up", lambda targets, policy, _: look_up(targets, policy, script.names))
     ticks = 0
     while not ListRun.objects.filter(status="completed").exists():
@@ -431,7 +432,7 @@ def test_schedulers_and_starters_beside_each_other_start_each_entry_once() -> No
     def work(_: int) -> None:
         try:
             runs.create_due(timezone.now())
-            runs.start_entries(owner.organization.id, timezone.now(), resolver=names)
+            starting.start_entries(owner.organization.id, timezone.now(), resolver=names)
         finally:
             connection.close()
 
@@ -448,7 +449,7 @@ def test_schedulers_and_starters_beside_each_other_start_each_entry_once() -> No
 def test_a_start_that_is_killed_has_started_nothing(owner: Member) -> None:
     towns, script = listed(owner), Script(usual)
     begin(towns)
-    killed = mock.patch("sites.lists.runs.insert_audit", side_effect=KeyboardInterrupt)
+    killed = mock.patch("sites.lists.starting.insert_audit", side_effect=KeyboardInterrupt)
     with killed, pytest.raises(KeyboardInterrupt), transaction.atomic():
         script.start(towns)
     assert set(ListResult.objects.values_list("status", flat=True)) == {"waiting"}

@@ -12,19 +12,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from documentation.checks import entries
+from sites.lists.adoption import PREDICATES, adoption, percent, sentence
+from sites.lists.differences import diff
 from sites.lists.snapshots import (
-    PREDICATES,
     SnapshotNotFound,
-    adoption,
-    diff,
     figures,
     find_snapshot,
     grade_of,
     is_kept,
     latest,
-    percent,
     previous,
-    sentence,
     snapshots_of,
     summary,
     type_figures,

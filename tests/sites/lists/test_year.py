@@ -9,6 +9,7 @@ The script, for site n in week w (both from 0):
 
 from __future__ import annotations
 
+import functools
 import json
 from collections import Counter
 from datetime import timedelta
@@ -20,9 +21,10 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scans.models import Scan
-from sites.lists import counting, runs, snapshots
+from sites.lists import counting, runs
+from sites.lists.adoption import adoption
 from sites.models import ListRun, SiteList
-from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed
+from tests.sites.lists.running import UNREACHABLE, Found, Script, check, listed, scored
 from tests.world import Member, member_of, register_webhook
 from webhooks.models import Event
 
@@ -101,7 +103,7 @@ def test_a_year_of_a_thousand_sites_equals_the_table() -> None:
         data = run.counts.get(tag="").data
         assert data["checks"] | {"judged": data["judged"], "sites": data["sites"]} == expected(week), week
         assert sum(data["scores"]["security"].values()) == data["judged"]
-    points = snapshots.adoption(towns, "hsts", limit=WEEKS)
+    points = adoption(towns, "hsts", limit=WEEKS)
     assert [(passed, of) for _, passed, of in points] == [
         (expected(week)["hsts"][2], SITES - SILENT) for week in range(WEEKS)
     ]
@@ -137,7 +139,7 @@ def test_the_same_script_through_visits_gives_the_same_counts() -> None:
     number_of_sites, weeks = 9, 6
     towns = listed(owner, number_of_sites)
     for week in range(weeks):
-        run = Script(lambda scan, week=week: scripted(scan, week)).run(towns)
+        run = Script(functools.partial(scripted, week=week)).run(towns)
         judged = [n for n in range(number_of_sites) if (n + week) % 100]
         adopted = sum(n % 52 <= week for n in judged)
         data = run.counts.get(tag="").data
@@ -157,5 +159,5 @@ def test_nothing_has_changed_when_only_scores_move(home: Member) -> None:
     register_webhook(home, "https://example.com/hook", EVENTS)
     towns = listed(home, 2)
     for score in (81, 82):
-        Script(lambda _, score=score: (score, [check("hsts")])).run(towns)
+        Script(scored(score)).run(towns)
     assert Counter(Event.objects.values_list("kind", flat=True)) == {"list.completed": 2}
