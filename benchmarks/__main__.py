@@ -29,6 +29,7 @@ PARTS = {
     "pages": 0.1,
     "length": 0.5,
     "growth": 0.02,
+    "lists": 0.01,
     "install": 0.3,
     "idle": 0.1,
 }

@@ -16,6 +16,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -36,7 +37,7 @@ HOURS = 24
 MOST_IMPORT_S, MOST_OF_EVEN, MOST_GROWTH = 3.0, 1.5, 1.25
 # What dies or stands still, after which share of the window.
 KILLED = {0.15: "worker", 0.3: "scheduler"}
-STOPPED = {0.45: "postgres", 0.65: "redis-server"}
+STOPPED = {0.45: "postgres", 0.65: "valkey-server"}
 
 STARTS = """
     SELECT extract(epoch FROM scan.started_at)::float, extract(epoch FROM scan.completed_at)::float, scan.url
@@ -201,7 +202,10 @@ def _cpu_of(root: psutil.Process, name: str) -> float:
 
 @contextlib.contextmanager
 def _database(folder: Path) -> Iterator[psycopg.Connection]:
-    with psycopg.connect(variables_of(folder)["DATABASE_URL"], autocommit=True) as database:
+    # The path of the embedded server's URL is the folder of its socket, and the name of the database.
+    url = urlsplit(variables_of(folder)["DATABASE_URL"])
+    sockets, _, name = url.path.rpartition("/")
+    with psycopg.connect(host=sockets, user=url.username, dbname=name, autocommit=True) as database:
         yield database
 
 

@@ -9,6 +9,7 @@ import asyncio
 import contextlib
 import socket
 from multiprocessing.connection import Connection
+from typing import cast
 
 import dns.flags
 import dns.message
@@ -67,8 +68,7 @@ class _Names(asyncio.DatagramProtocol):
         self._transport: asyncio.DatagramTransport
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.DatagramTransport)
-        self._transport = transport
+        self._transport = cast("asyncio.DatagramTransport", transport)
 
     def datagram_received(self, data: bytes, addr: tuple[str, int]) -> None:
         query = dns.message.from_wire(data)
