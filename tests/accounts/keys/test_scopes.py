@@ -6,15 +6,22 @@ import pytest
 from django.urls import URLPattern
 
 from accounts.keys.services import create_api_key
-from accounts.models import ApiKey
+from accounts.models import ApiKey, Tier
 from config.urls import urlpatterns
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, UnknownPath
 from scans.models import Scan
 from tests.world import Api, Member
 
-SCANNING = {("v1/scan", "post"), ("v1/audits", "post"), ("v1/audits/<any:audit_id>", "delete")}
-METHODS = ("get", "post", "patch", "delete")
+SCANNING = {
+    ("v1/scan", "post"),
+    ("v1/audits", "post"),
+    ("v1/audits/<any:audit_id>", "delete"),
+    ("v1/lists/<any:list_id>/runs", "post"),
+    ("v1/lists/<any:list_id>/runs/<any:run_id>", "delete"),
+    ("v1/lists/<any:list_id>/entries/<any:entry_id>/scan", "post"),
+}
+METHODS = ("get", "post", "put", "patch", "delete")
 ENDPOINTS = [
     (str(pattern.pattern), view, method)
     for pattern in urlpatterns
@@ -46,6 +53,7 @@ def test_every_endpoint_takes_the_least_that_it_needs() -> None:
 
 @pytest.mark.parametrize("scope", list(Scope))
 def test_every_endpoint_refuses_less_than_it_needs(home: Member, scope: Scope) -> None:
+    Tier.objects.update(requests_per_minute=10 * len(ENDPOINTS))
     api = key_of(home, scope)
     for path, view, method in ENDPOINTS:
         address = "/" + path.replace("<any:", "").replace("_id>", "")
