@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TypedDict
-
-from django.db import connection
 
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import snapshots
-from sites.lists.differences import Difference, diff
+from sites.lists.differences import Difference, diff, without_nested_loops
 from sites.models import ListRun
 from sites.monitors.changes import cut
 
@@ -51,9 +47,8 @@ def changes_of(run: ListRun) -> Changes | None:
     before = snapshots.previous(run) if run.status in snapshots.WHOLE else None
     if before is None:
         return None
-    with _without_nested_loops():
-        grades = _grades(run, before)
-        found = diff(run, before, LISTED)
+    grades = _grades(run, before)
+    found = diff(run, before, LISTED)
     if not (grades["better"] or grades["worse"] or found["fewer_failures"] or found["more_failures"]):
         return None
     del found["fewer_failures"][LISTED:]
@@ -63,18 +58,6 @@ def changes_of(run: ListRun) -> Changes | None:
     for urls in (found["lost"], found["regained"]):
         urls[:] = [cut(each, URL_CHARACTERS) for each in urls]
     return {"run_id": run.id, "with_run_id": before.id, "grades": grades, **found}
-
-
-@contextmanager
-def _without_nested_loops() -> Iterator[None]:
-    """Keep PostgreSQL from joining the sites of two runs one by one; must run inside a transaction.
-
-    Its statistics do not know the run that has just ended, and promise that it has a single site: 10,000 took minutes.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SET LOCAL enable_nestloop = off")
-        yield
-        cursor.execute("SET LOCAL enable_nestloop = on")
 
 
 def _grades(run: ListRun, before: ListRun) -> Grades:
@@ -87,5 +70,6 @@ def _grades(run: ListRun, before: ListRun) -> Grades:
         worse=" OR ".join(f"{now} > {then}" for then, now in pairs),
     )
     params = {"before": before.id, "after": run.id, "letters": list(snapshots.LETTERS)}
-    ((better, worse),) = fetch(query, params)
+    with without_nested_loops():
+        ((better, worse),) = fetch(query, params)
     return {"better": better, "worse": worse}
