@@ -30,6 +30,7 @@ PARTS = {
     "length": 0.5,
     "growth": 0.02,
     "lists": 0.01,
+    "list_reads": 0.05,
     "install": 0.3,
     "idle": 0.1,
 }
