@@ -68,7 +68,7 @@ def run(arguments: Sequence[str], program: str) -> int:
 
     Raises WrongUsage and ServerRefused.
     """
-    options = _parsed(arguments, program)
+    options = parsed(arguments, program)
     if options.server is None:
         raise WrongUsage("Lists belong to a service: give its address with --server.")
     server = server_at(options.server)
@@ -76,7 +76,7 @@ def run(arguments: Sequence[str], program: str) -> int:
     return status
 
 
-def _parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
+def parsed(arguments: Sequence[str], program: str) -> argparse.Namespace:
     """Parse `[--server URL] list ACTION …`. Exits after `--help`, and with status 2 for what argparse refuses."""
     at = arguments.index("list")
     common = Parser(add_help=False)

@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.command.arguments import FORMATS, options_from, parser
+from scanner.command import lists
+from scanner.command.arguments import FORMATS, is_about_lists, options_from, parser
 from scanner.command.configuration import KEYS, NAME
 from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
 
@@ -36,6 +37,8 @@ def test_every_example_is_understood(arguments: list[str], tmp_path: Path, monke
         with pytest.raises(SystemExit) as ended:
             options_from(arguments)
         assert not ended.value.code
+    elif is_about_lists(arguments):
+        assert lists.parsed(arguments, "website-scan").server
     else:
         assert options_from(arguments).urls
 
