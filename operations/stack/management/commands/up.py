@@ -202,9 +202,9 @@ def programs(data_dir: Path, port: int, env: dict[str, str]) -> list[Program]:
     """Return the programs for web, workers and scheduler, each an ordinary process as in production."""
     cpus = os.cpu_count() or 1
     web = [sys.executable, "-m", "gunicorn", "config.wsgi:application", "--bind", f"{HOST}:{port}"]
-    # More processes than cores, few threads: threads of one process wait for each other more than for the network.
+    # A process for each core: more answer no more requests (`make bench ARGS=api`), and each takes memory.
     web += ["--worker-class", "config.gunicorn.Worker", "--limit-request-line", "8190"]
-    web += ["--workers", str(max(2, 2 * cpus)), "--threads", "4", "--keep-alive", "30", "--reuse-port"]
+    web += ["--workers", str(max(2, cpus)), "--threads", "8", "--keep-alive", "30", "--reuse-port"]
     web += ["--graceful-timeout", str(WEB_GRACE_S), "--log-level", "warning", "--no-control-socket"]
     web += ["--preload"]  # import the application once for all processes
     if os.access(SHARED_MEMORY, os.W_OK):
