@@ -127,11 +127,11 @@ def without_nested_loops() -> Iterator[None]:
     """Keep PostgreSQL from joining the sites of two runs one by one.
 
     Its statistics do not know a run that has just ended, and promise that it has a single site: 10,000 took minutes.
+    The setting ends with the transaction.
     """
-    with transaction.atomic(), connection.cursor() as cursor:
+    with transaction.atomic(savepoint=False), connection.cursor() as cursor:
         cursor.execute("SET LOCAL enable_nestloop = off")
         yield
-        cursor.execute("SET LOCAL enable_nestloop = on")  # for the rest of a transaction around it
 
 
 def _diff(run: ListRun, other: ListRun, limit: int) -> Difference:
