@@ -83,7 +83,7 @@ class ListCollection(ApiView):
         ),
     )
     def post(self, request: Request) -> Response:
-        """It has no sites; `PUT …/entries` brings them. Its first run begins when its schedule says."""
+        """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
         created = services.create_list(
             caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
         )

@@ -64,7 +64,7 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class _Plan:
-    """What an import does: rows to add, entries to remove and to change by their IDs."""
+    """Plan of an import: rows to add, entries to remove and to change by their IDs."""
 
     added: list[Row]
     removed: dict[str, str]

@@ -16,9 +16,7 @@ from sites.lists.recipients import recipients_of
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
-from sites.monitors.recipients import Recipients
-from sites.monitors.requests import NotifySerializer
-from sites.monitors.serializers import RUN_ID, ByTypeField
+from sites.monitors.serializers import RUN_ID, ByTypeField, WithRecipients
 
 LIST_ID = r"^lst_[0-9A-Za-z]{22}$"
 ENTRY_ID = r"^ent_[0-9A-Za-z]{22}$"
@@ -50,7 +48,7 @@ class ListRunListSerializer(serializers.Serializer):
     offset = serializers.IntegerField()
 
 
-class SiteListSerializer(serializers.Serializer):
+class SiteListSerializer(WithRecipients, serializers.Serializer):
     """A list of sites. `entries` is their number, `run` the latest run."""
 
     # `all_shown` gathers for the context what is not in the list's row.
@@ -78,22 +76,6 @@ class SiteListSerializer(serializers.Serializer):
         if shown["request"] is None:
             del shown["request"]
         return shown
-
-    def _recipients(self, site_list: SiteList) -> Recipients:
-        found: Recipients = self.context["recipients"][site_list.id]
-        return found
-
-    @extend_schema_field(NotifySerializer)
-    def get_notify(self, site_list: SiteList) -> dict[str, Any]:
-        return {"emails": list(self._recipients(site_list).emails), "webhooks": site_list.tells_webhooks}
-
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
-    def get_unsubscribed(self, site_list: SiteList) -> list[str]:
-        return list(self._recipients(site_list).unsubscribed)
-
-    @extend_schema_field(serializers.CharField(allow_null=True))
-    def get_warning(self, site_list: SiteList) -> str | None:
-        return self._recipients(site_list).warning
 
     @extend_schema_field(ListRunSerializer(allow_null=True))
     def get_run(self, site_list: SiteList) -> dict[str, Any] | None:

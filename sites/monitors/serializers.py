@@ -14,7 +14,7 @@ from reports.serializers import SEVERITIES
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.requests import DISCOVER
-from sites.models import Audit, Monitor, MonitorRun
+from sites.models import Audit, Monitor, MonitorRun, SiteList
 from sites.models.documents import News
 from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
@@ -43,7 +43,32 @@ class TypeScoreSerializer(serializers.Serializer):
     grade = serializers.RegexField(GRADE, allow_null=True)
 
 
-class MonitorSerializer(serializers.Serializer):
+class WithRecipients:
+    """Methods of the fields `notify`, `unsubscribed` and `warning`, of monitors and of lists.
+
+    The context has the `recipients` of each by its ID.
+    """
+
+    context: dict[str, Any]
+
+    def _recipients(self, row: Monitor | SiteList) -> Recipients:
+        found: Recipients = self.context["recipients"][row.id]
+        return found
+
+    @extend_schema_field(NotifySerializer)
+    def get_notify(self, row: Monitor | SiteList) -> dict[str, Any]:
+        return {"emails": list(self._recipients(row).emails), "webhooks": row.tells_webhooks}
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_unsubscribed(self, row: Monitor | SiteList) -> list[str]:
+        return list(self._recipients(row).unsubscribed)
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_warning(self, row: Monitor | SiteList) -> str | None:
+        return self._recipients(row).warning
+
+
+class MonitorSerializer(WithRecipients, serializers.Serializer):
     """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
 
     # `shown` and `all_shown` gather for the context what is not in the monitor's row.
@@ -90,22 +115,6 @@ class MonitorSerializer(serializers.Serializer):
         for name in absent:
             shown.pop(name, None)
         return shown
-
-    def _recipients(self, monitor: Monitor) -> Recipients:
-        found: Recipients = self.context["recipients"][monitor.id]
-        return found
-
-    @extend_schema_field(NotifySerializer)
-    def get_notify(self, monitor: Monitor) -> dict[str, Any]:
-        return {"emails": list(self._recipients(monitor).emails), "webhooks": monitor.tells_webhooks}
-
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
-    def get_unsubscribed(self, monitor: Monitor) -> list[str]:
-        return list(self._recipients(monitor).unsubscribed)
-
-    @extend_schema_field(serializers.CharField(allow_null=True))
-    def get_warning(self, monitor: Monitor) -> str | None:
-        return self._recipients(monitor).warning
 
     @extend_schema_field(serializers.DateTimeField(allow_null=True))
     def get_next_try_at(self, monitor: Monitor) -> str | None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -102,7 +103,7 @@ def test_lists_are_listed_newest_first_with_the_latest_run(home: Member) -> None
     older, newer = make_list(home, name="older"), make_list(home, name="newer")
     make_list(member_of("Other"))
     for hours in (5, 1):
-        begun = timezone.now() - timezone.timedelta(hours=hours)  # type: ignore[attr-defined]
+        begun = timezone.now() - timedelta(hours=hours)
         columns = {"status": "completed", "types": ["seo"], "pages_per_entry": 1, "window_hours": 0, "entries": hours}
         ListRun.objects.create(site_list=older, started_at=begun, **columns)
     answer = home.api.get("/v1/lists").json()
