@@ -5,14 +5,17 @@ from __future__ import annotations
 import contextlib
 import shutil
 import smtplib
+import ssl
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import timedelta
 from http import HTTPStatus
+from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
+from urllib.parse import urlsplit
 
+import certifi
 import redis
-import requests
 from django.conf import settings
 from django.core import checks
 from django.core.mail import get_connection
@@ -37,7 +40,7 @@ FREE_BYTES = 1024**3
 TIMEOUT_S = 5
 CERTIFICATE = (
     "Renew or install the certificate in the proxy, with its intermediate certificates. For an authority of your own, "
-    "add its certificate to the system's."
+    "name its certificate in SCAN_CA_BUNDLE."
 )
 
 
@@ -230,26 +233,43 @@ def _address() -> Iterable[Diagnosis]:
     """Request /healthz at BASE_URL as people do: by name, with TLS, through the proxy."""
     url = f"{settings.BASE_URL}/healthz"
     try:
-        response = requests.get(url, timeout=TIMEOUT_S, allow_redirects=False)
-    except requests.exceptions.SSLError as error:
-        yield Diagnosis("Address", f"{url}: the certificate is not accepted ({_words(error)})", CERTIFICATE)
-        return
-    except requests.RequestException as error:
+        status, body = _get(url)
+    except ssl.SSLCertVerificationError as error:
+        yield Diagnosis("Address", f"{url}: the certificate is not accepted ({error.verify_message})", CERTIFICATE)
+    except (OSError, HTTPException) as error:
         yield Diagnosis(
             "Address",
             f"{url} does not answer ({_words(error)})",
             "Check the DNS record, ports 80 and 443 of the firewall, and the proxy's log. If only this machine cannot "
             "reach it, the router does not lead back: try from elsewhere.",
         )
-        return
-    if response.status_code == HTTPStatus.OK and response.text == '{"status": "ok"}':
-        yield Diagnosis("Address", f"{url} answers")
     else:
-        yield Diagnosis(
-            "Address",
-            f"{url} answers with {response.status_code}, and not like this service",
-            "Correct BASE_URL, or the address to which the proxy passes requests on.",
-        )
+        if (status, body) == (HTTPStatus.OK, b'{"status": "ok"}'):
+            yield Diagnosis("Address", f"{url} answers")
+        else:
+            yield Diagnosis(
+                "Address",
+                f"{url} answers with {status}, and not like this service",
+                "Correct BASE_URL, or the address to which the proxy passes requests on.",
+            )
+
+
+def _get(url: str) -> tuple[int, bytes]:
+    """Request a URL without following redirects; return status and the beginning of the body."""
+    parts = urlsplit(url)
+    host = parts.hostname or ""
+    if parts.scheme == "https":
+        trust = ssl.create_default_context()
+        trust.load_verify_locations(certifi.where())
+        if settings.SCAN_CA_BUNDLE is not None:
+            trust.load_verify_locations(settings.SCAN_CA_BUNDLE)
+        connection: HTTPConnection = HTTPSConnection(host, parts.port, timeout=TIMEOUT_S, context=trust)
+    else:
+        connection = HTTPConnection(host, parts.port, timeout=TIMEOUT_S)
+    with contextlib.closing(connection):
+        connection.request("GET", parts.path)
+        response = connection.getresponse()
+        return response.status, response.read(1024)
 
 
 def _words(error: Exception) -> str:

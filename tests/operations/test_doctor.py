@@ -244,3 +244,12 @@ def test_a_certificate_that_has_expired(settings: Settings) -> None:
 def test_settings_that_are_not_valid(settings: Settings) -> None:
     settings.LOG_FORMAT = "xml"
     assert "!! Settings LOG_FORMAT 'xml' is not known, text is used. → Set it to text or json." in told()
+
+
+def test_a_certificate_of_an_authority_of_ones_own(settings: Settings) -> None:
+    with Site({"/healthz": Answer('{"status": "ok"}')}, certificate=Certificate.VALID) as site:
+        settings.BASE_URL = site.url
+        settings.SCAN_CA_BUNDLE = site.ca_file
+        assert f"ok Address {site.url}/healthz answers" in told()
+        settings.SCAN_CA_BUNDLE = None
+        assert "name its certificate in SCAN_CA_BUNDLE." in told()
