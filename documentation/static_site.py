@@ -40,7 +40,9 @@ def build(folder: Path, url: str = "") -> int:
     canonical addresses and no pictures for previews of links, which would need it. Raises BrokenSite.
     """
     plain = settings.STORAGES | {"staticfiles": {"BACKEND": "django.contrib.staticfiles.storage.StaticFilesStorage"}}
-    with override_settings(STATIC_SITE=True, STORAGES=plain, ACCESS_LOG=False):
+    with override_settings(
+        STATIC_SITE=True, STORAGES=plain, STATIC_ROOT=settings.BASE_DIR / "static", ACCESS_LOG=False
+    ):
         return _Site(folder, url).write()
 
 

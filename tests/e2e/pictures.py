@@ -24,9 +24,8 @@ import pytest
 from django.conf import settings
 from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize
 
-from accounts.models import Mail
 from documentation.landing import GATE
 from reports.models import Report
 from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, SamplePage, sample_of, samples_of
@@ -40,21 +39,17 @@ from scanner.net.targets import parse_target
 from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from scans.models import Scan
-from scans.visits.claims import claim_scan, finish_scan
-from sites.monitors.alerts import USUAL
 from tests.e2e.pages import PICTURE as PICTURES
-from tests.e2e.pages import Rendering, Shown, ask, window
+from tests.e2e.pages import Rendering, Shown, ask, render_pages, window
 from tests.furnished import finish_with
 from tests.furnished_audits import look_at, make_audit, make_pages
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
-from tests.sites.monitors.cast import make_monitor
-from tests.sites.monitors.watching import Watch
 from tests.targets.exposed_files import files
 from tests.targets.gallery import blog_site, council_site, leak_site, library_site
 from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
-from tests.world import member_of, person_of
+from tests.world import member_of
 
 IMAGES = settings.BASE_DIR / "static" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
@@ -62,7 +57,7 @@ HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
 PICTURE: ViewportSize = {"width": 760, "height": 700}
 CARD: ViewportSize = {"width": 960, "height": 600}
 FINDINGS: ViewportSize = {"width": 760, "height": 600}
-MAIL: ViewportSize = {"width": 640, "height": 640}
+DASHBOARD: ViewportSize = {"width": 960, "height": 640}
 DENSITY = 1.5
 MARGIN = 16
 # Fields of a check that a finding of a list keeps.
@@ -257,41 +252,16 @@ def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: fl
         (IMAGES / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
-def test_an_email_of_a_monitor_is_pictured(db: None) -> None:
-    """A monitor scans the shop twice; before the second time, the shop publishes its repository."""
-    home = member_of("Shop")
-    owner = person_of(home, "owner", "ann@example.com")
-    pages = [f"https://{HOST}/"]
-    monitor = make_monitor(
-        home, name="Kettle & Leaf", pages=pages, types=["security"], alert=dict(USUAL), recipients=[owner.pk]
-    )
-    with shop_site() as site:
+def test_a_dashboard_is_pictured(db: None) -> None:
+    """The overview of an organization with sites, scans and monitors, as the tests of pages furnish it."""
+    rendering = render_pages()
 
-        def work(audit_id: str) -> None:
-            waiting = Scan.objects.get(status="queued", audit_page__audit=audit_id)
-            claim = claim_scan(waiting.id)
-            assert claim is not None
-            policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
-            with Network(policy) as network:
-                (result,) = scan(
-                    parse_target(site.url_as("localhost") + "/", policy), [ScanType.SECURITY], network, Budget()
-                )
-            assert finish_scan(claim, replace(result, url=f"https://{HOST}/"))
-
-        watch = Watch(monitor, work)
-        watch.look()
-        site.routes.update(_repository())
-        watch.look()
-    mail = Mail.objects.get(user=owner)
-
-    def picture(chromium: Browser) -> None:
-        page = chromium.new_page()
-        page.set_viewport_size(MAIL)
-        page.set_content(mail.html.replace(f"localhost:{site.port}", HOST))
-        _save(page, "mail", MAIL)
+    def picture(page: Page) -> None:
+        page.set_viewport_size(DASHBOARD)
+        _save(page, "dashboard", DASHBOARD, density=DENSITY)
 
     with window() as browser:
-        browser.do(picture)
+        browser.look(rendering, "overview", picture)
 
 
 def _repository() -> dict[str, Answer]:

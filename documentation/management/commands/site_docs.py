@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import tempfile
 from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
@@ -29,13 +30,17 @@ class Command(BaseCommand):
             raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
         if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
             raise CommandError(f"{folder} holds something else than such a site. Name another folder, or empty it.")
-        if folder.exists():
-            shutil.rmtree(folder)
-        folder.mkdir(parents=True)
-        try:
-            pages = build(folder, f"{url.rstrip('/')}/" if url else "")
-        except BrokenSite as fault:
-            raise CommandError(str(fault)) from None
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            made = Path(work) / "site"
+            made.mkdir()
+            try:
+                pages = build(made, f"{url.rstrip('/')}/" if url else "")
+            except BrokenSite as fault:
+                raise CommandError(str(fault)) from None
+            if folder.exists():
+                shutil.rmtree(folder)
+            made.rename(folder)
         self.stdout.write(f"{pages} pages in {folder}; open {folder / 'index.html'}")
         if not url:
             self.stdout.write("Without URL=https://… the site has no sitemap and no previews of its links.")
