@@ -24,8 +24,8 @@ from documentation.search import search_index
 PUBLIC = re.compile(r"/(?:docs/.*|samples/.*|report/sample/.+|card/\w+\.png|static/.+|openapi\.yaml|licence)?")
 # Addresses within the service in the house's templates, whose attributes have double quotes.
 LINK = re.compile(r'(?<=[ \n])(href|src|srcset|action|data-index)="(/[^"]*)"')
+INDEX = "index.html"
 MISSING = "/404"
-MISSING_FILE = "404.html"
 HTML = "text/html"
 
 
@@ -57,7 +57,7 @@ def file_of(target: str) -> str:
         name = "-".join(each for pair in parse_qsl(parts.query) for each in pair)
         return f"{path}{name}.html"
     if not path or path.endswith("/"):
-        return f"{path}index.html"
+        return f"{path}{INDEX}"
     return path if "." in posixpath.basename(path) else f"{path}.html"
 
 
@@ -133,7 +133,8 @@ class _Site:
 
     def _public(self, name: str) -> str:
         """Return the address of a file."""
-        return f"{self.url}{name}".removesuffix("index.html")
+        folder, base = posixpath.split(f"{self.url}{name}")
+        return f"{folder}/" if base == INDEX else f"{folder}/{base}"
 
     def _relative(self, target: str, start: str) -> str:
         path, mark, fragment = target.partition("#")

@@ -57,7 +57,7 @@ HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
 PICTURE: ViewportSize = {"width": 760, "height": 700}
 CARD: ViewportSize = {"width": 960, "height": 600}
 FINDINGS: ViewportSize = {"width": 760, "height": 600}
-DASHBOARD: ViewportSize = {"width": 960, "height": 640}
+DASHBOARD: ViewportSize = {"width": 1200, "height": 800}
 DENSITY = 1.5
 MARGIN = 16
 # Fields of a check that a finding of a list keeps.
@@ -201,10 +201,15 @@ def _freeze(slug: str, path: str, change: Callable[[str], str]) -> None:
     text = change(response.content.decode())
     content = re.search(r'<main id="content"[^>]*>(.*)</main>', text, re.DOTALL)
     assert content
-    kept = re.sub(r"<(form|nav|dialog)\b.*?</\1>", "", content[1], flags=re.DOTALL)
-    kept = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))[^>]*>(.*?)</a>', r"\1", kept, flags=re.DOTALL)
+    kept = re.sub(r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>', "", content[1], flags=re.DOTALL)
+    kept = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _without_link, kept, flags=re.DOTALL)
     lines = (line.rstrip() for line in kept.splitlines())
     (FOLDER / f"{slug}.html").write_text("\n".join(line for line in lines if line) + "\n", encoding="utf-8")
+
+
+def _without_link(found: re.Match[str]) -> str:
+    attributes = re.sub(r'\s*\b(?:href|rel|aria-current)="[^"]*"', "", f" {found[1]}").rstrip()
+    return f"<span{attributes}>{found[2]}</span>"
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda each: each.slug)
@@ -253,15 +258,15 @@ def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: fl
 
 
 def test_a_dashboard_is_pictured(db: None) -> None:
-    """The overview of an organization with sites, scans and monitors, as the tests of pages furnish it."""
+    """The page of a monitor, as the tests of pages furnish it."""
     rendering = render_pages()
 
     def picture(page: Page) -> None:
         page.set_viewport_size(DASHBOARD)
-        _save(page, "dashboard", DASHBOARD, density=DENSITY)
+        _save(page, "dashboard", DASHBOARD, density=1.2)
 
     with window() as browser:
-        browser.look(rendering, "overview", picture)
+        browser.look(rendering, "monitor", picture)
 
 
 def _repository() -> dict[str, Answer]:
