@@ -27,6 +27,8 @@ LINK = re.compile(r'(?<=[ \n])(href|src|srcset|action|data-index)="(/[^"]*)"')
 INDEX = "index.html"
 MISSING = "/404"
 HTML = "text/html"
+# Sample reports are about sites that do not exist.
+NOT_INDEXED = '<meta name="robots" content="noindex'
 
 
 class BrokenSite(Exception):
@@ -68,7 +70,8 @@ class _Site:
         self.client = Client(SERVER_NAME=urlsplit(settings.BASE_URL).hostname or "localhost")
         self.waiting = deque([reverse("landing"), reverse("docs"), reverse("schema"), MISSING])
         self.known = set(self.waiting)
-        self.pages: list[str] = []
+        self.pages = 0
+        self.listed: list[str] = []  # in the sitemap
         # The links and pictures of previews, which need whole addresses.
         base = re.escape(settings.BASE_URL)
         self.absolute = re.compile(rf'[ ]*<(?:link|meta)[^>]* (?:href|content)="({base}(/[^"]*))"[^>]*>\n?')
@@ -80,9 +83,9 @@ class _Site:
         start = posixpath.dirname(file_of(index))
         self._save(file_of(index), search_index(lambda path: self._relative(path, start)).encode())
         if self.url:
-            urls = [self._public(file_of(each)) for each in self.pages]
+            urls = [self._public(file_of(each)) for each in self.listed]
             self._save("sitemap.xml", render_to_string("sitemap.xml", {"urls": urls}).encode())
-        return len(self.pages)
+        return self.pages
 
     def _write_path(self, path: str) -> None:
         if path.startswith(settings.STATIC_URL):
@@ -104,7 +107,9 @@ class _Site:
             # A host shows this page at any address, so its links begin at the root of the host.
             root = urlsplit(self.url).path or "/"
             return self._linked(path, text, lambda target: f"{root}{target}")
-        self.pages.append(path)
+        if NOT_INDEXED not in text:
+            self.listed.append(path)
+        self.pages += 1
         start = posixpath.dirname(file_of(path))
         return self._linked(path, text, lambda target: posixpath.relpath(target, start or "."))
 

@@ -83,7 +83,7 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         "report": found,
         "link": None,
         "tabs": [
-            Tab(each, addresses[each], other.document["grade"], is_current=addresses[each] == addresses.get(scan.type))
+            Tab(each, addresses[each], other.document["grade"], is_current=each == scan.type)
             for each, other in siblings.items()
         ],
         "is_sample": True,

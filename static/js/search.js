@@ -75,12 +75,9 @@ async function search() {
 
 field.addEventListener("focus", () => load().catch(() => { loading = undefined; }), { once: true });
 field.addEventListener("input", search);
-finder.addEventListener("submit", (event) => {
-  event.preventDefault();
-  results.querySelector("a")?.click();
-});
-// The arrow keys go from the field through the results and back; Tab does as well.
+// Enter opens the first result. The arrow keys go from the field through the results and back; Tab does as well.
 finder.addEventListener("keydown", (event) => {
+  if (event.key === "Enter" && event.target === field) results.querySelector("a")?.click();
   const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
   if (!step) return;
   const stops = [field, ...results.querySelectorAll("a")];

@@ -102,13 +102,14 @@ def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_produ
         assert each.xpath(".//picture | .//pre")
 
 
-def test_the_request_of_the_landing_page_starts_a_scan(home: Member) -> None:
+def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
     said = html.fromstring(Client().get("/").content.decode()).xpath("string(//pre[@id='curl'])")
-    address, headers, body = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+?)'", said)
+    address, headers, (body,) = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+)'", said)
     assert address == f"{django_settings.BASE_URL}/v1/scan"
     sent = {name: value.replace("$API_KEY", home.plaintext) for name, value in headers}
-    response = Client().post("/v1/scan", body[0], content_type=sent.pop("Content-Type"), headers=sent)
-    assert response.status_code == 202, response.content
+    body = body.replace("https://example.com/", target)
+    response = Client().post("/v1/scan", body, content_type=sent.pop("Content-Type"), headers=sent)
+    assert response.status_code == 201, response.content
 
 
 def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
