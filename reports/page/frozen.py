@@ -31,8 +31,8 @@ FROZEN = (
     Frozen(
         "site",
         "A whole site",
-        "An audit of the tea shop with all four types: each finding once, with the pages that have it, the worst "
-        "pages, and what to fix first.",
+        "An audit of six pages of the tea shop with all four types: each finding once, with the pages that have it, "
+        "the most urgent first.",
         ("dashboard", "report", "audit"),
     ),
     Frozen(

@@ -201,7 +201,12 @@ def _freeze(slug: str, path: str, change: Callable[[str], str]) -> None:
     text = change(response.content.decode())
     content = re.search(r'<main id="content"[^>]*>(.*)</main>', text, re.DOTALL)
     assert content
-    kept = re.sub(r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>', "", content[1], flags=re.DOTALL)
+    kept = re.sub(
+        r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>|<nav class="tabs".*?</nav>',
+        "",
+        content[1],
+        flags=re.DOTALL,
+    )
     kept = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _without_link, kept, flags=re.DOTALL)
     lines = (line.rstrip() for line in kept.splitlines())
     (FOLDER / f"{slug}.html").write_text("\n".join(line for line in lines if line) + "\n", encoding="utf-8")
