@@ -65,7 +65,9 @@ def test_a_sample_is_complete_and_names_no_address_of_ours(sample_page: SamplePa
     for link in {each for each in shown.xpath("//main//a/@href | //main//@src") if each.startswith("/")}:
         assert Client().get(link).status_code == 200, link
     tabs = shown.xpath("//nav[@aria-label='Reports of this page by type']//a/@href")
-    assert tabs == ([f"/report/sample/{each}" for each in sample_page.names.values()] if len(sample_page.types) > 1 else [])
+    assert tabs == (
+        [f"/report/sample/{each}" for each in sample_page.names.values()] if len(sample_page.types) > 1 else []
+    )
 
 
 def test_samples_show_what_they_are_for() -> None:
