@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release clean
+.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -82,6 +82,11 @@ docs: $(DEV) ## Write openapi.yaml, docs/checks.md, docs/checks.json and tables 
 	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null $(BIN)/python manage.py tables
 	@$(BIN)/python manage.py checks > docs/checks.md
 	@$(BIN)/python manage.py checks --format json > docs/checks.json
+
+# As the target above: the same site on any machine, but for the address of the source code.
+site-docs: $(RUNTIME) ## Write start page, documentation and samples as a static site, in var/site-docs (URL=https://… is its address, SOURCE_URL=… that of the code)
+	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null SOURCE_URL="$(SOURCE_URL)" \
+	 $(BIN)/python manage.py site_docs var/site-docs --url "$(URL)"
 
 changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=… names the release)
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"

@@ -297,6 +297,9 @@ SECURE_PROXY_SSL_HEADER = ("HTTP_X_FORWARDED_PROTO", "https") if SECURE else Non
 SECURE_REFERRER_POLICY = "same-origin"
 X_FRAME_OPTIONS = "DENY"
 # Our pages use no device feature but the clipboard.
+# `manage.py site_docs` sets it while it renders the public pages as static files.
+STATIC_SITE = False
+
 PERMISSIONS_POLICY = "camera=(), geolocation=(), microphone=(), payment=(), usb=()"
 # None of our pages has inline scripts or styles.
 SECURE_CSP = {

@@ -59,6 +59,7 @@ def environment(**options: Any) -> Environment:
         "brand_preview": brand_preview,
         "sign_up_is_open": sign_up_is_open,
         "source_url": source_url,
+        "static_site": static_site,
     }
     return made
 
@@ -84,3 +85,8 @@ def sign_up_is_open() -> bool:
 def source_url() -> str:
     """Return the URL of the installation's source code; empty if the operator has not set it."""
     return settings.SOURCE_URL
+
+
+def static_site() -> bool:
+    """Return whether the page is one of `make site-docs`, where nobody logs in and nothing is sent."""
+    return settings.STATIC_SITE

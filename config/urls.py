@@ -41,6 +41,7 @@ from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
 from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, UnknownReportExport
 from reports.mutes import views as mute_views
 from reports.mutes.api import MuteCollection, MuteItem
+from reports.sample_views import frozen, sample, sample_card, sample_picture, samples
 from reports.views import (
     card,
     compare,
@@ -49,9 +50,6 @@ from reports.views import (
     page_picture,
     progress,
     report,
-    sample,
-    sample_card,
-    sample_picture,
     screenshot,
     share,
 )
@@ -266,6 +264,7 @@ urlpatterns = [
     path(".well-known/security.txt", security_txt),
     path("sitemap.xml", sitemap),
     path("docs/", documentation.overview, name="docs"),
+    path("docs/search-index.js", documentation.search_script, name="docs-search"),
     path("docs/checks", RedirectView.as_view(url="/docs/checks/")),
     path("docs/checks/", documentation.check_list, name="docs-checks"),
     path("docs/checks/<str:check_id>", documentation.check_page, name="docs-check"),
@@ -313,9 +312,11 @@ urlpatterns = [
     path("organizations/switch", person.organization_switch, name="organization-switch"),
     path("organizations/<int:organization_id>/leave", person.organization_leave, name="organization-leave"),
     path("o/<slug:organization>/", include(of_organization)),
-    path("report/sample/<str:scan_type>", sample, name="sample"),
-    path("report/sample/<str:scan_type>/card/<str:digest>.png", sample_card),
-    path("report/sample/<str:scan_type>/<path:name>", sample_picture),
+    path("samples/", samples, name="samples"),
+    path("samples/<slug:slug>", frozen, name="frozen-sample"),
+    path("report/sample/<str:name>", sample, name="sample"),
+    path("report/sample/<str:name>/card/<str:digest>.png", sample_card),
+    path("report/sample/<str:name>/<path:path>", sample_picture),
     path("report/<any:scan_id>/screenshot.webp", screenshot, name="report-screenshot"),
     path("report/<any:scan_id>/page.webp", page_picture, name="report-page-picture"),
     path("report/<any:scan_id>/film/<int:number>.jpg", film_frame, name="report-film-frame"),

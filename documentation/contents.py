@@ -6,6 +6,7 @@ import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from django.conf import settings
 from django.urls import reverse
 from django.utils.safestring import SafeString
 
@@ -147,11 +148,61 @@ GUIDES = (
         "Checks that decide differently from Lighthouse, axe, HTTP Observatory and other tools, with reasons.",
         "checks-deviations.md",
     ),
+    Guide(
+        "compatibility",
+        "Compatibility",
+        "What stays the same from version 1.0.0 on, what may change, and how deprecations are announced.",
+        "compatibility.md",
+    ),
+    Guide(
+        "comparison",
+        "Comparison",
+        "This service beside MDN Observatory, Lighthouse CI, pa11y, internet.nl and Oobee, and what they do better.",
+        "comparison.md",
+    ),
+)
+# Guides for those who run the service, on the static site only: users of an installation do not need them.
+OPERATORS = (
+    Guide(
+        "operations",
+        "Operations",
+        "Install, configure and deploy the service: processes, environment variables, proxies and troubleshooting.",
+        "operations.md",
+    ),
+    Guide(
+        "scaling",
+        "Scaling",
+        "How much a process scans and answers, how many processes a load needs, and how to tune them.",
+        "scaling.md",
+    ),
+    Guide(
+        "upgrades",
+        "Backups and upgrades",
+        "Back up and restore the service, upgrade it without downtime, and go back to the version before.",
+        "upgrades.md",
+    ),
+    Guide(
+        "metrics",
+        "Metrics, logs and traces",
+        "Prometheus metrics, access log, traces, and the alerts that tell when the service needs somebody.",
+        "metrics.md",
+    ),
+    Guide(
+        "security",
+        "Security",
+        "What the service guarantees to its users and to the sites it scans, and the duties of its operator.",
+        "security.md",
+    ),
 )
 
 
+def guides() -> tuple[Guide, ...]:
+    """Return the guides in the order of the navigation."""
+    return (*GUIDES, *OPERATORS) if settings.STATIC_SITE else GUIDES
+
+
 def guide_of(slug: str) -> Guide | None:
-    return next((each for each in GUIDES if each.slug == slug), None)
+    return next((each for each in guides() if each.slug == slug), None)
 
 
 def address_of(guide: Guide) -> str:
@@ -169,7 +220,7 @@ def resolver(document: str) -> Resolve:
         file, _, anchor = target.partition("#")
         if file == "checks.md":
             return reverse("docs-checks")
-        for guide in (OVERVIEW, *GUIDES):
+        for guide in (OVERVIEW, *guides()):
             if guide.document == (file or document) and (
                 not anchor or anchor in {each.anchor for each in guide.chunks}
             ):
@@ -187,10 +238,13 @@ def rendered(guide: Guide) -> tuple[SafeString, tuple[Heading, ...]]:
 
 def navigation(groups: Sequence[Link], types: Sequence[Link]) -> list[tuple[str, list[Link]]]:
     """Return the navigation: headings with their entries."""
-    guides = [Link(each.title, address_of(each)) for each in GUIDES]
-    return [
-        ("Start", [Link("Overview", reverse("docs")), *guides[:2]]),
+    links = [Link(each.title, address_of(each)) for each in GUIDES]
+    found = [
+        ("Start", [Link("Overview", reverse("docs")), *links[:2]]),
         ("API reference", list(groups)),
-        ("Guides", guides[2:]),
+        ("Guides", [*links[2:], Link("Sample reports", reverse("samples"))]),
         ("Checks", [Link("All checks", reverse("docs-checks")), *types]),
     ]
+    if settings.STATIC_SITE:
+        found.append(("Operate the service", [Link(each.title, address_of(each)) for each in OPERATORS]))
+    return found

@@ -102,7 +102,8 @@ def inline(text: str, resolve: Resolve) -> SafeString:
 def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
     """Add anchors, links and table heads to the tokens in place. Yields the headings."""
     taken: set[str] = set()
-    blocks = 0
+    heads: list[str] = []
+    column = blocks = 0
     for index, token in enumerate(tokens):
         following = tokens[index + 1] if index + 1 < len(tokens) else token
         if token.type == "heading_open":
@@ -114,13 +115,22 @@ def _prepared(tokens: list[Token], resolve: Resolve) -> Iterator[Heading]:
         elif token.type == "fence":
             blocks += 1
             token.meta["id"] = f"code-{blocks}"
+        elif token.type == "table_open":
+            heads = []
+        elif token.type == "tr_open":
+            column = 0
         elif token.type == "th_open":
+            heads.append("".join(each.content for each in following.children or ()))
             if following.content:
                 token.attrSet("scope", "col")
             else:
                 # A table head without text must not be a heading.
                 token.tag = tokens[index + 2].tag = "td"
         elif token.type == "td_open":
+            # The head of its column, for narrow screens, where each cell has a line of its own.
+            if column and len(heads) > 2:
+                token.attrSet("data-label", heads[column])
+            column += 1
             code = following.content.strip("`")
             if following.content != code and CODE.fullmatch(code) and code not in taken:
                 token.attrSet("id", code)

@@ -19,9 +19,10 @@ from django.utils.text import Truncator
 from django.views.decorators.http import require_safe
 
 from documentation.checks import CheckEntry, entries, search
-from documentation.contents import GUIDES, OVERVIEW, Link, guide_of, navigation, rendered, resolver
+from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, rendered, resolver
 from documentation.documents import Heading, anchor_of, code_block, inline
 from documentation.reference import api
+from documentation.search import search_index
 from infrastructure.api.framework import TAGS
 from scanner.findings import ScanType
 
@@ -133,6 +134,19 @@ def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
     return _shown(request, page, section=_list_address(found.type, ""))
 
 
+@require_safe
+def search_script(request: HttpRequest) -> HttpResponse:
+    """Search index, which pages of the documentation load when somebody uses their search field."""
+    response = HttpResponse(_search_script(), content_type="text/javascript; charset=utf-8")
+    response["Cache-Control"] = "public, max-age=3600"
+    return response
+
+
+@functools.cache
+def _search_script() -> bytes:
+    return search_index().encode()
+
+
 def _text(markdown: str) -> SafeString:
     """Render a text of openapi.yaml, with links from error codes to their descriptions."""
     errors = reverse("docs-guide", args=["errors"])
@@ -160,7 +174,7 @@ def addresses() -> list[str]:
     """Return the path of each page, for the sitemap."""
     return [
         reverse("docs"),
-        *(reverse("docs-guide", args=[each.slug]) for each in GUIDES),
+        *(reverse("docs-guide", args=[each.slug]) for each in guides()),
         *(reverse("docs-group", args=[anchor_of(each)]) for each in TAGS),
         reverse("docs-checks"),
         *(check_address(each) for each in entries().values()),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from datetime import datetime
 from typing import Any
 
 from django.conf import settings
@@ -27,9 +26,8 @@ from reports.page.history import history, other_reports
 from reports.page.kept.parts import history_of, parts_of, since_of
 from reports.page.preview import card_address, card_of, preview_of
 from reports.page.reader_muting import muting_of
-from reports.page.sample import Sample, sample_of
 from reports.page.steps import steps_of
-from reports.page.tabs import Tab, tabs_of
+from reports.page.tabs import tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scanner.document import StoredPictures, read_export
@@ -127,82 +125,6 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, context["since"], *other_ids)
     )
     return render(request, "report/report.html", context)
-
-
-@require_safe
-def sample(request: HttpRequest, scan_type: str) -> HttpResponse:
-    """Page of a sample report, shown as a shared report to strangers."""
-    if scan_type not in Scan.Type.values:
-        return _not_found(request)
-    found = sample_of(scan_type)
-    scan = _scan_of(found, scan_type)
-    chosen = Filter.asked_by(request.GET, scan_type)
-    context = {
-        "shell": "base.html",
-        "section": "",
-        "is_member": False,
-        "may_scan": False,
-        "is_shared": False,
-        "audit": None,
-        "history": None,
-        "past": "",
-        "since": "",
-        "formats": (),
-        "scan": scan,
-        "report": found,
-        "link": None,
-        "tabs": [
-            Tab(each, reverse("sample", args=[each]), sample_of(each).document["grade"], is_current=each == scan_type)
-            for each in Scan.Type.values
-        ],
-        "is_sample": True,
-        "base_url": settings.BASE_URL,
-        "preview": preview_of(scan),
-    }
-
-    def of_parts() -> dict[str, Any]:
-        base = reverse("sample", args=[scan_type])
-        others = [
-            OtherReport(sample_of(each).document, f"{reverse('sample', args=[each])}#check-")
-            for each in Scan.Type.values
-            if each != scan_type
-        ]
-        return {"page": found.page(chosen, reverse("docs-checks"), base, others)}
-
-    context["parts"] = parts_of(of_parts, request, context, chosen, key=("sample", scan_type))
-    return render(request, "report/report.html", context)
-
-
-@require_safe
-def sample_picture(request: HttpRequest, scan_type: str, name: str) -> HttpResponse:
-    found = sample_of(scan_type).picture(name) if scan_type in Scan.Type.values else None
-    if found is None:
-        return _not_found(request)
-    picture, media_type = found
-    response = HttpResponse(picture, content_type=media_type)
-    response["Cache-Control"] = "public, max-age=86400"
-    return response
-
-
-@require_safe
-def sample_card(request: HttpRequest, scan_type: str, digest: str) -> HttpResponse:
-    """Card of a sample report for previews of its link."""
-    if scan_type not in Scan.Type.values:
-        return _not_found(request)
-    scan = _scan_of(sample_of(scan_type), scan_type)
-    return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), cards.PUBLIC)
-
-
-def _scan_of(found: Sample, scan_type: str) -> Scan:
-    document = found.document
-    return Scan(
-        id=f"sample/{scan_type}",  # so that URLs made from the ID lead to the sample
-        type=scan_type,
-        url=document["url"],
-        score=document["score"],
-        grade=document["grade"],
-        created_at=datetime.fromisoformat(document["created_at"]),
-    )
 
 
 @require_safe

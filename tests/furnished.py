@@ -328,9 +328,10 @@ def _accounts(home: Member, owner: User, rows: int, now: datetime) -> dict[str, 
         "session_id": sessions[0].id,
         "organization_id": organization.id,
         "organization": "home",
-        "scan_type": "performance",
+        "name": "performance",  # of a sample report
         "number": 0,
-        "name": "screenshot.webp",  # picture of a sample report
+        "path": "screenshot.webp",  # picture of a sample report
+        "slug": "site",  # of a frozen sample
         "signup/token": sign_up_token("new@people.test"),
         "invite/token": invitation_token(invitations[0]),
         "unsubscribe/token": topics.token(owner, _mails(organization, owner, rows)),

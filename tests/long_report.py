@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Organization
 from accounts.usage import month_of
-from reports.page.sample import FOLDER
+from reports.page.sample import FOLDER, SHOP
 from scanner import scoring
 from scanner.catalogue import Check, checks
 from scanner.findings import ScanType, Severity
@@ -47,7 +47,7 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
 
     With another `seed`, a third of its findings have other places.
     """
-    samples = {each: json.loads((FOLDER / f"{each}.json").read_text()) for each in ScanType}
+    samples = {each: json.loads((FOLDER / SHOP / f"{each}.json").read_text()) for each in ScanType}
     categories = tuple(_categories(samples, seed))
     score = scoring.score(categories, ())
     scan = Scan.objects.create(

@@ -52,10 +52,13 @@ TABLE: dict[str, tuple[str, str, str]] = {
     "licence": (ALL, NONE, ""),
     # Redirect to the form for a new scan, if the role allows it; strangers must sign up first.
     "scan": (ONWARD, NONE, r"/o/(?:home|away)/scans/new\?url=|/signup/\?next=/scan.*"),
-    "report/sample/<str:scan_type>": (ALL, NONE, ""),
-    "report/sample/<str:scan_type>/<path:name>": (ALL, NONE, ""),
+    "samples/": (ALL, NONE, ""),
+    "samples/<slug:slug>": (ALL, NONE, ""),
+    "docs/search-index.js": (ALL, NONE, ""),
+    "report/sample/<str:name>": (ALL, NONE, ""),
+    "report/sample/<str:name>/<path:path>": (ALL, NONE, ""),
     # Each card has one address, to which others lead.
-    "report/sample/<str:scan_type>/card/<str:digest>.png": (ONWARD, NONE, r"/report/sample/\w+/card/\w{{16}}\.png"),
+    "report/sample/<str:name>/card/<str:digest>.png": (ONWARD, NONE, r"/report/sample/[\w-]+/card/\w{{16}}\.png"),
     "card/<str:digest>.png": (ONWARD, NONE, r"/card/\w{{16}}\.png"),
     "sitemap.xml": (ALL, NONE, ""),
     # The operator has configured no contact.

@@ -1,6 +1,6 @@
-"""Sample reports, for people without own reports: real scans of a fictional shop, stored in `samples/`.
+"""Sample reports, for people without own reports: real scans of fictional pages, stored in `samples/`.
 
-`make pictures` scans the shop again (tests/e2e/pictures.py).
+`make pictures` scans the pages again (tests/e2e/pictures.py).
 """
 
 from __future__ import annotations
@@ -8,11 +8,12 @@ from __future__ import annotations
 import functools
 import json
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from scanner.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
+from scanner.findings import ScanType
 from scanner.report.elsewhere import OtherReport
 from scanner.report.filters import Filter
 from scanner.report.mute_matching import NO_MUTES
@@ -21,18 +22,68 @@ from scanner.report.pictures import frame_of, pictures_of
 from scanner.report.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
-SCREENSHOT = FOLDER / "screenshot.webp"
-# Pictures of the page load that all samples share.
-PAGE_PICTURE = FOLDER / "page.webp"
-FILM = FOLDER / "film.jpgs"
+# Pictures of the page load that the samples of a page share.
+SCREENSHOT, PAGE_PICTURE, FILM = "screenshot.webp", "page.webp", "film.jpgs"
 FRAME = re.compile(r"film/([0-9]{1,3})\.jpg", re.ASCII)
-NOTICE = "This is a sample. The shop does not exist, but this service made the report from its demo pages."
+NOTICE = "This is a sample. The site does not exist, but this service made the report from its demo pages."
+SHOP = "shop"
+
+
+@dataclass(frozen=True, slots=True)
+class SamplePage:
+    """A page with sample reports: `title` says what kind of page it is, `about` what it shows."""
+
+    slug: str
+    title: str
+    about: str
+    types: tuple[ScanType, ...] = tuple(ScanType)
+
+    @property
+    def names(self) -> dict[ScanType, str]:
+        """The names of its samples by type, as in their addresses."""
+        return {each: each.value if self.slug == SHOP else f"{self.slug}-{each.value}" for each in self.types}
+
+
+PAGES = (
+    SamplePage(
+        SHOP,
+        "A shop with ordinary faults",
+        "The start page of a tea shop. It looks well, and has what many pages have: a cookie without Secure, pictures "
+        "without text alternatives, an old PHP, and files that nobody compresses.",
+    ),
+    SamplePage(
+        "library",
+        "A page that was made with care",
+        "The start page of a public library: a strict Content Security Policy, compressed files, headings and labels "
+        "in order. It shows how a report looks that has little to say, and what is left even then.",
+    ),
+    SamplePage(
+        "council",
+        "A page that nobody has touched for years",
+        "The home page of a parish council, as it was built around 2009: plain HTTP, a layout of tables, small grey "
+        "text, no viewport, an old jQuery, and no security header at all.",
+    ),
+    SamplePage(
+        "blog",
+        "A blog as it is installed",
+        "A travel blog with the headers that a common system sends when nobody has changed a setting, and posts whose "
+        "pictures and links have no names.",
+    ),
+    SamplePage(
+        "leak",
+        "A page with emergencies",
+        "The shop after a careless deployment: its Git repository, a file of secrets and a database dump can be "
+        "downloaded by anybody. It shows what a report says first, and why the score is held.",
+        (ScanType.SECURITY,),
+    ),
+)
 
 
 @dataclass(frozen=True, slots=True)
 class Sample:
     """A sample report, with the fields of `reports.models.Report`."""
 
+    slug: str  # of its page
     document: ExportDocument
     facts: Facts
     scoring: StoredBasis | None
@@ -43,7 +94,7 @@ class Sample:
     expires_at: None = None  # never
 
     def page(self, chosen: Filter, check_pages: str, base: str, others: Iterable[OtherReport] = ()) -> ReportPage:
-        """Return the page of the sample, without links to the shop. The URLs of its pictures are below `base`."""
+        """Return the page of the sample, without links to its site. The URLs of its pictures are below `base`."""
         facts: Facts = {**self.facts, "notice": NOTICE}
         facts.pop("final_url", None)
         muting = Muting(NO_MUTES, self.scoring, shows_rules=False, mute_url="")
@@ -67,17 +118,32 @@ class Sample:
 
     def picture(self, name: str) -> tuple[bytes, str] | None:
         """Return a picture by its path below the sample's address, such as `film/0.jpg`, and its media type."""
-        if name == "screenshot.webp" and self.has_screenshot:
-            return SCREENSHOT.read_bytes(), "image/webp"
-        if name == "page.webp" and self.pictures and self.pictures["of"] == "page":
-            return PAGE_PICTURE.read_bytes(), "image/webp"
+        folder = FOLDER / self.slug
+        if name == SCREENSHOT and self.has_screenshot:
+            return (folder / SCREENSHOT).read_bytes(), "image/webp"
+        if name == PAGE_PICTURE and self.pictures and self.pictures["of"] == "page":
+            return (folder / PAGE_PICTURE).read_bytes(), "image/webp"
         if (number := FRAME.fullmatch(name)) and self.pictures:
-            frame = frame_of(FILM.read_bytes(), self.pictures, int(number[1]))
+            frame = frame_of((folder / FILM).read_bytes(), self.pictures, int(number[1]))
             return (frame, "image/jpeg") if frame else None
         return None
 
 
 @functools.cache
-def sample_of(scan_type: str) -> Sample:
-    """Return the sample report for a type of scan."""
-    return Sample(**json.loads((FOLDER / f"{scan_type}.json").read_text()))
+def sample_of(name: str) -> Sample | None:
+    """Return a sample report by its name, such as `security` (of the shop) or `blog-seo`."""
+    for page in PAGES:
+        for scan_type, each in page.names.items():
+            if each == name:
+                return Sample(page.slug, **json.loads((FOLDER / page.slug / f"{scan_type}.json").read_text()))
+    return None
+
+
+def page_of(name: str) -> SamplePage:
+    """Return the page of a sample that there is."""
+    return next(page for page in PAGES if name in page.names.values())
+
+
+def samples_of(page: SamplePage) -> Mapping[ScanType, Sample]:
+    found = ((scan_type, sample_of(name)) for scan_type, name in page.names.items())
+    return {scan_type: sample for scan_type, sample in found if sample is not None}

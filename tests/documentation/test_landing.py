@@ -82,7 +82,7 @@ def test_the_landing_page_says_how_to_begin(db: None, settings) -> None:
 def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_product_made(db: None) -> None:
     page = html.fromstring(Client().get("/").content.decode())
     stories = {each.findtext(".//h2"): each for each in page.xpath("//article")}
-    assert list(stories) == ["Scan a page, or a whole site", "Watch a site", "Gate a build"]
+    assert list(stories) == ["Your program scans", "Your team looks after sites", "Somebody sent you a report"]
     for each in page.xpath("//picture//*[@src or @srcset]"):
         path = (each.get("srcset") or each.get("src")).removeprefix("/static/")
         picture = Path(finders.find(path) or "").read_bytes()
@@ -94,7 +94,22 @@ def test_the_landing_page_tells_three_stories_each_with_a_picture_that_the_produ
         assert struct.unpack("<HH", file[26:30]) == (int(each.get("width")), int(each.get("height")))
     links = {link for each in stories.values() for link in each.xpath(".//a/@href")}
     assert {f"/report/sample/{each}" for each in ScanType} <= links
-    assert {"/docs/monitors", "/docs/mutes", "/docs/ci", "/docs/command"} <= links
+    assert {"/docs/", "/docs/webhooks", "/docs/monitors", "/docs/mutes", "/samples/", "/docs/scoring"} <= links
+    # The first screen leads to each of them.
+    assert page.xpath("//nav[@aria-label='Start here']//a/@href") == [f"#{each.get('id')}" for each in stories.values()]
+    for each in stories.values():
+        assert "First step:" in each.text_content()
+        assert each.xpath(".//picture | .//pre")
+
+
+def test_the_request_of_the_landing_page_starts_a_scan(home: Member, target: str) -> None:
+    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//pre[@id='curl'])")
+    address, headers, (body,) = said.split()[1], re.findall(r'-H "(.+?): (.+?)"', said), re.findall(r"-d '(.+)'", said)
+    assert address == f"{django_settings.BASE_URL}/v1/scan"
+    sent = {name: value.replace("$API_KEY", home.plaintext) for name, value in headers}
+    body = body.replace("https://example.com/", target)
+    response = Client().post("/v1/scan", body, content_type=sent.pop("Content-Type"), headers=sent)
+    assert response.status_code == 201, response.content
 
 
 def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
@@ -104,7 +119,7 @@ def test_no_link_of_the_landing_page_is_broken(db: None) -> None:
 
 
 def test_the_landing_page_shows_what_the_command_says_of_a_finding(db: None) -> None:
-    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//article//pre)")
+    said = html.fromstring(Client().get("/").content.decode()).xpath("string(//section[@aria-labelledby='gate']//pre)")
     (exposed,) = [each for each in checks(ScanType.SECURITY) if each.id == "exposed-git"]
     assert said.startswith("$ website-scan https://shop.example.com/ ")
     for text in (exposed.found, exposed.why, "Gate failed"):

@@ -37,7 +37,7 @@ def text_of(element: html.HtmlElement) -> str:
 
 
 @pytest.mark.parametrize("path", PAGES)
-def test_a_page_is_light_needs_no_query_and_brings_no_script_of_its_own(
+def test_a_page_is_light_needs_no_query_and_has_no_inline_script(
     path: str, django_assert_num_queries: Any, db: None
 ) -> None:
     with django_assert_num_queries(0):
@@ -45,7 +45,7 @@ def test_a_page_is_light_needs_no_query_and_brings_no_script_of_its_own(
     assert response.status_code == 200
     assert len(gzip.compress(response.content)) < MAX_COMPRESSED_BYTES
     page = html.fromstring(response.content.decode())
-    assert [each.rpartition("/")[2] for each in page.xpath("//script/@src")] == ["site.js"]
+    assert [each.rpartition("/")[2] for each in page.xpath("//script/@src")] == ["site.js", "search.js"]
     assert page.xpath("//@style") == page.xpath("//script[not(@src)]") == []
 
 

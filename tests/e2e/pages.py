@@ -63,7 +63,7 @@ PARTS = (
 )
 # Pictures of a report with a browser, whose number depends on its load, and cards, whose addresses tell their content.
 PICTURE = re.compile(
-    r"/report/(?:sample/)?\w+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
+    r"/report/(?:sample/)?[\w-]+/(?:film/\d+\.jpg|page\.webp)|/(?:report|audit)/\w+/card/\w+\.png|/badge/\w+\.png\?v=\w+"
 )
 
 
@@ -88,6 +88,9 @@ IMPORTED = "url\ttags\tnote\nnew.example.com\tnorth;coast\tTell them\nhttps://to
 PAGES: Mapping[str, Shown] = {
     "landing": Shown("/", "anonymous"),
     "landing-known": Shown("/"),
+    "samples": Shown("/samples/", "anonymous"),
+    "sample-site": Shown("/samples/site", "anonymous"),
+    "sample-list": Shown("/samples/list", "anonymous"),
     "about-our-scans": Shown("/about-our-scans", "anonymous"),
     "docs": Shown("/docs/", "anonymous"),
     "docs-guide": Shown("/docs/webhooks", "anonymous"),

@@ -1,4 +1,5 @@
-"""`make pictures`: generates the sample reports, the pictures and the output on the start page, and the icons.
+"""`make pictures`: generates the sample reports, the pictures of the public pages, the output on the start
+page, and the icons.
 
 Its file name keeps pytest from collecting it, unless it is named: its output is committed.
 """
@@ -6,66 +7,114 @@ Its file name keeps pytest from collecting it, unless it is named: its output is
 from __future__ import annotations
 
 import base64
+import contextlib
 import json
 import os
 import re
 import struct
 import subprocess
 import sys
-from dataclasses import replace
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from ipaddress import ip_network
 from pathlib import Path
 
+import pytest
 from django.conf import settings
+from django.test import Client
 from django.utils import timezone
-from playwright.sync_api import Browser, Page, ViewportSize
+from playwright.sync_api import Page, ViewportSize
 
-from accounts.models import Mail
 from documentation.landing import GATE
 from reports.models import Report
-from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, SCREENSHOT, sample_of
+from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, SamplePage, sample_of, samples_of
 from scanner.browser.warm import WarmBrowser
+from scanner.document import ExportDocument
 from scanner.findings import ScanType
 from scanner.net.browser import find_browser
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.targets import parse_target
-from scanner.result import Budget
+from scanner.result import Budget, ScanResult
 from scanner.run import scan
 from scans.models import Scan
-from scans.visits.claims import claim_scan, finish_scan
-from sites.monitors.alerts import USUAL
 from tests.e2e.pages import PICTURE as PICTURES
-from tests.e2e.pages import Rendering, Shown, ask, window
+from tests.e2e.pages import Rendering, Shown, ask, render_pages, window
 from tests.furnished import finish_with
-from tests.sites.monitors.cast import make_monitor
-from tests.sites.monitors.watching import Watch
+from tests.furnished_audits import look_at, make_audit, make_pages
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
 from tests.targets.exposed_files import files
-from tests.targets.server import Answer
+from tests.targets.gallery import blog_site, council_site, leak_site, library_site
+from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
-from tests.world import member_of, person_of
+from tests.world import member_of
 
 IMAGES = settings.BASE_DIR / "static" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737
 # Small windows, in a higher resolution for high-density screens.
 PICTURE: ViewportSize = {"width": 760, "height": 700}
+CARD: ViewportSize = {"width": 960, "height": 600}
 FINDINGS: ViewportSize = {"width": 760, "height": 600}
-MAIL: ViewportSize = {"width": 640, "height": 640}
+DASHBOARD: ViewportSize = {"width": 1200, "height": 800}
 DENSITY = 1.5
 MARGIN = 16
+# Fields of a check that a finding of a list keeps.
+OF_FINDINGS = ("status", "severity", "title", "message")
 ICONS = {"icon-180.png": 180, "icon-192.png": 192, "icon-512.png": 512}
 
 
-def test_the_shop_is_scanned(db: None) -> None:
+@dataclass(frozen=True)
+class Demo:
+    """The site of a sample page, and the example host that its reports name."""
+
+    site: Callable[[], Site]
+    host: str
+
+
+DEMOS = {
+    "shop": Demo(shop_site, HOST),
+    "library": Demo(library_site, "library.example.com"),
+    "council": Demo(council_site, "council.example.com"),
+    "blog": Demo(blog_site, "blog.example.com"),
+    "leak": Demo(leak_site, HOST),
+}
+
+
+def renamed(text: str, site: Site, host: str) -> str:
+    """Return a text with the example host and address in place of those of the tests."""
+    for ours, theirs in ((f"localhost:{site.port}", host), ("localhost", host), ("127.0.0.1", ADDRESS)):
+        text = text.replace(ours, theirs)
+    return text
+
+
+@contextlib.contextmanager
+def looked_at(site: Site, *paths: str, types: Sequence[ScanType] = tuple(ScanType)) -> Iterator[list[list[ScanResult]]]:
+    """Scan pages of a site that runs; yields the results of each page."""
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
-    home = member_of("Shop")
-    FOLDER.mkdir(exist_ok=True)
-    with shop_site() as site, WarmBrowser(program, ca_bundle=site.ca_file) as browser:
-        policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
-        target = parse_target(site.url_as("localhost") + "/", policy)
-        with Network(policy) as network:
-            results = scan(target, list(ScanType), network, Budget(), browser=browser)
+    with site, WarmBrowser(program, ca_bundle=site.ca_file if site.is_https else None) as browser:
+        policy = Policy(
+            allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file if site.is_https else None
+        )
+        found = []
+        for path in paths or ("/",):
+            target = parse_target(site.url_as("localhost") + path, policy)
+            with Network(policy) as network:
+                found.append(list(scan(target, types, network, Budget(), browser=browser)))
+        yield found
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.slug)
+def test_the_pages_are_scanned(db: None, page: SamplePage) -> None:
+    home = member_of("Demo")
+    demo = DEMOS[page.slug]
+    site = demo.site()
+    folder = FOLDER / page.slug
+    folder.mkdir(exist_ok=True, parents=True)
+    with looked_at(site, types=page.types) as (results,):
+        pass
     for result in results:
         report = Report.objects.get(scan=finish_with(home, result, timezone.now()))
         kept = {
@@ -77,29 +126,117 @@ def test_the_shop_is_scanned(db: None) -> None:
             "has_screenshot": report.screenshot is not None,
             "pictures": report.pictures,
         }
-        text = json.dumps(kept, indent=1, ensure_ascii=False)
-        for ours, theirs in ((f"localhost:{site.port}", HOST), ("localhost", HOST), ("127.0.0.1", ADDRESS)):
-            text = text.replace(ours, theirs)
-        (FOLDER / f"{result.type}.json").write_text(text + "\n")
-        if report.screenshot is not None:
-            SCREENSHOT.write_bytes(report.screenshot)
-        if report.page_picture is not None:
-            PAGE_PICTURE.write_bytes(report.page_picture)
-        if report.film is not None:
-            FILM.write_bytes(report.film)
+        text = renamed(json.dumps(kept, indent=1, ensure_ascii=False), site, demo.host)
+        (folder / f"{result.type}.json").write_text(text + "\n")
+        pictures = {SCREENSHOT: report.screenshot, PAGE_PICTURE: report.page_picture, FILM: report.film}
+        for name, picture in pictures.items():
+            if picture is not None:
+                (folder / name).write_bytes(picture)
     sample_of.cache_clear()
 
 
+def test_a_whole_site_is_audited(db: None) -> None:
+    home = member_of("Demo")
+    site = shop_site()
+    paths = ("/", "/teas", "/teas/1", "/teas/2", "/teas/3", "/cart")
+    audit = make_audit(
+        home,
+        kind="site",
+        url=f"https://{HOST}/",
+        max_pages=100,
+        discover=["links"],
+        shared_at=timezone.now(),
+        notes=["The site has no sitemap."],
+    )
+    with looked_at(site, *paths) as all_results:
+        pages = make_pages(audit, [f"https://{HOST}{path}" for path in paths])
+        for page, results in zip(pages, all_results, strict=True):
+            look_at(page, timezone.now(), {each.type: replace(each, url=page.url) for each in results})
+    audit.refresh_from_db()
+    found = Scan.objects.filter(audit_page__audit=audit).exclude(status="completed")
+    assert audit.status == "completed", [(each.url, each.type, each.status, each.error_code) for each in found]
+    _freeze("site", f"/audit/{audit.id}", lambda text: renamed(text, site, HOST))
+
+
+def test_a_list_of_sites_is_judged(db: None) -> None:
+    """The list has the sample pages with their own results."""
+    home = member_of("Demo")
+    found = [(page, {each: sample.document for each, sample in samples_of(page).items()}) for page in PAGES[:4]]
+    known = [
+        *("https-available", "hsts", "csp-present", "security-txt", "text-compressed", "image-alt", "color-contrast"),
+        *("html-lang", "title", "meta-description"),
+    ]
+
+    def looked(documents: Mapping[ScanType, ExportDocument]) -> Looked:
+        checks = {
+            check["id"]: (document["type"], check)
+            for document in documents.values()
+            for category in document["categories"]
+            for check in category["checks"]
+        }
+        letters = {"fail": "f", "warn": "w", "pass": "p"}
+        findings = [
+            {"type": type, "check": check["id"], **{name: check[name] for name in OF_FINDINGS}}
+            for type, check in checks.values()
+            if check["status"] in ("fail", "warn")
+        ]
+        severities = Counter(check["severity"] for _, check in checks.values() if check["status"] == "fail")
+        return Looked(
+            next(iter(documents.values()))["url"],
+            {str(type): document["score"] for type, document in documents.items()},
+            "".join(letters[checks[each][1]["status"]] if each in checks else "-" for each in known),
+            grades={str(type): document["grade"] for type, document in documents.items()},
+            columns={"findings": findings, "severities": severities},
+        )
+
+    site_list = make_list(home, name="Sites of the sample reports", types=[str(each) for each in ScanType])
+    run = snapshot(site_list, [looked(documents) for _, documents in found], checks=known)
+    _freeze("list", f"/list/{share_of(site_list, run, has_table=True).id}", str)
+
+
+def _freeze(slug: str, path: str, change: Callable[[str], str]) -> None:
+    """Keep the content of a shared page, without links to what only the service of the tests has."""
+    response = Client().get(path)
+    assert response.status_code == 200
+    text = change(response.content.decode())
+    content = re.search(r'<main id="content"[^>]*>(.*)</main>', text, re.DOTALL)
+    assert content
+    kept = re.sub(
+        r'<(form|dialog)\b.*?</\1>|<details class="drop".*?</details>|<nav class="tabs".*?</nav>',
+        "",
+        content[1],
+        flags=re.DOTALL,
+    )
+    kept = re.sub(r'<a (?![^>]*href="(?:#|https?:|/docs/))([^>]*)>(.*?)</a>', _without_link, kept, flags=re.DOTALL)
+    lines = (line.rstrip() for line in kept.splitlines())
+    (FOLDER / f"{slug}.html").write_text("\n".join(line for line in lines if line) + "\n", encoding="utf-8")
+
+
+def _without_link(found: re.Match[str]) -> str:
+    attributes = re.sub(r'\s*\b(?:href|rel|aria-current)="[^"]*"', "", f" {found[1]}").rstrip()
+    return f"<span{attributes}>{found[2]}</span>"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda each: each.slug)
+def test_samples_are_pictured(db: None, page: SamplePage) -> None:
+    _picture_page(f"/report/sample/{next(iter(page.names.values()))}", f"samples/{page.slug}", CARD, density=1)
+
+
+@pytest.mark.parametrize("slug", ["site", "list"])
+def test_frozen_samples_are_pictured(db: None, slug: str) -> None:
+    _picture_page(f"/samples/{slug}", f"samples/{slug}", CARD, density=1)
+
+
 def test_a_sample_report_is_pictured(db: None) -> None:
-    _picture_sample(f"/report/sample/{ScanType.PERFORMANCE}", "report", PICTURE)
+    _picture_page(f"/report/sample/{ScanType.PERFORMANCE}", "report", PICTURE)
 
 
 def test_the_first_findings_of_a_sample_report_are_pictured(db: None) -> None:
-    _picture_sample(f"/report/sample/{ScanType.SECURITY}", "findings", FINDINGS, ".category")
+    _picture_page(f"/report/sample/{ScanType.SECURITY}", "findings", FINDINGS, ".category")
 
 
-def _picture_sample(path: str, name: str, size: ViewportSize, from_selector: str = "") -> None:
-    """Picture the page of a sample from the top of an element on, by default from its own."""
+def _picture_page(path: str, name: str, size: ViewportSize, from_selector: str = "", density: float = DENSITY) -> None:
+    """Picture a public page from the top of an element on, by default from its own."""
     sample = ask(Shown(path, "anonymous"), None, {})
     text = sample.body.decode()
     paths = ["/site.webmanifest", *PICTURES.findall(text), *re.findall(rf"{path}/screenshot\.webp", text)]
@@ -109,14 +246,14 @@ def _picture_sample(path: str, name: str, size: ViewportSize, from_selector: str
     def picture(page: Page) -> None:
         page.set_viewport_size(size)
         top = page.locator(from_selector).first.bounding_box()["y"] - MARGIN if from_selector else 0
-        _save(page, name, size, top)
+        _save(page, name, size, top, density)
 
     with window() as browser:
         browser.look(rendering, "sample", picture)
 
 
-def _save(page: Page, name: str, size: ViewportSize, top: float = 0) -> None:
-    clip = {"x": 0, "y": top, **size, "scale": DENSITY}
+def _save(page: Page, name: str, size: ViewportSize, top: float = 0, density: float = DENSITY) -> None:
+    clip = {"x": 0, "y": top, **size, "scale": density}
     for theme in ("light", "dark"):
         page.emulate_media(color_scheme=theme)
         session = page.context.new_cdp_session(page)
@@ -125,41 +262,16 @@ def _save(page: Page, name: str, size: ViewportSize, top: float = 0) -> None:
         (IMAGES / f"{name}-{theme}.webp").write_bytes(base64.b64decode(shot["data"]))
 
 
-def test_an_email_of_a_monitor_is_pictured(db: None) -> None:
-    """A monitor scans the shop twice; before the second time, the shop publishes its repository."""
-    home = member_of("Shop")
-    owner = person_of(home, "owner", "ann@example.com")
-    pages = [f"https://{HOST}/"]
-    monitor = make_monitor(
-        home, name="Kettle & Leaf", pages=pages, types=["security"], alert=dict(USUAL), recipients=[owner.pk]
-    )
-    with shop_site() as site:
+def test_a_dashboard_is_pictured(db: None) -> None:
+    """The page of a monitor, as the tests of pages furnish it."""
+    rendering = render_pages()
 
-        def work(audit_id: str) -> None:
-            waiting = Scan.objects.get(status="queued", audit_page__audit=audit_id)
-            claim = claim_scan(waiting.id)
-            assert claim is not None
-            policy = Policy(allowed_networks=(ip_network("127.0.0.0/8"),), ca_bundle=site.ca_file)
-            with Network(policy) as network:
-                (result,) = scan(
-                    parse_target(site.url_as("localhost") + "/", policy), [ScanType.SECURITY], network, Budget()
-                )
-            assert finish_scan(claim, replace(result, url=f"https://{HOST}/"))
-
-        watch = Watch(monitor, work)
-        watch.look()
-        site.routes.update(_repository())
-        watch.look()
-    mail = Mail.objects.get(user=owner)
-
-    def picture(chromium: Browser) -> None:
-        page = chromium.new_page()
-        page.set_viewport_size(MAIL)
-        page.set_content(mail.html.replace(f"localhost:{site.port}", HOST))
-        _save(page, "mail", MAIL)
+    def picture(page: Page) -> None:
+        page.set_viewport_size(DASHBOARD)
+        _save(page, "dashboard", DASHBOARD, density=1.2)
 
     with window() as browser:
-        browser.do(picture)
+        browser.look(rendering, "monitor", picture)
 
 
 def _repository() -> dict[str, Answer]:

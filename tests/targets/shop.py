@@ -77,10 +77,10 @@ def shop_site() -> Site:
         "<!doctype html><html lang=en><title>Kettle &amp; Leaf</title><h1>Kettle &amp; Leaf</h1>", headers=html
     )
     pictures = {
-        "/img/cart.png": _png(24, 24, (77, 124, 74)),
-        "/img/green.png": _png(1600, 900, (132, 169, 107)),
-        "/img/black.png": _png(1600, 900, (122, 74, 50)),
-        "/img/white.png": _png(1600, 900, (214, 205, 176)),
+        "/img/cart.png": png(24, 24, (77, 124, 74)),
+        "/img/green.png": png(1600, 900, (132, 169, 107)),
+        "/img/black.png": png(1600, 900, (122, 74, 50)),
+        "/img/white.png": png(1600, 900, (214, 205, 176)),
     }
     return Site(
         {
@@ -95,7 +95,7 @@ def shop_site() -> Site:
     )
 
 
-def _png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
+def png(width: int, height: int, colour: tuple[int, int, int]) -> bytes:
     """Return a striped picture, compressed as badly as shops do."""
     shades = [bytes(max(0, part - 12 * (n % 5)) for part in colour) for n in range(width // 8 + 1)]
     line = b"\0" + b"".join(shades[x // 8] for x in range(width))

@@ -1,0 +1,46 @@
+"""`manage.py site_docs`: write the public pages as a static site, for `make site-docs`."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+from django.core.management.base import BaseCommand, CommandError, CommandParser
+
+from documentation.static_site import BrokenSite, build
+
+MARK = "docs/search-index.js"
+
+
+class Command(BaseCommand):
+    help = "Writes start page, documentation and sample reports as static files. It needs no database."
+    requires_system_checks = []
+
+    def add_arguments(self, parser: CommandParser) -> None:
+        parser.add_argument("folder", type=Path, help="folder to write; a site in it is replaced")
+        parser.add_argument(
+            "--url", default="", help="address that the site will have, such as https://example.com/scans/"
+        )
+
+    def handle(self, *args: Any, folder: Path, url: str, **options: Any) -> None:
+        if url and not (urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc):
+            raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
+        if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
+            raise CommandError(f"{folder} holds something else than such a site. Name another folder, or empty it.")
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryDirectory(dir=folder.parent) as work:
+            made = Path(work) / "site"
+            made.mkdir()
+            try:
+                pages = build(made, f"{url.rstrip('/')}/" if url else "")
+            except BrokenSite as fault:
+                raise CommandError(str(fault)) from None
+            if folder.exists():
+                shutil.rmtree(folder)
+            made.rename(folder)
+        self.stdout.write(f"{pages} pages in {folder}; open {folder / 'index.html'}")
+        if not url:
+            self.stdout.write("Without URL=https://… the site has no sitemap and no previews of its links.")

@@ -1,0 +1,81 @@
+"""Search of the documentation: its index, and what leads to results."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from django.test import Client
+from lxml import html
+
+from documentation.contents import GUIDES
+from documentation.reference import api
+from documentation.search import search_index
+from documentation.views import addresses
+
+Index = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def index() -> Index:
+    text = Client().get("/docs/search-index.js").content.decode()
+    assert text == search_index()
+    found: Index = json.loads(text.removeprefix("globalThis.searchIndex = ").removesuffix(";\n"))
+    return found
+
+
+def titles(index: Index, word: str) -> list[str]:
+    return [index["sections"][number][0] for place in index["words"].get(word, ()) for number in place]
+
+
+def test_the_index_is_a_script_that_anybody_may_keep_for_an_hour() -> None:
+    response = Client().get("/docs/search-index.js")
+    assert response["Content-Type"] == "text/javascript; charset=utf-8"
+    assert response["Cache-Control"] == "public, max-age=3600"
+
+
+def test_every_page_is_found(index: Index) -> None:
+    found = {address.partition("#")[0] for *_, address in index["sections"]}
+    assert found == {*addresses()} - {"/docs/checks/"}
+    assert {each.title for each in GUIDES} <= {page for _, page, _ in index["sections"]}
+
+
+@pytest.mark.parametrize(
+    ("word", "title"),
+    [
+        ("hsts", "HTTP Strict Transport Security"),
+        ("max-age", "HTTP Strict Transport Security"),
+        ("options", "MIME sniffing is disabled"),
+        ("idempotency-key", "Create a scan"),
+        ("insufficient_scope", "Errors"),
+        ("signature", "Signature verification"),
+        ("fail-under", "Exit codes"),
+    ],
+)
+def test_sections_are_found_by_what_people_type(index: Index, word: str, title: str) -> None:
+    assert title in titles(index, word)
+
+
+def test_words_that_lead_nowhere_are_left_out(index: Index) -> None:
+    assert not {"the", "and", "a", "to"} & index["words"].keys()
+    assert max(map(len, index["words"])) <= 40
+
+
+def test_results_lead_to_headings_that_there_are(index: Index) -> None:
+    pages: dict[str, set[str]] = {}
+    for *_, address in index["sections"]:
+        path, _, anchor = address.partition("#")
+        if path not in pages:
+            pages[path] = set(html.fromstring(Client().get(path).content.decode()).xpath("//@id"))
+        assert not anchor or anchor in pages[path], address
+    assert sum(len(each.operations) for each in api().groups.values()) > 40
+
+
+def test_without_scripts_there_is_no_field_and_all_pages_are_in_the_list() -> None:
+    page = html.fromstring(Client().get("/docs/").content.decode())
+    (form,) = page.xpath("//*[@role='search']")
+    assert form.get("hidden") is not None
+    assert form.xpath(".//label/@for") == form.xpath(".//input/@id")
+    listed = set(page.xpath("//nav[@aria-label='Documentation']//li/a/@href"))
+    assert {each for each in addresses() if not each.startswith("/docs/checks/")} <= listed
