@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import os
 import pty
+import re
 import select
 import shutil
 import subprocess
@@ -172,7 +173,10 @@ def _booted(root: Path, name: str) -> Iterator[Machine]:
         )
     try:
         running = Machine(root, _leader(nspawn, log))
-        wait_until(lambda: _is_up(running) or nspawn.poll() is not None, BOOT_S, poll_s=0.2)
+        try:
+            wait_until(lambda: _is_up(running) or nspawn.poll() is not None, BOOT_S, poll_s=0.2)
+        except AssertionError:
+            pytest.fail(f"systemd is still starting:\n{running.shell('systemctl list-jobs', check=False)}")
         if nspawn.poll() is not None:
             pytest.skip(f"systemd does not start in a container: {log.read_text(errors='replace')[-300:]}")
         yield running
@@ -187,13 +191,16 @@ def _booted(root: Path, name: str) -> Iterator[Machine]:
 
 
 def _leader(nspawn: subprocess.Popen[bytes], log: Path) -> int:
-    """Return the process that is 1 in the machine."""
-    children = Path(f"/proc/{nspawn.pid}/task/{nspawn.pid}/children")
+    """Return the process that is 1 in the machine. Before it, systemd-nspawn has a child that prepares the folder."""
     found: list[str] = []
+
+    def is_first(child: str) -> bool:
+        return bool(re.search(r"^NSpid:.*\t1$", Path(f"/proc/{child}/status").read_text(), re.MULTILINE))
 
     def is_there() -> bool:
         with contextlib.suppress(OSError):
-            found[:] = children.read_text().split()
+            children = Path(f"/proc/{nspawn.pid}/task/{nspawn.pid}/children").read_text().split()
+            found[:] = filter(is_first, children)
         return bool(found) or nspawn.poll() is not None
 
     wait_until(is_there, BOOT_S)
