@@ -268,14 +268,10 @@ def _described(code: Path) -> list[str]:
 
 def _private_apt(folder: Path) -> Any:
     """Return a function for apt's commands, with lists and sources of their own, from the system's own mirror."""
-    listed = subprocess.run(
-        ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"],
-        capture_output=True,
-        text=True,
-        check=False,
-    ).stdout.split()
+    targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"]
+    listed = subprocess.run(targets, capture_output=True, text=True, check=False).stdout.split()
     if not listed:
-        pytest.skip("no registry of packages: apt knows no mirror of Debian")
+        pytest.skip("no registry of packages: apt knows no mirror of Debian, perhaps before `apt-get update`")
     for each in ("lists/partial", "cache/archives/partial"):
         (folder / "apt" / each).mkdir(parents=True)
     signed = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"

@@ -131,6 +131,7 @@ def _made(what_is_missing: str, *command: str | Path) -> None:
     """Run a command that needs the network; skip the test if it fails."""
     environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
     ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environment, timeout=900)
+    assert "find these debs" not in ran.stdout, ran.stdout[-300:]  # debootstrap's word for packages that do not exist
     if ran.returncode:
         pytest.skip(f"{what_is_missing}: {(ran.stderr or ran.stdout).strip().splitlines()[-1]}")
 
@@ -163,13 +164,12 @@ def _booted(root: Path, name: str) -> Iterator[Machine]:
     """Start systemd in the folder, wait until it has started everything, and end it afterwards."""
     log = root.parent / "console"
     options = ["--quiet", f"--directory={root}", f"--machine={name}", "--private-network", "--console=pipe"]
-    if Path("/run/systemd/system").exists():
-        options += ["--register=no"]
-    else:  # there is no systemd outside that could make a scope
-        options += ["--register=no", "--keep-unit"]
+    options += ["--register=no", "--boot"]
+    if not Path("/run/systemd/system").exists():  # there is no systemd outside that could make a scope
+        options += ["--keep-unit"]
     with log.open("wb") as console:
         nspawn = subprocess.Popen(
-            ["systemd-nspawn", *options, "--boot"], stdin=subprocess.DEVNULL, stdout=console, stderr=console
+            ["systemd-nspawn", *options], stdin=subprocess.DEVNULL, stdout=console, stderr=console
         )
     try:
         running = Machine(root, _leader(nspawn, log))
