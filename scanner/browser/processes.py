@@ -37,7 +37,7 @@ class Meter:
     """
 
     def __init__(self, roots: Iterable[psutil.Process]) -> None:
-        self._alive = {each.pid for each in tree(roots)}
+        self._alive = {each.pid for each in roots}
         self._cpu_s: dict[int, float] = {}
         self._waited_s: dict[int, float] = {}
         self.usage = Usage(0, 0.0, 0.0)  # of the last measurement
