@@ -159,7 +159,7 @@ class WarmBrowser:
         return self._running
 
     def _set_idle_timer(self) -> None:
-        """End the browser when it has been idle for a while: it uses 200 MiB."""
+        """End the browser when it has been idle for a while: it uses 150 MiB."""
         self._idle_timer = threading.Timer(IDLE_S, self.close)
         self._idle_timer.daemon = True
         self._idle_timer.start()

@@ -101,7 +101,7 @@ START_AS_USER = Path(__file__).with_name("start-as-user")
 
 
 # Packages of the optional extra `browser`.
-PACKAGES = ("playwright", "axe_playwright_python")
+PACKAGES = ("axe_playwright_python",)
 
 
 def missing_packages() -> tuple[str, ...]:
@@ -110,7 +110,7 @@ def missing_packages() -> tuple[str, ...]:
 
 
 def browser_to_drive(choice: str) -> Path | None:
-    """Like `find_browser`, but also None if the packages that control the browser are not installed."""
+    """Like `find_browser`, but also None if a package that looking at pages needs is not installed."""
     return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
