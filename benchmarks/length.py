@@ -19,9 +19,10 @@ from playwright.sync_api import Browser, sync_playwright
 from benchmarks.lighthouse import command, judge, little_environment
 from benchmarks.table import Table
 from scanner.findings import ScanType
-from scanner.net.browser import find_browser, launch_options
+from scanner.net.browser import find_browser
 from tests.e2e.seen import SEEN
 from tests.e2e.service import BASE_DIR
+from tests.playwright_options import launch_options
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 from tests.targets.shop import shop_site
@@ -112,7 +113,7 @@ def _browser() -> Iterator[Browser]:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
     with TemporaryDirectory(prefix="wss-length-browser-") as folder, sync_playwright() as playwright:
-        options = {**launch_options(program, Path(folder), sandbox=False), "args": [], "proxy": None}
+        options = {**launch_options(program, Path(folder)), "args": [], "proxy": None}
         with closing(playwright.chromium.launch(**options)) as browser:
             yield browser
 

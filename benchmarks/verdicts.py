@@ -14,17 +14,18 @@ from playwright.sync_api import sync_playwright
 from benchmarks.real_pages import RealPage, real_pages
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
-from scanner.browser.load import PIXEL_RATIO, SCREEN
+from scanner.browser.chromium import PIXEL_RATIO, SCREEN
 from scanner.browser.visit import READ_BY, Browser
 from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType, Severity
-from scanner.net.browser import context_options, find_browser, launch_options
+from scanner.net.browser import find_browser
 from scanner.net.client import Network
 from scanner.net.policy import Policy
 from scanner.net.proxy import BrowserProxy
 from scanner.net.targets import parse_target
 from scanner.result import Budget, CheckResult
 from scanner.run import scan
+from tests.playwright_options import context_options, launch_options
 from tests.scanner.net.loopback import NETWORKS
 
 TIME_LIMIT_S = 120.0
@@ -107,7 +108,7 @@ def _rules_of_axe(pages: Iterable[RealPage], program: Path) -> Counter[str]:
     """Return on how many pages each rule of axe-core, run in the page by itself, has a violation that is not minor."""
     rules: Counter[str] = Counter()
     with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
+        browser = playwright.chromium.launch(**launch_options(program, Path(folder)))
         for page in pages:
             rules.update(violations(page, browser))
         browser.close()

@@ -14,8 +14,9 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from scanner.net.browser import context_options, find_browser, launch_options
+from scanner.net.browser import find_browser
 from scanner.net.proxy import BrowserProxy
+from tests.playwright_options import context_options, launch_options
 
 T = TypeVar("T")
 
@@ -48,7 +49,7 @@ def chromium(options: Mapping[str, Any] | None = None) -> Iterator[Chromium]:
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright: Playwright = thread.submit(lambda: sync_playwright().start()).result(60)
         try:
-            given = {**launch_options(program, Path(folder), sandbox=False), **(options or {})}
+            given = {**launch_options(program, Path(folder)), **(options or {})}
             browser = thread.submit(lambda: playwright.chromium.launch(**given)).result(60)
             yield Chromium(thread, browser)
             thread.submit(browser.close).result(60)

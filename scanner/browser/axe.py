@@ -12,8 +12,7 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-from playwright.async_api import CDPSession
-
+from scanner.browser.devtools import Target
 from scanner.browser.evidence import AxeNode, AxeReport, AxeRule
 from scanner.browser.injected_scripts import script
 from scanner.browser.visit import BrowserFailed
@@ -51,8 +50,8 @@ def axe_source() -> str:
     return (resources.files("axe_playwright_python") / "axe.min.js").read_text("utf-8")
 
 
-async def run_axe(cdp: CDPSession) -> AxeReport:
-    """Run every enabled rule in the page and up to 30 frames. Raises `BrowserFailed`, Playwright's `Error`."""
+async def run_axe(cdp: Target) -> AxeReport:
+    """Run every enabled rule in the page and up to 30 frames. Raises `BrowserFailed`, `ProtocolError`."""
     run = _Run(cdp)
     frame = (await cdp.send("Page.getFrameTree"))["frameTree"]["frame"]["id"]
     top = await run.frame(str(frame), {"include": [], "exclude": []}, depth=0)
@@ -70,7 +69,7 @@ async def run_axe(cdp: CDPSession) -> AxeReport:
 
 
 class _Run:
-    def __init__(self, cdp: CDPSession) -> None:
+    def __init__(self, cdp: Target) -> None:
         self._cdp = cdp
         self._frames = 0
         self.parts: list[str | None] = []  # of the frames below the top frame, in the order of axe-core's own walk

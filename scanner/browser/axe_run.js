@@ -181,9 +181,12 @@
   // axe-core looks for frames before it has the page's tree, and then finds no modal dialog on the whole page, unless
   // the tree is there already. Each step makes a tree of its own, and their nodes must not be mixed.
   axe.setup();
-  const frames = axe.utils.getFrameContexts(context, options);
-  axe.teardown();
-  axe.setup();
+  let frames = [];
+  if (axe.utils.querySelectorAll(axe._tree[0], 'iframe, frame').length) {
+    frames = axe.utils.getFrameContexts(context, options);
+    axe.teardown();
+    axe.setup();
+  }
   // axe-core would compute selectors for every node of every passed rule: most of the time on a large page.
   // Without frames the nodes need not be serialized, so only those in a report get selectors (axe_finish.js).
   if (isTop && !frames.length) axe.utils.nodeSerializer.update({toSpec: (element) => element});

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from playwright.async_api import CDPSession
+from scanner.browser.devtools import Target
 
 MOST = 20
 LENGTH = 300
@@ -18,7 +18,7 @@ class ConsoleErrors:
         self.errors: list[str] = []
         self.exceptions: list[str] = []
 
-    async def listen(self, cdp: CDPSession) -> None:
+    async def listen(self, cdp: Target) -> None:
         cdp.on("Runtime.exceptionThrown", self._keep_exception)
         cdp.on("Log.entryAdded", self._keep_entry)
         await cdp.send("Runtime.enable")

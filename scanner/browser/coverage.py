@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from playwright.async_api import CDPSession
-
+from scanner.browser.devtools import Target
 from scanner.browser.evidence import UsedFile
 from scanner.page.references import ResourceKind
 
@@ -20,7 +19,7 @@ class UseOfFiles:
     def __init__(self) -> None:
         self._sheets: dict[str, Mapping[str, Any]] = {}
 
-    async def start(self, cdp: CDPSession) -> None:
+    async def start(self, cdp: Target) -> None:
         cdp.on("CSS.styleSheetAdded", self._keep_sheet)
         await cdp.send("Profiler.enable")
         await cdp.send("Profiler.startPreciseCoverage", {"callCount": False, "detailed": True})
@@ -28,7 +27,7 @@ class UseOfFiles:
         await cdp.send("CSS.enable")
         await cdp.send("CSS.startRuleUsageTracking")
 
-    async def stop(self, cdp: CDPSession) -> list[UsedFile]:
+    async def stop(self, cdp: Target) -> list[UsedFile]:
         """Return the scripts and style sheets of the page with their unused parts."""
         scripts = await cdp.send("Profiler.takePreciseCoverage")
         rules = await cdp.send("CSS.stopRuleUsageTracking")

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import contextlib
 from collections.abc import Mapping
 from typing import Any
 
 import ada_url
-from playwright.async_api import BrowserContext, CDPSession, Error
 
+from scanner.browser.devtools import Session
 from scanner.net.credentials import OriginCredentials
 
 # Headers that Chromium sets itself for each hop. If set here, they would also be sent to the target of a redirect.
@@ -18,18 +17,17 @@ KEPT_BY_CHROMIUM = frozenset({"referer", "cookie"})
 UNTOLD_S = 1.0
 
 
-async def add_cookies(context: BrowserContext, given: OriginCredentials, page_url: str) -> None:
-    """Set the cookies of the origin's host, as restricted as possible: HttpOnly and SameSite=Strict.
+def cookies_of(given: OriginCredentials | None, page_url: str) -> list[dict[str, Any]]:
+    """Return the cookies of the origin's host for Chromium, as restricted as possible: HttpOnly and SameSite=Strict.
 
     Only if the page itself is of that origin, because cookies ignore ports and, without Secure, schemes.
     """
-    if cookies := given.cookies_for(_origin(page_url)):
-        await context.add_cookies(
-            [
-                {"name": name, "value": value, "url": f"{given.origin}/", "httpOnly": True, "sameSite": "Strict"}
-                for name, value in cookies
-            ]
-        )
+    if given is None:
+        return []
+    return [
+        {"name": name, "value": value, "url": f"{given.origin}/", "httpOnly": True, "sameSite": "Strict"}
+        for name, value in given.cookies_for(_origin(page_url))
+    ]
 
 
 class HeaderSender:
@@ -41,7 +39,7 @@ class HeaderSender:
     another origin can replace the documents in its own frames.
     """
 
-    def __init__(self, cdp: CDPSession, given: OriginCredentials) -> None:
+    def __init__(self, cdp: Session, given: OriginCredentials) -> None:
         self._cdp = cdp
         self._given = given
         self._contexts: dict[int, tuple[str, str]] = {}  # of scripts: the frame, and the true origin of its document
@@ -52,16 +50,15 @@ class HeaderSender:
         self._answers: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start to add headers. The domains Network and Page must be enabled. Raises Playwright's `Error`."""
-        if not self._given.headers:
-            return
+        """Start to add headers. Raises `ProtocolError`."""
         self._cdp.on("Page.frameAttached", self._attached)
         self._cdp.on("Runtime.executionContextCreated", self._began)
         self._cdp.on("Runtime.executionContextDestroyed", self._ended)
         self._cdp.on("Runtime.executionContextsCleared", lambda _: self._contexts.clear())
         self._cdp.on("Network.requestWillBeSent", self._requested)
         self._cdp.on("Fetch.requestPaused", self._paused)
-        await self._cdp.send("Runtime.enable")
+        for domain in ("Network", "Page", "Runtime"):
+            await self._cdp.send(f"{domain}.enable")
         await self._cdp.send("Fetch.enable", {"patterns": [{"urlPattern": f"{self._given.origin}/*"}]})
 
     def _attached(self, event: Mapping[str, Any]) -> None:
@@ -115,8 +112,7 @@ class HeaderSender:
             own = event["request"]["headers"].items()
             headers = {name: value for name, value in own if name.lower() not in replaced} | added
             order["headers"] = [{"name": name, "value": value} for name, value in headers.items()]
-        with contextlib.suppress(Error):  # the page may be closed, or may have cancelled the request
-            await self._cdp.send("Fetch.continueRequest", order)
+        self._cdp.post("Fetch.continueRequest", order)  # the page may be closed, or may have cancelled the request
 
     async def _may_have_them(self, event: Mapping[str, Any]) -> bool:
         if "networkId" not in event or _origin(event["request"]["url"]) != self._given.origin:

@@ -14,12 +14,12 @@ from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 from urllib.parse import urlsplit
 
-from playwright.async_api import Browser, BrowserContext, Dialog, Error, Page, Request
-
 from scanner.browser.axe import SKIPPED, run_axe
+from scanner.browser.chromium import Chromium, Context
 from scanner.browser.console import ConsoleErrors
 from scanner.browser.coverage import UseOfFiles
-from scanner.browser.credentials import HeaderSender, add_cookies
+from scanner.browser.credentials import HeaderSender
+from scanner.browser.devtools import Event, ProtocolError
 from scanner.browser.evidence import (
     AxeReport,
     BrowserLoad,
@@ -43,26 +43,21 @@ from scanner.browser.pictures import (
     page_picture,
 )
 from scanner.browser.processes import Usage
-from scanner.browser.reasons import explain, overrun
+from scanner.browser.reasons import TOO_SLOW, explain, overrun
 from scanner.browser.unshown import nothing_shown, shown_content
-from scanner.browser.visit import BrowserFailed, PageCrashed, Part, Visit, user_agent_of
-from scanner.net.browser import context_options
+from scanner.browser.visit import BrowserFailed, PageCrashed, Part, Visit
 from scanner.net.budget import Limits, Meter
 from scanner.net.errors import BudgetExceeded
 from scanner.net.targets import DEFAULT_PORTS
 
 T = TypeVar("T")
 
-# Lighthouse's phone: a small screen, with several device pixels per CSS pixel.
-SCREEN = {"width": 412, "height": 823}
-PIXEL_RATIO = 2
 QUIET_S = 0.5  # without a request: then the page counts as complete
 QUIET_LIMIT_S = 4.0
 POLL_S = 0.05
 LOOK_S = 0.25
 LOAD_SHARE = 0.6  # share of the time for the load itself; the rest is for the evidence
 SCRIPT_LIMIT_MS = 10_000
-MAX_POPUPS = 20
 AXE_CPU_S = 12.0  # processor time, because other work of this machine is not the page's fault
 AXE_LOOK_S = 0.25
 WORLD = "scan"
@@ -82,8 +77,8 @@ class _TooManyRequests(BrowserFailed):
     """The page sent more requests than a scan may."""
 
 
-async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
-    """Load the page, collect evidence, and load again if requested. Raises `BrowserFailed`, Playwright's `Error`.
+async def visit_page(browser: Chromium, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
+    """Load the page, collect evidence, and load again if requested. Raises `BrowserFailed`, `ProtocolError`.
 
     `usage` returns what the browser's processes have used so far. If there are problems, the context stays open.
     """
@@ -106,21 +101,10 @@ async def visit_page(browser: Browser, visit: Visit, usage: Callable[[], Usage])
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
-    context = await browser.new_context(
-        **context_options(visit.proxy),
-        viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-        device_scale_factor=PIXEL_RATIO,
-        is_mobile=True,
-        has_touch=True,
-        user_agent=user_agent_of(browser.version, visit.user_agent),
-        locale="en-US",
-        service_workers="block",
-        ignore_https_errors=visit.trusts_anybody,
-    )
-    if visit.credentials is not None:
-        await add_cookies(context, visit.credentials, visit.url)
-    found = await _Look(context, visit, bounds).until_crash(is_full=is_full)
+async def _in_context(browser: Chromium, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
+    look = _Look(browser, visit, bounds)
+    context = await Context.open(browser, visit, look.count_request)
+    found = await look.until_crash(context, is_full=is_full)
     # After a failure the whole browser is ended, and a busy page might not allow its context to be closed.
     if not found.problems:
         await context.close()
@@ -130,8 +114,8 @@ async def _in_context(browser: Browser, visit: Visit, bounds: _Bounds, *, is_ful
 class _Look:
     """One load in one context, with its evidence."""
 
-    def __init__(self, context: BrowserContext, visit: Visit, bounds: _Bounds) -> None:
-        self._context = context
+    def __init__(self, browser: Chromium, visit: Visit, bounds: _Bounds) -> None:
+        self._product = f"Chromium {browser.version}"
         self._visit = visit
         self._bounds = bounds
         self._over = asyncio.get_running_loop().create_future()  # fails with the reason
@@ -140,19 +124,18 @@ class _Look:
         self._use = UseOfFiles()
         self._console = ConsoleErrors()
         self._problems: dict[str, str] = {}
-        self._popups = 0
+        self._has_loaded = asyncio.Event()
         self._documents = 0  # documents that the main frame has shown
         self._found: BrowserLoad | None = None  # the evidence that checks read, without the page's picture
 
-    async def until_crash(self, *, is_full: bool) -> BrowserLoad:
+    async def until_crash(self, context: Context, *, is_full: bool) -> BrowserLoad:
         """Load and collect. Raises `BrowserFailed` at once if the page's process dies: calls to it would never return.
 
         Also if the page sends more requests than a scan may: what follows would not be the whole page.
         """
-        page = await self._context.new_page()
-        page.on("crash", lambda _: self._end(PageCrashed("The page made the browser crash.")))
-        self._context.on("request", self._count_request)
-        looking = asyncio.ensure_future(self._look(page, is_full=is_full))
+        self._cdp = context.page
+        self._cdp.on("Inspector.targetCrashed", lambda _: self._end(PageCrashed("The page made the browser crash.")))
+        looking = asyncio.ensure_future(self._look(context, is_full=is_full))
         try:
             await asyncio.wait((looking, self._over), return_when=asyncio.FIRST_COMPLETED)
             ended = self._over if self._over.done() else looking
@@ -169,9 +152,9 @@ class _Look:
         if not self._over.done():
             self._over.set_exception(reason)
 
-    def _count_request(self, request: Request) -> None:
+    def count_request(self, event: Event) -> None:
         """Count a request, also of frames and workers; the proxy can't see requests inside its tunnels."""
-        parts = urlsplit(request.url)
+        parts = urlsplit(event["request"]["url"])
         if parts.scheme in ("http", "https"):
             try:
                 self._bounds.meter.request(parts.hostname or "")
@@ -180,18 +163,15 @@ class _Look:
             except BudgetExceeded as error:
                 self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 
-    async def _look(self, page: Page, *, is_full: bool) -> BrowserLoad:
-        page.on("dialog", _dismiss)
-        self._context.on("page", self._close_popup)
-        self._cdp = await self._context.new_cdp_session(page)
-        await self._prepare(is_full)
+    async def _look(self, context: Context, *, is_full: bool) -> BrowserLoad:
+        await self._prepare(context, is_full)
         trace = Trace(self._cdp) if self._visit.again else None
         if trace:
             await trace.start()
         film = Filmstrip(self._cdp) if Part.FILMSTRIP in self._visit.parts else None
         if film:
             await film.start()
-        await self._load(page)
+        await self._load()
         self._patience.begin()
         self._world = await self._isolated_world()
         seen, metrics = await self._wait_for_content()
@@ -202,22 +182,22 @@ class _Look:
         worked = main_thread(traced, self._frame, metrics.get("NavigationStart", 0.0), seen.at_s)
         first = read_load(vitals, metrics, self._log, worked)
         if film:
-            with contextlib.suppress(Error, BrowserFailed):  # then there is no Speed Index
+            with contextlib.suppress(ProtocolError, BrowserFailed):  # then there is no Speed Index
                 first = replace(first, progress=await self._within(film.progress(self._world, first, vitals["began"])))
-        browser = self._context.browser
-        product = f"Chromium {browser.version}" if browser else "Chromium"
         if not is_full:
-            return BrowserLoad(product, first)
+            return BrowserLoad(self._product, first)
         parts = self._visit.parts
         files = await self._try("files", self._use.stop(self._cdp)) if Part.COVERAGE in parts else None
         layout = await self._try("layout", self._layout()) if Part.LAYOUT in parts else None
         named = named_first(first, layout) if Part.LAYOUT in parts else []
-        picture = await self._try("first_screen", first_screen(self._cdp, self._world, named))
+        # A session that emulates no screen takes pictures in CSS pixels: a quarter of the work and of the bytes.
+        self._camera = await self._within(context.another_session())
+        picture = await self._try("first_screen", first_screen(self._camera, self._world, named))
         screen, picture = await self._try("screen", self._screen(seen, picture, named)) or (None, picture)
         host_ms = await self._try("host_ms", self._ask("host.js")) if Part.MACHINE_SPEED in parts else None
         axe = await self._try("axe", self._axe()) if Part.AXE in parts else None
         found = self._found = BrowserLoad(
-            product=product,
+            product=self._product,
             first=first,
             layout=layout,
             files=tuple(files) if files is not None else None,
@@ -232,38 +212,40 @@ class _Look:
         )
         if not (broken := named_by(axe)) or self._remaining_s() < PICTURE_S:
             return found
-        whole = await self._try("page_picture", page_picture(self._cdp, self._world, broken))
+        whole = await self._try("page_picture", page_picture(self._camera, self._world, broken))
         return replace(found, page_picture=whole, problems=dict(self._problems))
 
-    async def _prepare(self, is_full: bool) -> None:
+    async def _prepare(self, context: Context, is_full: bool) -> None:
         self._log.listen(self._cdp.on)
         self._cdp.on("Page.frameNavigated", self._count_document)
-        await asyncio.gather(
-            self._cdp.send("Network.enable"),
-            self._cdp.send("Page.enable"),
-            # Processor time, because other work of this machine must not count.
-            self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"}),
-        )
-        if self._visit.credentials is not None:
-            await HeaderSender(self._cdp, self._visit.credentials).start()
+        self._cdp.on("Page.loadEventFired", lambda _: self._has_loaded.set())
+        # Processor time, because other work of this machine must not count.
+        await self._cdp.send("Performance.enable", {"timeDomain": "threadTicks"})
+        given = self._visit.credentials
+        if given is not None and given.headers:
+            await HeaderSender(await context.another_session(), given).start()
         if not is_full:
             return
         await self._console.listen(self._cdp)
         if Part.COVERAGE in self._visit.parts:
             await self._use.start(self._cdp)
 
-    async def _load(self, page: Page) -> None:
+    async def _load(self) -> None:
         """Wait for the load event, then until no requests are made for a while: limited, as some pages never idle."""
         limit_s = max(1.0, self._remaining_s() * LOAD_SHARE)
         began = time.monotonic()
         self._patience = Patience(self._bounds.usage, self._log, limit_s)
         try:
-            await page.goto(self._visit.url, wait_until="commit", timeout=limit_s * 1000)
-        except Error as error:
+            shown = await asyncio.wait_for(self._cdp.send("Page.navigate", {"url": self._visit.url}), limit_s)
+        except TimeoutError:
+            raise BrowserFailed(TOO_SLOW) from None
+        except ProtocolError as error:
             raise BrowserFailed(explain(error)) from None
+        if failed := shown.get("errorText"):
+            raise BrowserFailed(explain(ProtocolError(failed)))
         try:
-            await page.wait_for_load_state("load", timeout=max(0.1, limit_s - (time.monotonic() - began)) * 1000)
-        except Error:
+            await asyncio.wait_for(self._has_loaded.wait(), max(0.1, limit_s - (time.monotonic() - began)))
+        except TimeoutError:
             return  # what has been shown so far is judged
         quiet_since = time.monotonic()
         last = self._log.last_activity_s
@@ -320,13 +302,15 @@ class _Look:
             return self._patience.timed(seen), picture
         while not self._patience.is_over() and await self._is_plain(picture):
             await asyncio.sleep(LOOK_S)
-            picture = await first_screen(self._cdp, self._world, named)
+            picture = await first_screen(self._camera, self._world, named)
         seen = read_screen(await self._ask("screen.js"))
-        is_blank = await self._is_plain(picture) and not (seen.is_below and await has_colours(self._cdp, self._world))
+        is_blank = await self._is_plain(picture) and not (
+            seen.is_below and await has_colours(self._camera, self._world)
+        )
         return replace(self._patience.timed(seen), is_plain=is_blank), picture
 
     async def _is_plain(self, picture: PagePicture | None) -> bool:
-        return picture is not None and await is_plain(self._cdp, self._world, picture.data)
+        return picture is not None and await is_plain(self._camera, self._world, picture.data)
 
     async def _metrics(self) -> Mapping[str, float]:
         metrics = await self._within(self._cdp.send("Performance.getMetrics"))
@@ -351,7 +335,7 @@ class _Look:
         """Return one part of the evidence. If it fails, record the problem and return None; other parts still count."""
         try:
             return await self._within(what)
-        except (Error, BrowserFailed) as error:
+        except (ProtocolError, BrowserFailed) as error:
             self._problems[name] = str(error) if isinstance(error, BrowserFailed) else explain(error)
             return None
 
@@ -365,12 +349,7 @@ class _Look:
     def _remaining_s(self) -> float:
         return self._bounds.ends - time.monotonic()
 
-    async def _close_popup(self, page: Page) -> None:
-        self._popups += 1
-        with contextlib.suppress(Error):  # it may have closed by itself
-            await (self._context if self._popups > MAX_POPUPS else page).close()
-
-    def _count_document(self, event: Mapping[str, Any]) -> None:
+    def _count_document(self, event: Event) -> None:
         """End the visit at the second document: all evidence must be of the requested page.
 
         Later failures would have the navigation as their cause.
@@ -378,7 +357,3 @@ class _Look:
         self._documents += "parentId" not in event["frame"]
         if self._documents > 1:
             self._end(BrowserFailed("The page leads elsewhere by a script or refresh while it is looked at."))
-
-
-async def _dismiss(dialog: Dialog) -> None:
-    await dialog.dismiss()

@@ -16,8 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from playwright.async_api import CDPSession
-
+from scanner.browser.devtools import Target
 from scanner.browser.evidence import Evaluation, MainThread, Task
 
 CATEGORIES = ("devtools.timeline", "disabled-by-default-devtools.timeline")
@@ -33,10 +32,11 @@ LEAST_S = 0.0001  # shorter tasks are many, and add nothing
 class Trace:
     """A trace of a session's page. Only one may run in a browser at a time."""
 
-    session: CDPSession
+    session: Target
+    categories: tuple[str, ...] = CATEGORIES
 
     async def start(self) -> None:
-        """Start the trace. Raises Playwright's `Error`."""
+        """Start the trace. Raises `ProtocolError`."""
         await self.session.send(
             "Tracing.start",
             {
@@ -45,21 +45,21 @@ class Trace:
                 "traceConfig": {
                     "recordMode": "recordUntilFull",
                     "traceBufferSizeInKb": BUFFER_KB,
-                    "includedCategories": list(CATEGORIES),
+                    "includedCategories": list(self.categories),
                     "excludedCategories": ["*"],
                 },
             },
         )
 
     async def stop(self) -> list[Mapping[str, Any]]:
-        """Stop the trace and return its events. Raises Playwright's `Error`."""
+        """Stop the trace and return its events. Raises `ProtocolError`."""
         ended: asyncio.Future[Mapping[str, Any]] = asyncio.get_running_loop().create_future()
 
         def end(event: Mapping[str, Any]) -> None:
             if not ended.done():  # else the scan has given up
                 ended.set_result(event)
 
-        self.session.once("Tracing.tracingComplete", end)
+        self.session.on("Tracing.tracingComplete", end)
         await self.session.send("Tracing.end")
         stream = (await ended)["stream"]
         data, is_over = b"", False

@@ -13,8 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from playwright.async_api import CDPSession, Error
-
+from scanner.browser.devtools import ProtocolError, Target
 from scanner.browser.evidence import AxeReport, Box, Frame, Layout, Load, PagePicture, Progress
 from scanner.browser.injected_scripts import script
 from scanner.browser.visit import BrowserFailed
@@ -52,19 +51,19 @@ class _Raw:
 class Filmstrip:
     """Recorder of screenshots from its start on, at most a few per second."""
 
-    def __init__(self, cdp: CDPSession) -> None:
+    def __init__(self, cdp: Target) -> None:
         self._cdp = cdp
         self._frames: list[_Raw] = []
         self._pause_s = PAUSE_S
         self._pending: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
-        """Start recording. Raises Playwright's `Error`."""
+        """Start recording. Raises `ProtocolError`."""
         self._cdp.on("Page.screencastFrame", self._keep)
         await self._cdp.send("Page.startScreencast", FRAME)
 
     async def stop(self) -> None:
-        """Stop recording. Raises Playwright's `Error`."""
+        """Stop recording. Raises `ProtocolError`."""
         await self._cdp.send("Page.stopScreencast")
         for each in self._pending:
             each.cancel()
@@ -80,7 +79,7 @@ class Filmstrip:
         )
 
     async def progress(self, world: int, load: Load, began_ms: float) -> Progress:
-        """Compute the visual progress of the load in the page. Raises `BrowserFailed`, Playwright's `Error`."""
+        """Compute the visual progress of the load in the page. Raises `BrowserFailed`, `ProtocolError`."""
         frames = [each for each in self._frames if 1000 * each.at_s >= began_ms]
         if not frames:
             raise BrowserFailed("The page was not drawn while it was loaded.")
@@ -125,7 +124,7 @@ class Filmstrip:
 
     async def _ask_for_next(self, session: int) -> None:
         await asyncio.sleep(self._pause_s)
-        with contextlib.suppress(Error):  # the page may be closed
+        with contextlib.suppress(ProtocolError):  # the page may be closed
             await self._cdp.send("Page.screencastFrameAck", {"sessionId": session})
 
 
@@ -181,13 +180,13 @@ def _distinct(selectors: Iterable[str]) -> list[str]:
     return [each for each in dict.fromkeys(selectors) if each not in ("", "html", "body")][:NAMED]
 
 
-async def first_screen(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
-    """Take a picture of the screen, in device pixels. Raises `BrowserFailed`, Playwright's `Error`."""
+async def first_screen(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
+    """Take a picture of the screen. Raises `BrowserFailed`, `ProtocolError`."""
     return await _screen(cdp, world, selectors, SCREEN_QUALITIES, SCREEN_BYTES)
 
 
 async def _screen(
-    cdp: CDPSession, world: int, selectors: Sequence[str], qualities: Iterable[int], most_bytes: int
+    cdp: Target, world: int, selectors: Sequence[str], qualities: Iterable[int], most_bytes: int
 ) -> PagePicture | None:
     before = await _places(cdp, world, selectors)
     data = await _picture(cdp, qualities, most_bytes, {"captureBeyondViewport": False})
@@ -199,8 +198,8 @@ async def _screen(
     return PagePicture(data, width, height, _at_rest(selectors, before, after, height))
 
 
-async def is_plain(cdp: CDPSession, world: int, picture: bytes) -> bool:
-    """Return True if a picture has the same colour everywhere. Raises `BrowserFailed`, Playwright's `Error`."""
+async def is_plain(cdp: Target, world: int, picture: bytes) -> bool:
+    """Return True if a picture has the same colour everywhere. Raises `BrowserFailed`, `ProtocolError`."""
     answer = await cdp.send(
         "Runtime.callFunctionOn",
         {
@@ -216,7 +215,7 @@ async def is_plain(cdp: CDPSession, world: int, picture: bytes) -> bool:
     return bool(answer["result"]["value"])
 
 
-async def has_colours(cdp: CDPSession, world: int) -> bool:
+async def has_colours(cdp: Target, world: int) -> bool:
     """Return True if the page, down to `MAX_HEIGHT`, has more than one colour. Raises like `is_plain`."""
     page = (await cdp.send("Page.getLayoutMetrics"))["cssContentSize"]
     clip = {"x": 0, "y": 0, "width": page["width"], "height": min(page["height"], MAX_HEIGHT), "scale": 0.5}
@@ -224,10 +223,10 @@ async def has_colours(cdp: CDPSession, world: int) -> bool:
     return data is None or not await is_plain(cdp, world, data)
 
 
-async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+async def page_picture(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
     """Take a picture of the page down to the lowest element, at most `MAX_HEIGHT`; None if no element is visible.
 
-    Raises `BrowserFailed`, Playwright's `Error`.
+    Raises `BrowserFailed`, `ProtocolError`.
     """
     try:
         async with asyncio.timeout(PICTURE_S):
@@ -236,7 +235,7 @@ async def page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) ->
         raise BrowserFailed("No picture could be taken of the page.") from None
 
 
-async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -> PagePicture | None:
+async def _page_picture(cdp: Target, world: int, selectors: Sequence[str]) -> PagePicture | None:
     if (await cdp.send("Page.getLayoutMetrics"))["cssVisualViewport"]["scale"] != 1:
         # A page that is wider than the screen is zoomed out, and a full picture would change its layout. But its screen
         # shows more of it.
@@ -257,9 +256,7 @@ async def _page_picture(cdp: CDPSession, world: int, selectors: Sequence[str]) -
     return PagePicture(data, width, height, boxes) if boxes else None
 
 
-async def _picture(
-    cdp: CDPSession, qualities: Iterable[int], most_bytes: int, options: Mapping[str, Any]
-) -> bytes | None:
+async def _picture(cdp: Target, qualities: Iterable[int], most_bytes: int, options: Mapping[str, Any]) -> bytes | None:
     """Return a WebP in the best quality that is small enough; None if none is."""
     for quality in qualities:
         taken = await cdp.send("Page.captureScreenshot", {"format": "webp", "quality": quality, **options})
@@ -268,7 +265,7 @@ async def _picture(
     return None
 
 
-async def _places(cdp: CDPSession, world: int, selectors: Sequence[str] | None) -> Any:
+async def _places(cdp: Target, world: int, selectors: Sequence[str] | None) -> Any:
     answer = await cdp.send(
         "Runtime.callFunctionOn",
         {

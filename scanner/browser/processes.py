@@ -37,7 +37,7 @@ class Meter:
     """
 
     def __init__(self, roots: Iterable[psutil.Process]) -> None:
-        self._alive = {each.pid for each in tree(roots)}
+        self._alive = {each.pid for each in roots}
         self._cpu_s: dict[int, float] = {}
         self._waited_s: dict[int, float] = {}
         self.usage = Usage(0, 0.0, 0.0)  # of the last measurement
@@ -123,12 +123,4 @@ def kill(processes: Iterable[psutil.Process]) -> None:
             if group in pids:
                 os.killpg(group, signal.SIGKILL)
             each.kill()
-    # The driver is asyncio's child process: another waiter would take its exit status away from asyncio.
-    psutil.wait_procs([each for each in found if _parent(each) != os.getpid()], timeout=STOP_S)
-
-
-def _parent(process: psutil.Process) -> int | None:
-    try:
-        return process.ppid()
-    except psutil.Error:
-        return None
+    psutil.wait_procs(found, timeout=STOP_S)

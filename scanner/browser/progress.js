@@ -3,7 +3,8 @@
 // the images that had arrived by then, and the part of the last frame's content that each of these images makes up.
 // `frames` are pairs of a time and a JPEG in base64, `urls` those of images with the times of their arrival.
 async (frames, urls) => {
-  const ELEMENTS = 3_000, IMAGES = 30, BLOCK_PX = 16, MOSTLY = 0.8, WHITE = 249;
+  const ELEMENTS = 3_000, IMAGES = 30, BLOCK_PX = 24, MOSTLY = 0.8, WHITE = 249;
+  const EACH = 2; // a pixel of so many, in both directions: histograms need no more
   const read = (kind, name, node) => Object.getOwnPropertyDescriptor(kind.prototype, name).get.call(node);
   const arrived = new Map(urls);
   const addresses = (node, style) => {
@@ -20,7 +21,7 @@ async (frames, urls) => {
     if (right - left < 1 || bottom - top < 1) continue;
     const [url] = addresses(node, getComputedStyle(node));
     if (!url || !Element.prototype.checkVisibility.call(node, {opacityProperty: true, visibilityProperty: true})) continue;
-    images.push({url, node});
+    images.push({url, node, box: {left, top, right, bottom}});
   }
   const shown = images.slice(0, IMAGES);
   const numbers = new Map(shown.map((each, image) => [each.node, image + 1]));
@@ -37,15 +38,18 @@ async (frames, urls) => {
     }
     return hiding.get(node);
   };
-  const sheet = new CSSStyleSheet(); // what no pointer reaches is drawn, too
-  sheet.replaceSync('* { pointer-events: auto !important }');
-  document.adoptedStyleSheets.push(sheet);
-  for (let block = 0; shown.length && block < blocks.length; block += 1) {
-    const [x, y] = [(block % columns + 0.5) * BLOCK_PX, (Math.floor(block / columns) + 0.5) * BLOCK_PX];
-    const stack = Document.prototype.elementsFromPoint.call(document, x, y);
-    blocks[block] = numbers.get(stack.find((node) => numbers.has(node) || hides(node))) || 0;
+  if (shown.length) {
+    const sheet = new CSSStyleSheet(); // what no pointer reaches is drawn, too
+    sheet.replaceSync('* { pointer-events: auto !important }');
+    document.adoptedStyleSheets.push(sheet);
+    for (let block = 0; block < blocks.length; block += 1) {
+      const [x, y] = [(block % columns + 0.5) * BLOCK_PX, (Math.floor(block / columns) + 0.5) * BLOCK_PX];
+      if (!shown.some(({box}) => x >= box.left && x <= box.right && y >= box.top && y <= box.bottom)) continue;
+      const stack = Document.prototype.elementsFromPoint.call(document, x, y);
+      blocks[block] = numbers.get(stack.find((node) => numbers.has(node) || hides(node))) || 0;
+    }
+    document.adoptedStyleSheets.splice(document.adoptedStyleSheets.indexOf(sheet), 1);
   }
-  document.adoptedStyleSheets.splice(document.adoptedStyleSheets.indexOf(sheet), 1);
 
   const pixels = [];
   for (const [, frame] of frames) {
@@ -55,24 +59,25 @@ async (frames, urls) => {
     pixels.push(context.getImageData(0, 0, bitmap.width, bitmap.height));
   }
   const last = pixels[pixels.length - 1];
-  const covers = new Uint8Array(last.width * last.height);
-  for (let at = 0; at < covers.length; at += 1) {
-    const x = Math.floor((at % last.width) / last.width * columns), y = Math.floor(at / last.width) / last.height * rows;
-    covers[at] = blocks[Math.floor(y) * columns + x];
-  }
   const parts = new Array(shown.length + 1).fill(0);
   const histogram = (frame, time) => {
     const counts = new Int32Array(768);
-    const fits = frame.width === last.width && frame.height === last.height;
+    const {data, width, height} = frame;
+    const fits = width === last.width && height === last.height;
     const covering = [false, ...shown.map((each) => fits && arrived.get(each.url) <= time)];
-    for (let at = 0; at < frame.width * frame.height; at += 1) {
-      const red = frame.data[4 * at], green = frame.data[4 * at + 1], blue = frame.data[4 * at + 2];
-      if (red >= WHITE && green >= WHITE && blue >= WHITE) continue;
-      if (time === Infinity) parts[covers[at]] += 1;
-      if (covering[covers[at]]) continue;
-      counts[red] += 1;
-      counts[256 + green] += 1;
-      counts[512 + blue] += 1;
+    for (let y = 0; y < height; y += EACH) {
+      const row = Math.floor(y / height * rows) * columns;
+      for (let x = 0; x < width; x += EACH) {
+        const at = 4 * (y * width + x);
+        const red = data[at], green = data[at + 1], blue = data[at + 2];
+        if (red >= WHITE && green >= WHITE && blue >= WHITE) continue;
+        const image = blocks[row + Math.floor(x / width * columns)];
+        if (time === Infinity) parts[image] += 1;
+        if (covering[image]) continue;
+        counts[red] += 1;
+        counts[256 + green] += 1;
+        counts[512 + blue] += 1;
+      }
     }
     return counts;
   };

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from playwright.async_api import Error
-
+from scanner.browser.devtools import ProtocolError
 from scanner.browser.processes import Usage
 
 BUSY = "The page kept the browser busy until the time was up."
 OUT_OF_TIME = "There was not enough time to look at the page in the browser."
+TOO_SLOW = "The browser could not load the page in time."
 STARVED = f"{OUT_OF_TIME} This server was busy with other work."
 
 
@@ -21,15 +21,13 @@ def overrun(began: Usage, now: Usage, limit_s: float) -> str:
     return STARVED if now.waited_s - began.waited_s > limit_s / 4 else OUT_OF_TIME
 
 
-def explain(error: Error) -> str:
-    """Return a message for Playwright's error. Its first line is about the call; the network error's name says more."""
-    message = error.message
+def explain(error: ProtocolError) -> str:
+    """Return a message for a failed command. The network error's name says the most."""
+    message = str(error)
     start = message.find("net::")
     if start >= 0:
         name = message[start:].split()[0].rstrip(".,")
         if name.startswith("net::ERR_CERT_"):
             return f"The browser does not trust the site's certificate ({name})."
         return f"The browser could not load the page: {name}."
-    if "Timeout" in message:
-        return "The browser could not load the page in time."
     return "The page navigated away or closed while the browser looked at it."

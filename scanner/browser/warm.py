@@ -1,6 +1,6 @@
 """A Chromium that stays running: started for the first page; ended after fifty loads, any failure, or when idle.
 
-Playwright runs in a thread of its own. If it hangs, the caller's deadline kills every process.
+Its connection is served in a thread of its own. If it hangs, the caller's deadline kills every process.
 """
 
 from __future__ import annotations
@@ -15,22 +15,21 @@ import tempfile
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
-import playwright
 import psutil
-from playwright.async_api import Browser, Error, Playwright, async_playwright
 
+from scanner.browser.chromium import Chromium
+from scanner.browser.devtools import ProtocolError
 from scanner.browser.evidence import BrowserLoad
 from scanner.browser.load import visit_page
 from scanner.browser.processes import STOP_S, Meter, Usage, kill, tree
 from scanner.browser.reasons import explain, overrun
 from scanner.browser.visit import BrowserFailed, History, PageCrashed, Visit
-from scanner.net.browser import launch_options, sandbox_problem
+from scanner.net.browser import command_line, sandbox_problem
 from scanner.net.budget import MIB
 
 logger = logging.getLogger(__name__)
@@ -43,11 +42,6 @@ GRACE_S = 2.0  # after a visit's own limit, before everything is killed
 LOOK_EVERY_S = 0.25
 MEMORY_MIB = 800  # of all processes
 FOLDER = "scan-browser-"
-NODE = "PLAYWRIGHT_NODEJS_PATH"  # a variable that Playwright reads
-# Limits in MiB. Without them Node collects garbage so late that the driver takes as much memory as the browser.
-DRIVER_MEMORY = "--max-semi-space-size=1 --max-old-space-size=128"
-
-START_DRIVER = Path(__file__).with_name("start-driver")
 # Reasons to end a browser that works.
 SOUND = frozenset({"worn", "unneeded"})
 TOO_LATE = "The browser did not start within {:.0f} seconds."
@@ -105,10 +99,10 @@ class WarmBrowser:
             meter = Meter(running.processes)
             began = meter.look()
             try:
-                visiting = visit_page(running.browser, visit, lambda: meter.usage)
+                visiting = visit_page(running.chromium, visit, lambda: meter.usage)
                 found = running.run(visiting, visit.time_limit_s + GRACE_S, lambda: self._refuse_memory(meter.look()))
-            except Error as error:
-                is_alive = running.browser.is_connected()
+            except ProtocolError as error:
+                is_alive = running.chromium.connection.is_open
                 self._drop("failed")
                 raise BrowserFailed(explain(error) if is_alive else DIED) from None
             except (TimeoutError, concurrent.futures.TimeoutError):
@@ -165,7 +159,7 @@ class WarmBrowser:
         return self._running
 
     def _set_idle_timer(self) -> None:
-        """End the browser when it has been idle for a while: it uses 250 MiB."""
+        """End the browser when it has been idle for a while: it uses 150 MiB."""
         self._idle_timer = threading.Timer(IDLE_S, self.close)
         self._idle_timer.daemon = True
         self._idle_timer.start()
@@ -184,13 +178,12 @@ class WarmBrowser:
 
 @dataclass(slots=True)
 class _Running:
-    """A running Playwright and Chromium, with the folder for all their files."""
+    """A running Chromium, with the thread of its connection and the folder for all its files."""
 
     folder: Path
     loop: asyncio.AbstractEventLoop
     thread: threading.Thread
-    playwright: Playwright
-    browser: Browser
+    chromium: Chromium
     processes: list[psutil.Process]
     loads: int = 0
 
@@ -198,31 +191,30 @@ class _Running:
     def start(
         cls, program: Path, memory_bytes: int, limit_s: float, *, sandbox: bool, ca_bundle: Path | None
     ) -> _Running:
-        """Start Playwright and Chromium. Raises `BrowserFailed` if they do not start within the limit."""
+        """Start Chromium. Raises `BrowserFailed` if it does not start within the limit."""
         _sweep()
         folder = Path(tempfile.mkdtemp(prefix=f"{FOLDER}{os.getpid()}-"))
         loop = asyncio.new_event_loop()
-        loop.set_exception_handler(_note)  # a killed driver leaves calls that nobody awaits
-        thread = threading.Thread(target=loop.run_forever, name="playwright", daemon=True)
+        loop.set_exception_handler(_note)  # a killed browser leaves calls that nobody awaits
+        thread = threading.Thread(target=loop.run_forever, name="chromium", daemon=True)
         thread.start()
-        before = {each.pid for each in psutil.Process().children()}
-        options = partial(
-            launch_options, program, folder, sandbox=sandbox, memory_bytes=memory_bytes, ca_bundle=ca_bundle
-        )
-        future = asyncio.run_coroutine_threadsafe(_launch(folder, options), loop)
+        started: list[psutil.Process] = []
+        future: concurrent.futures.Future[Chromium] | None = None
         try:
-            playwright, browser = future.result(limit_s)
-        except Exception as error:  # noqa: BLE001  whatever it is that Playwright raises: a bare Exception, too
+            command = command_line(program, folder, sandbox=sandbox, memory_bytes=memory_bytes, ca_bundle=ca_bundle)
+            future = asyncio.run_coroutine_threadsafe(Chromium.start(command, started.append), loop)
+            chromium = future.result(limit_s)
+        except (OSError, ProtocolError, TimeoutError, concurrent.futures.TimeoutError) as error:
             logger.error("Chromium (%s) does not start: %s", program, str(error).partition("\n")[0])
             if sandbox and (problem := sandbox_problem(program)):
                 logger.error("Chromium gets no sandbox: %s; SCAN_BROWSER_SANDBOX=off does without", problem)
-            future.cancel()
-            kill(tree([each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]))
+            if future is not None:
+                future.cancel()
+            kill(started)
             _end(loop, thread, folder)
             is_late = isinstance(error, TimeoutError)
             raise BrowserFailed(TOO_LATE.format(limit_s) if is_late else "The browser could not be started.") from None
-        drivers = [each for each in psutil.Process().children() if each.pid not in before and _is_driver(each)]
-        return cls(folder, loop, thread, playwright, browser, tree(drivers))
+        return cls(folder, loop, thread, chromium, tree(started))
 
     def run(self, what: Coroutine[Any, Any, T], limit_s: float, look: Callable[[], object] = lambda: None) -> T:
         """Run a coroutine, from any thread; call `look` four times a second. Raises their errors, and TimeoutError."""
@@ -241,54 +233,15 @@ class _Running:
         """Close a working browser, then kill the remaining processes."""
         left = tree(self.processes)
         if is_sound:
-            with contextlib.suppress(Error, concurrent.futures.TimeoutError):
-                self.run(self.browser.close(), STOP_S)
-        else:
-            kill(left)
-        # Also after a kill: it collects the driver's exit status, otherwise asyncio would complain.
-        with contextlib.suppress(Exception, concurrent.futures.TimeoutError):
-            self.run(self.playwright.stop(), STOP_S)
+            with contextlib.suppress(concurrent.futures.TimeoutError):
+                self.run(self.chromium.close(), STOP_S)
         kill(left)
+        self.loop.call_soon_threadsafe(self.chromium.connection.close)
         _end(self.loop, self.thread, self.folder)
 
 
 def _note(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    logger.debug("Playwright: %s", context.get("exception") or context["message"])
-
-
-async def _launch(folder: Path, options: Callable[[], Mapping[str, Any]]) -> tuple[Playwright, Browser]:
-    given = options()
-    # Playwright's driver takes the path of Node, and the variables it passes on, from the environment of this process.
-    node = os.environ.get(NODE) or str(Path(playwright.__file__).with_name("driver") / "node")
-    handed = {"BROWSER_NODE": node, "BROWSER_NODE_OPTIONS": DRIVER_MEMORY, "BROWSER_FOLDER": str(folder)}
-    with _environment(handed | {NODE: str(START_DRIVER)}):
-        driver = await async_playwright().start()
-    try:
-        return driver, await driver.chromium.launch(**given, timeout=0)  # the caller has a time limit
-    except BaseException:
-        await driver.stop()
-        raise
-
-
-@contextlib.contextmanager
-def _environment(variables: dict[str, str]) -> Iterator[None]:
-    before = {name: os.environ.get(name) for name in variables}
-    os.environ |= variables
-    try:
-        yield
-    finally:
-        for name, value in before.items():
-            if value is None:
-                del os.environ[name]
-            else:
-                os.environ[name] = value
-
-
-def _is_driver(process: psutil.Process) -> bool:
-    try:
-        return any("playwright" in each for each in process.cmdline()[:3])  # the script's shell may come first
-    except psutil.Error:
-        return False
+    logger.debug("The browser's connection: %s", context.get("exception") or context["message"])
 
 
 def _end(loop: asyncio.AbstractEventLoop, thread: threading.Thread, folder: Path) -> None:

@@ -10,8 +10,9 @@ import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from scanner.net.browser_trust import trust
 from scanner.net.budget import MIB
@@ -35,6 +36,8 @@ BROWSER_UID = 60_700
 DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
 
 ARGUMENTS = (
+    f"--proxy-server={NOWHERE}",
+    "--proxy-bypass-list=<-loopback>",
     # The proxy resolves names. Chromium itself can resolve only the proxy's address.
     "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
     "--dns-prefetch-disable",
@@ -64,15 +67,41 @@ ARGUMENTS = (
     "--block-new-web-contents",
 )
 
-# Default options of Playwright that are meant for tests of trusted sites: software WebGL outside of the GPU process,
-# and no limit on messages with which a page can flood the browser.
-UNWANTED_DEFAULTS = ("--enable-unsafe-swiftshader", "--disable-ipc-flooding-protection")
+# Chromium without a window, the same on all machines: no experiments, no timers that slow down in the background, no
+# questions to people.
+HEADLESS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--force-color-profile=srgb",
+    # A finger, not a mouse (ui::PointerType, ui::HoverType).
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+    "--allow-pre-commit-input",
+    "--disable-field-trial-config",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-back-forward-cache",
+    "--disable-dev-shm-usage",  # containers have little of it
+    "--disable-extensions",
+    "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
+    "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose",
+    "--enable-features=CDPScreenshotNewSurface",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
 
 START_AS_USER = Path(__file__).with_name("start-as-user")
 
 
 # Packages of the optional extra `browser`.
-PACKAGES = ("playwright", "axe_playwright_python")
+PACKAGES = ("axe_playwright_python",)
 
 
 def missing_packages() -> tuple[str, ...]:
@@ -81,7 +110,7 @@ def missing_packages() -> tuple[str, ...]:
 
 
 def browser_to_drive(choice: str) -> Path | None:
-    """Like `find_browser`, but also None if the packages that control the browser are not installed."""
+    """Like `find_browser`, but also None if a package that looking at pages needs is not installed."""
     return None if choice == "off" or missing_packages() else find_browser(choice)
 
 
@@ -137,10 +166,19 @@ def sandbox_problem(program: Path) -> str:
     return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
 
 
-def launch_options(
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """How to start a program: its path, arguments and whole environment."""
+
+    program: Path
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def command_line(
     program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0, ca_bundle: Path | None = None
-) -> Mapping[str, Any]:
-    """Return options for Playwright's `chromium.launch`: no network access, all files in `folder`.
+) -> CommandLine:
+    """Return how to start Chromium with no network access and all its files in `folder`.
 
     Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
     secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
@@ -148,7 +186,9 @@ def launch_options(
     Raises OSError if root cannot give the browser's user its folder.
     """
     environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
-    arguments = list(ARGUMENTS)
+    arguments = [*HEADLESS, *ARGUMENTS]
+    if not sandbox:
+        arguments.append("--no-sandbox")
     if memory_bytes:
         arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
     changes_user = sandbox and os.geteuid() == 0
@@ -164,19 +204,10 @@ def launch_options(
         for each in (folder, *folder.rglob("*")):
             os.chown(each, BROWSER_UID, BROWSER_UID)
     environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
-    return {
-        "executable_path": str(program),
-        "args": arguments,
-        "ignore_default_args": list(UNWANTED_DEFAULTS),
-        "proxy": {"server": NOWHERE},
-        "env": environment,
-        "chromium_sandbox": sandbox,
-    }
+    arguments.append(f"--user-data-dir={folder / 'profile'}")
+    return CommandLine(program, tuple(arguments), environment)
 
 
-def context_options(proxy: BrowserProxy) -> Mapping[str, Any]:
-    """Return options for Playwright's `new_context`: the proxy of one scan, used for loopback addresses as well."""
-    return {
-        "proxy": {"server": proxy.url, "username": proxy.username, "password": proxy.password},
-        "accept_downloads": False,
-    }
+def context_options(proxy: BrowserProxy) -> dict[str, str]:
+    """Return options for `Target.createBrowserContext`: the proxy of one scan, used for loopback addresses as well."""
+    return {"proxyServer": proxy.url, "proxyBypassList": "<-loopback>"}

@@ -25,8 +25,9 @@ from playwright.sync_api import Browser, ConsoleMessage, Error, Page, Route, Vie
 from accounts.models import DataExport, DataExportPart, User
 from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType
-from scanner.net.browser import find_browser, launch_options
+from scanner.net.browser import find_browser
 from tests.furnished import Furnished, furnish, real_result
+from tests.playwright_options import launch_options
 from tests.targets.server import root_file
 from tests.world import browser_of, member_of, person_of
 
@@ -459,7 +460,7 @@ def window() -> Iterator[Window]:
     assert program is not None, "no browser; `make browser` installs one"
     with tempfile.TemporaryDirectory() as folder, ThreadPoolExecutor(1, "playwright") as thread:
         playwright = thread.submit(lambda: sync_playwright().start()).result(BROWSER_LIMIT_S)
-        options = {**launch_options(program, Path(folder), sandbox=False), "args": [], "proxy": None}
+        options = {**launch_options(program, Path(folder)), "args": [], "proxy": None}
         try:
             browser = thread.submit(lambda: playwright.chromium.launch(**options)).result(BROWSER_LIMIT_S)
             yield Window(thread, browser)

@@ -12,8 +12,8 @@ from typing import Any
 
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
-from scanner.browser.load import PIXEL_RATIO, SCREEN
-from scanner.net.browser import launch_options
+from scanner.browser.chromium import PIXEL_RATIO, SCREEN
+from tests.playwright_options import launch_options
 
 SLOWDOWN = 4
 LIMIT_S = 60.0
@@ -102,11 +102,7 @@ def throttled_loads(program: Path, url: str, times: int, slow_down: Callable[[],
 async def _loads(program: Path, url: str, times: int, slow_down: Callable[[], object]) -> Sequence[ThrottledLoad]:
     with tempfile.TemporaryDirectory() as folder:
         # The sites are on loopback, and nothing but the link must be in between: no proxy.
-        options = {
-            name: value
-            for name, value in launch_options(program, Path(folder), sandbox=False).items()
-            if name != "proxy"
-        }
+        options = {name: value for name, value in launch_options(program, Path(folder)).items() if name != "proxy"}
         async with async_playwright() as playwright:
             browser = await playwright.chromium.launch(**options)
             try:

@@ -11,12 +11,13 @@ from pathlib import Path
 from playwright.async_api import BrowserContext, async_playwright
 
 from scanner.browser.axe import run_axe
+from scanner.browser.chromium import PIXEL_RATIO, SCREEN
 from scanner.browser.evidence import AxeReport
-from scanner.browser.load import PIXEL_RATIO, SCREEN
-from scanner.net.browser import context_options, find_browser, launch_options
+from scanner.net.browser import find_browser
 from scanner.net.budget import Limits
 from scanner.net.client import Network
 from scanner.net.proxy import BrowserProxy
+from tests.playwright_options import context_options, launch_options
 from tests.scanner.cast import POLICY
 from tests.targets.server import Answer, Site
 
@@ -50,7 +51,7 @@ async def _run(site: str, proxy: BrowserProxy, program: Path, folder: Path, name
     found: dict[str, AxeReport] = {}
     pending = names[::-1]
     async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(**launch_options(program, folder, sandbox=False))
+        browser = await playwright.chromium.launch(**launch_options(program, folder))
         context = await browser.new_context(
             **context_options(proxy),
             viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape

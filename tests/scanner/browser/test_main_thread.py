@@ -17,7 +17,7 @@ class Session:
     def __init__(self) -> None:
         self.asked = asyncio.Event()
 
-    def once(self, _: str, handler: Callable[[Any], None]) -> None:
+    def on(self, _: str, handler: Callable[[Any], None]) -> None:
         self.tell = handler
 
     async def send(self, _: str) -> None:

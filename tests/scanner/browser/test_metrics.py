@@ -7,7 +7,6 @@ are of the same load: within 10 %, or 10 ms where that is more, because paints a
 from __future__ import annotations
 
 import asyncio
-import json
 import struct
 import tempfile
 import zlib
@@ -17,14 +16,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.async_api import async_playwright
 
 from scanner.browser import main_thread
+from scanner.browser.chromium import SCREEN, Chromium
 from scanner.browser.evidence import BrowserLoad, Load
-from scanner.browser.load import SCREEN, visit_page
-from scanner.browser.processes import Usage
+from scanner.browser.load import visit_page
+from scanner.browser.processes import Usage, kill
 from scanner.browser.visit import Part, Visit
-from scanner.net.browser import find_browser, launch_options
+from scanner.net.browser import command_line, find_browser
 from scanner.net.client import Network
 from scanner.net.proxy import BrowserProxy
 from scanner.performance.vitals import Markup, cumulative_layout_shift, simulated
@@ -35,7 +34,7 @@ from tests.targets.server import Answer, Site
 pytestmark = pytest.mark.xdist_group("metrics")
 
 TIME_LIMIT_S = 20.0
-CATEGORIES = ["-*", "loading", "blink.user_timing", "rail", *main_thread.CATEGORIES]
+CATEGORIES = ("loading", "blink.user_timing", "rail", *main_thread.CATEGORIES)
 
 HEAD = """<!doctype html><html lang=en><meta charset=utf-8><meta name=viewport content="width=device-width">
 <title>Known figures</title><style>body{margin:0} img{display:block}</style>
@@ -112,18 +111,21 @@ async def _all_pages(site: Site) -> dict[str, Seen]:
     assert program is not None, "no browser; `make browser` installs one"
     found = {}
     with tempfile.TemporaryDirectory() as folder, Network(POLICY, time_limit_s=120) as network:
-        async with async_playwright() as playwright:
-            browser = await playwright.chromium.launch(**launch_options(program, Path(folder), sandbox=False))
+        browser = await Chromium.start(command_line(program, Path(folder), sandbox=False), lambda _: None)
+        try:
             for name in PAGES:
                 with BrowserProxy(network) as proxy:
-                    await browser.start_tracing(categories=CATEGORIES)
+                    trace = main_thread.Trace(browser.connection.root, CATEGORIES)
+                    await trace.start()
                     # Taking the picture makes the page do layout, which would be in the trace.
                     parts = frozenset(Part) - {Part.AXE}
                     visit = Visit(f"{site.url}/{name}", proxy, POLICY.user_agent, TIME_LIMIT_S, parts=parts)
                     load = await visit_page(browser, visit, lambda: Usage(0, 0.0, 0.0))
-                    trace = json.loads(await browser.stop_tracing())
-                    found[name] = Seen(load, trace["traceEvents"])
+                    found[name] = Seen(load, await trace.stop())
+        finally:
             await browser.close()
+            kill([browser.process])
+            browser.connection.close()
     return found
 
 

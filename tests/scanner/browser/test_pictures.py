@@ -7,10 +7,10 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pytest
-from playwright.async_api import Error
 
 from scanner.browser import load as loading
 from scanner.browser import pictures
+from scanner.browser.devtools import ProtocolError
 from scanner.browser.evidence import Box, BrowserLoad
 from scanner.browser.pictures import FRAMES, PAGE_BYTES, chosen
 from scanner.browser.visit import Part, Visit
@@ -139,12 +139,12 @@ def test_a_picture_that_cannot_be_taken_costs_nothing_else(
     browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, fault: str
 ) -> None:
     async def refused(*_: Any) -> None:
-        raise Error("Target closed")
+        raise ProtocolError("Target closed")
 
     async def dies(*_: Any) -> None:
         for each in browser._running.processes:  # type: ignore[union-attr]
             each.kill()
-        raise RuntimeError("Connection closed while reading from the driver")
+        raise RuntimeError("The connection is closed.")
 
     monkeypatch.setattr(loading, "page_picture", {"refused": refused, "dies": dies}[fault])
     seen = visit(browser, f"{site.url}/below", Part.AXE, Part.LAYOUT)

@@ -12,7 +12,7 @@ from scanner.browser.evidence import BrowserLoad
 from scanner.browser.visit import BrowserFailed, Visit
 from scanner.browser.warm import WarmBrowser
 from scanner.findings import ScanType
-from scanner.net.browser import find_browser, launch_options
+from scanner.net.browser import command_line, find_browser
 from scanner.net.browser_trust import DATABASE, trust
 from scanner.net.client import Network
 from scanner.net.policy import Policy
@@ -106,10 +106,10 @@ def test_a_bundle_that_cannot_be_read_is_told_of_and_trusted_by_nobody(
     file = tmp_path / "ca.pem"
     file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     assert "NSS refuses it" in trust(tmp_path / "one", file)
-    launch_options(Path("/bin/true"), tmp_path / "two", sandbox=False, ca_bundle=file)
+    command_line(Path("/bin/true"), tmp_path / "two", sandbox=False, ca_bundle=file)
     assert f"does not trust the certificates of {file}: NSS refuses it" in caplog.text
 
 
 def test_without_a_bundle_there_is_no_database(tmp_path: Path) -> None:
-    launch_options(Path("/bin/true"), tmp_path, sandbox=False)
+    command_line(Path("/bin/true"), tmp_path, sandbox=False)
     assert not (tmp_path / DATABASE).exists()

@@ -114,7 +114,6 @@ KILLS = {
     "renderer": "--type=renderer",
     "gpu": "--type=gpu-process",
     "browser": "--remote-debugging-pipe",
-    "driver": "run-driver",
 }
 
 
@@ -145,9 +144,8 @@ def children(sign: str) -> list[psutil.Process]:
 
 
 def browsers() -> list[psutil.Process]:
-    """Return the browsers that the driver started. Chromium's own forks show its command line for a moment, too."""
-    started = {each.pid for driver in children(KILLS["driver"]) for each in driver.children()}
-    return [each for each in children(KILLS["browser"]) if each.pid in started]
+    """Return the browsers that were started. Chromium's own forks show its command line for a moment, too."""
+    return [each for each in children(KILLS["browser"]) if each.ppid() == os.getpid()]
 
 
 def kill(request: Request) -> Answer:
@@ -194,7 +192,6 @@ def browser() -> Iterator[WarmBrowser]:
     with WarmBrowser(program, sandbox=not sandbox_problem(program)) as running:
         yield running
     assert not children("chrom")
-    assert not children("playwright")
     assert not folders()
 
 
@@ -328,23 +325,9 @@ def test_the_browser_gets_none_of_our_environment(
     browser.close()
     monkeypatch.setenv("DATABASE_URL", "postgresql://secret")
     visit(browser, f"{site.url}/plain")
-    running = children("--type=") + children("--remote-debugging-pipe") + children("run-driver")
+    running = children("--type=") + children("--remote-debugging-pipe")
     assert len(running) > 3
     assert not any("SECRET_KEY" in each.environ() or "DATABASE_URL" in each.environ() for each in running)
-
-
-def test_the_driver_holds_little_memory_and_we_keep_our_environment(
-    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    browser.close()
-    monkeypatch.delenv("NODE_OPTIONS", raising=False)
-    monkeypatch.setenv("TMPDIR", "/var/tmp")
-    visit(browser, f"{site.url}/plain")
-    (driver,) = children("run-driver")
-    assert "--max-old-space-size" in driver.environ()["NODE_OPTIONS"]
-    assert driver.environ()["TMPDIR"] != "/var/tmp"
-    assert (os.environ.get("NODE_OPTIONS"), os.environ["TMPDIR"]) == (None, "/var/tmp")
-    assert not any(name.startswith("BROWSER_") for name in os.environ)
 
 
 def test_a_program_that_is_no_browser_is_told_of() -> None:
@@ -381,7 +364,7 @@ def test_a_browser_that_starts_too_late_is_told_of(monkeypatch: pytest.MonkeyPat
     async def never(*_: object) -> None:
         await asyncio.Event().wait()
 
-    monkeypatch.setattr("scanner.browser.warm._launch", never)
+    monkeypatch.setattr("scanner.browser.warm.Chromium.start", never)
     before = folders()
     with (
         WarmBrowser(Path("/bin/true"), sandbox=False) as browser,
@@ -549,11 +532,11 @@ def test_a_page_is_blamed_only_for_what_it_did_with_the_processor() -> None:
 
 def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, site: Site) -> None:
     visit(browser, f"{site.url}/plain")
-    drivers = children(KILLS["driver"])
+    roots = browsers()
 
     def exact() -> int:
         found = 0
-        for each in [*drivers, *(below for one in drivers for below in one.children(recursive=True))]:
+        for each in [*roots, *(below for one in roots for below in one.children(recursive=True))]:
             with contextlib.suppress(psutil.NoSuchProcess):
                 found += each.memory_full_info().pss
         return found
@@ -561,7 +544,7 @@ def test_the_meter_counts_what_the_processes_really_hold(browser: WarmBrowser, s
     # The page's own processes end about now: before that, the two may not count the same ones.
     deadline = time.monotonic() + 30
     while True:
-        before, usage, after = exact(), Meter(drivers).look(), exact()
+        before, usage, after = exact(), Meter(roots).look(), exact()
         if before == pytest.approx(after, rel=0.05) or time.monotonic() > deadline:
             break
     assert 0.6 * after < usage.memory_bytes < 1.6 * after
