@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut, TlsFailed
 from scanner.net.tls import handshake as module
-from scanner.net.tls.certificates import BadCertificate, read_certificate, read_issuers
+from scanner.net.tls.certificate_reader import read_certificate, read_issuers
+from scanner.net.tls.certificates import BadCertificate
 from scanner.net.tls.ciphers import (
     FORWARD_SECRET,
     NAMES,
@@ -28,7 +29,7 @@ from scanner.net.tls.ciphers import (
     is_forward_secret,
     weakness,
 )
-from scanner.net.tls.handshake import Distrust, handshake, offer
+from scanner.net.tls.handshake import handshake
 from scanner.net.tls.hello import (
     MAX_FLIGHT_BYTES,
     RETRY_RANDOM,
@@ -38,6 +39,8 @@ from scanner.net.tls.hello import (
     client_hello,
     read_answer,
 )
+from scanner.net.tls.offers import offer
+from scanner.net.tls.trust import Distrust
 from tests.scanner.net.loopback import loopback_network
 from tests.scanner.net.tls_servers import (
     LOOPBACK,
