@@ -283,6 +283,7 @@ def caps(scan_type: ScanType) -> tuple[Cap, ...]:
     return tuple(module.CAPS)
 
 
+@cache
 def catalogue_version(scan_type: ScanType) -> str:
     """Return a digest of the scan type's checks, weights, texts, caps and scoring rules.
 
