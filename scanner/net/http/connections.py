@@ -9,11 +9,10 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, Protocol
 
-import certifi
 import requests
 from requests.adapters import HTTPAdapter
 from urllib3.connection import HTTPConnection, HTTPSConnection
@@ -24,6 +23,7 @@ from scanner.net.errors import TimedOut, TlsFailed, Untrusted
 from scanner.net.http.decoding import ACCEPT_ENCODING
 from scanner.net.http.messages import LenientResponse
 from scanner.net.targets import Target
+from scanner.net.tls.roots import additional_roots
 
 # Number of connections kept alive: more than the probes of a scan, which run concurrently, open.
 MAX_IDLE = 100
@@ -59,7 +59,8 @@ def tls_context(ca_bundle: Path | None, trust: Trust) -> ssl.SSLContext:
     else:
         context.hostname_checks_common_name = False  # as in browsers (RFC 9525, section 6.1)
         context.load_default_certs()
-        context.load_verify_locations(certifi.where())
+        if more := additional_roots():
+            context.load_verify_locations(cadata=b"".join(more))
         if ca_bundle is not None:
             context.load_verify_locations(ca_bundle)
     return context
@@ -111,9 +112,13 @@ class GuardedAdapter(HTTPAdapter):
     pool and responses, a request took twice as long (ADR 4).
     """
 
-    def __init__(self, opener: Opener, current: CurrentExchange, limits: Limits, context: ssl.SSLContext) -> None:
+    def __init__(
+        self, opener: Opener, current: CurrentExchange, limits: Limits, context: Callable[[], ssl.SSLContext]
+    ) -> None:
         super().__init__()
-        self._opener, self._current, self._limits, self._context = opener, current, limits, context
+        self._opener, self._current, self._limits = opener, current, limits
+        self._make_context = context
+        self._context: ssl.SSLContext | None = None
         self._lock = threading.Lock()
         self._idle: list[_Guarded] = []
         self._sessions: _Sessions = {}
@@ -163,8 +168,15 @@ class GuardedAdapter(HTTPAdapter):
                 return kept
             kept.close()
         if target.is_https:
-            return _GuardedTls(self._sessions, target, self._opener, self._current, self._limits, self._context)
+            return _GuardedTls(self._sessions, target, self._opener, self._current, self._limits, self._tls())
         return _Guarded(target, self._opener, self._current, self._limits)
+
+    def _tls(self) -> ssl.SSLContext:
+        """Return the context of all connections, made for the first: its roots take 20 ms, and HTTP needs none."""
+        with self._lock:
+            if self._context is None:
+                self._context = self._make_context()
+            return self._context
 
 
 def targeted(

@@ -14,7 +14,6 @@ from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import certifi
 from OpenSSL import SSL, crypto
 
 from scanner.net.client import Network
@@ -25,6 +24,7 @@ from scanner.net.tls.certificates import BadCertificate, Certificate
 from scanner.net.tls.ciphers import TlsVersion
 from scanner.net.tls.hello import NotTls
 from scanner.net.tls.offers import RECEIVE_BYTES, left_s, server_name
+from scanner.net.tls.roots import additional_roots, public_roots
 from scanner.net.tls.trust import HANDSHAKE_TIMEOUT_S, Distrust, Handshake, Trust
 
 ISSUER_TIMEOUT_S = 3.0
@@ -86,7 +86,7 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
         trust = _look_for_issuer(network, context, presented, chain, trust)
     verified = [_der(each) for each in tls.get_verified_chain() or ()] if trust.distrust is None else []
     if verified:
-        trust = replace(trust, is_public=verified[-1] in _public_roots())
+        trust = replace(trust, is_public=verified[-1] in public_roots())
     return Handshake(
         version=TlsVersion(tls.get_protocol_version()),
         cipher=tls.get_cipher_name() or "",
@@ -105,19 +105,15 @@ def _context(ca_bundle: str | None) -> SSL.Context:
     context.set_options(LEGACY_SERVER_CONNECT)
     context.set_verify(SSL.VERIFY_PEER, _note_error)
     system = ssl.get_default_verify_paths()
-    for bundle in (system.cafile, certifi.where(), ca_bundle):
+    for bundle in (system.cafile, ca_bundle):
         if bundle and Path(bundle).is_file():
             context.load_verify_locations(bundle)
     if system.capath and Path(system.capath).is_dir():
         context.load_verify_locations(None, system.capath)
+    if (store := context.get_cert_store()) is not None:
+        for der in additional_roots():
+            store.add_cert(crypto.load_certificate(crypto.FILETYPE_ASN1, der))
     return context
-
-
-@cache
-def _public_roots() -> frozenset[bytes]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(certifi.where())
-    return frozenset(context.get_ca_certs(binary_form=True))
 
 
 def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
