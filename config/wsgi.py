@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from importlib import import_module
 from typing import Any
 
 from django.core.wsgi import get_wsgi_application
@@ -21,6 +22,7 @@ NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header.
 
 with uncollected():
     django_application = get_wsgi_application()
+    import_module("scanner.net.name_servers")  # scans import it late; the first request for one must not wait
 environment.refuse_problems()
 
 

@@ -22,6 +22,7 @@ from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.definitions import EGRESS_REFUSED
 from scanner.errors import Refusal
+from scanner.late_modules import import_late_modules
 from scanner.memory import give_back, use_one_heap
 from scanner.net.client import Network
 from scanner.net.policy import Policy
@@ -44,7 +45,9 @@ from scans.visits.sweeping import sweep_scans
 
 logger = logging.getLogger(__name__)
 
-use_one_heap()  # in the worker, before it forks its pool
+# In the worker, before it forks its pool.
+use_one_heap()
+import_late_modules()
 
 PROGRESS_STEP_S = 1.0
 

@@ -7,9 +7,7 @@ file.
 
 from __future__ import annotations
 
-import difflib
 import re
-import tomllib
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -35,6 +33,8 @@ def configuration(path: Path | None) -> dict[str, Any]:
         path = Path(NAME)
         if not path.is_file():
             return {}
+    import tomllib  # few commands have a file
+
     try:
         with path.open("rb") as file:
             said = tomllib.loads(file.read(MAX_BYTES).decode())
@@ -45,6 +45,8 @@ def configuration(path: Path | None) -> dict[str, Any]:
         if key in NOT_HERE:
             raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
         if key not in KEYS:
+            import difflib
+
             near = difflib.get_close_matches(key, KEYS, 1)
             raise WrongUsage(f"{path}: {key} is not known.{f' Did you mean {near[0]}?' if near else ''}")
         name, read = KEYS[key]

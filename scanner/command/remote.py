@@ -18,7 +18,6 @@ from scanner import __version__
 from scanner.command.arguments import Options
 from scanner.command.credentials import request_of
 from scanner.command.errors import ServerRefused, WrongUsage
-from scanner.command.failed import failed
 from scanner.command.judged import Judged
 from scanner.command.progress import ProgressLine
 from scanner.command.terminal import say
@@ -255,6 +254,8 @@ def _pages(server: Server, audit_id: str) -> Iterator[_Page]:
 
 
 def _judged(server: Server, audit: _Audit, page: _Page, scan_type: str) -> Judged:
+    from scanner.command.failed import failed  # loads the engine, which only failed scans need here
+
     result = page["results"].get(scan_type)
     begun = datetime.fromisoformat(audit["created_at"])
     if result is None:

@@ -302,7 +302,7 @@ class Network:
     def _adapter(self, trust: Trust) -> GuardedAdapter:
         with self._lock:
             if trust not in self._adapters:
-                context = tls_context(self.policy.ca_bundle, trust)
+                context = functools.partial(tls_context, self.policy.ca_bundle, trust)
                 self._adapters[trust] = GuardedAdapter(self, self._current, self.limits, context)
             return self._adapters[trust]
 

@@ -6,19 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
-import dns.exception
-import dns.flags
-import dns.rdatatype
-import dns.resolver
-from dns.rdtypes.txtbase import TXTBase
-
 from scanner.net.deadline import Deadline
-from scanner.net.errors import NotReachable, TimedOut
-from scanner.net.resolver import stub_resolver
-
-LIFETIME_S = 4.0
-MAX_RECORDS = 100
-MAX_CHARACTERS = 4096
 
 
 @dataclass(frozen=True, slots=True)
@@ -47,25 +35,7 @@ class SystemLookup:
 
     def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
         """Return the records, none for an unknown name. Raises NotReachable or TimedOut without an answer."""
-        try:
-            resolver = stub_resolver(self._name_servers)
-            resolver.use_edns(0, dns.flags.DO, 1232)
-            resolver.flags = dns.flags.RD | dns.flags.AD
-            lifetime_s = min(LIFETIME_S, deadline.check())
-            answer = resolver.resolve(name, record_type, lifetime=lifetime_s, search=False, raise_on_no_answer=False)
-        except dns.resolver.NXDOMAIN:
-            return DnsAnswer()
-        except dns.resolver.NoResolverConfiguration:
-            raise NotReachable("No name server is configured.") from None
-        except dns.exception.Timeout:
-            raise TimedOut(f"The name servers did not answer for {name} in time.") from None
-        except (dns.exception.DNSException, OSError):
-            raise NotReachable(f"The name servers could not tell the {record_type} records of {name}.") from None
-        found = tuple(_as_text(record) for record in list(answer.rrset or ())[:MAX_RECORDS])
-        return DnsAnswer(found, bool(answer.response.flags & dns.flags.AD))
+        from scanner.net.name_servers import records  # loads dnspython, which pages without a domain do without
 
-
-def _as_text(record: object) -> str:
-    if isinstance(record, TXTBase):
-        return b"".join(record.strings).decode("utf-8", "replace")[:MAX_CHARACTERS]
-    return str(record)[:MAX_CHARACTERS]
+        found, is_authenticated = records(name, record_type, deadline, self._name_servers)
+        return DnsAnswer(found, is_authenticated)

@@ -5,17 +5,25 @@ from __future__ import annotations
 import functools
 import ipaddress
 import threading
+from typing import TYPE_CHECKING
 
-import tldextract
+if TYPE_CHECKING:
+    from tldextract import ExtractResult, TLDExtract
 
-_suffixes = tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
 _one_reader = threading.Lock()
 
 
-def _extract(host: str) -> tldextract.ExtractResult:
+@functools.cache
+def _suffixes() -> TLDExtract:
+    import tldextract  # with the list it takes 40 ms, which pages of this machine do without
+
+    return tldextract.TLDExtract(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+
+
+def _extract(host: str) -> ExtractResult:
     """Split a name into its parts. The lock keeps the probes' threads from each reading the list at the first call."""
     with _one_reader:
-        return _suffixes(host)
+        return _suffixes()(host)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -25,11 +33,7 @@ def site_of(host: str) -> str:
     Addresses, single labels and public suffixes are their own site.
     """
     host = host.strip("[].").lower()
-    try:
-        ipaddress.ip_address(host)
-    except ValueError:
-        return _extract(host).top_domain_under_public_suffix or host
-    return host
+    return _extract(host).top_domain_under_public_suffix or host if _has_parent(host) else host
 
 
 def is_public_name(host: str) -> bool:
@@ -43,8 +47,19 @@ def own_domain(host: str) -> str | None:
     For a name under a hosting service's suffix (name.github.io), the DNS belongs to the service.
     """
     host = host.strip("[].").lower()
+    if not _has_parent(host):
+        return None
     found = _extract(host)
     return found.top_domain_under_public_suffix or None if found.suffix and not found.is_private else None
+
+
+def _has_parent(host: str) -> bool:
+    """Return False for addresses and single labels, about which the list says nothing."""
+    try:
+        ipaddress.ip_address(host)
+    except ValueError:
+        return "." in host
+    return False
 
 
 def is_same_site(host: str, other: str) -> bool:

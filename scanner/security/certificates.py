@@ -8,7 +8,7 @@ from typing import NamedTuple
 from scanner.findings import EvidenceItem, Fix, Server
 from scanner.messages import duration, excerpt
 from scanner.net.tls.certificates import Certificate
-from scanner.net.tls.handshake import Distrust, Handshake, Trust
+from scanner.net.tls.trust import Distrust, Handshake, Trust
 
 RENEWAL = timedelta(days=14)
 # Days for which browsers accept a certificate of a public authority, by its first day (CA/Browser Forum, Baseline

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from scanner.net.http.response import Response
 from scanner.net.tls.ciphers import TlsVersion
-from scanner.net.tls.handshake import Handshake
+from scanner.net.tls.trust import Handshake
 from scanner.page.evidence import Page
 from scanner.security.csp import Policies
 

@@ -19,12 +19,13 @@ WELL_KNOWN = frozenset(
     | {"192.168.88.1", "192.168.56.1", "192.168.99.100", "192.168.122.1", "172.17.0.1", "10.0.1.1", "10.0.2.2"}
 )
 OCTET = r"(?:25[0-5]|2[0-4]\d|1\d\d|[1-9]?\d)"
-# An address must not be part of a longer number or name, nor a range (10.0.0.0/8).
-V4 = rf"(?<![\w.-])(?:10|172|192|169)(?:\.{OCTET}){{3}}(?![\w-]|\.\d|/\d{{1,2}}(?!\w))"
-V6 = r"(?<![\w:.])f(?:[cd][0-9a-f]{2}|e[89ab][0-9a-f]):[0-9a-f:]{2,40}(?![\w:]|/\d)"
-ADDRESS = re.compile(rf"{V4}|{V6}", re.IGNORECASE)
-IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})", re.IGNORECASE)
-QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]", re.IGNORECASE)
+# An address must not be part of a longer number or name, nor a range (10.0.0.0/8). The first character is looked for
+# before what is behind it, and without the flag for both cases, because that is five times as fast.
+V4 = rf"1(?<![\w.-]1)(?:0|72|92|69)(?:\.{OCTET}){{3}}(?![\w-]|\.\d|/\d{{1,2}}(?!\w))"
+V6 = r"[fF](?<![\w:.][fF])(?:[cCdD][0-9a-fA-F]{2}|[eE][89abAB][0-9a-fA-F]):[0-9a-fA-F:]{2,40}(?![\w:]|/\d)"
+ADDRESS = re.compile(rf"{V4}|{V6}")
+IN_URL = re.compile(rf"//(?:[^/@\s\"'<>]{{1,100}}@)?\[?(?P<address>{V4}|{V6})")
+QUOTED = re.compile(rf"[\"'](?P<address>{V4}|{V6})[\"':/]")
 BEFORE = 40
 MAX_MATCHES = 10_000  # per text
 VERSION_BEFORE = re.compile(

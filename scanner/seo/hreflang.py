@@ -7,8 +7,6 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-import langcodes
-
 from scanner.crawl.link_relations import RelatedLink, related_links, same_escapes
 from scanner.page.evidence import Document, Page
 
@@ -64,6 +62,8 @@ def code_fault(code: str) -> str | None:
     """Return why search engines do not understand a code, as a clause. None if they do."""
     if code.lower() == X_DEFAULT:
         return None
+    import langcodes  # 30 ms, which pages in one language do without
+
     matched = TAG.fullmatch(code)
     if matched is None and (numbered := UN_REGION.fullmatch(code)):
         return f"ends with {numbered[1]}, which is a UN region, not a country"

@@ -60,7 +60,7 @@ def planted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Planted
 
 
 def _forget() -> None:
-    for cached in (catalogue.checks, catalogue.probes, catalogue.caps):
+    for cached in (catalogue.checks, catalogue.probes, catalogue.caps, catalogue.catalogue_version):
         cached.cache_clear()
 
 
@@ -191,6 +191,7 @@ def test_the_version_is_another_when_the_rules_of_scoring_are(
     planted.add("seo/checks/a.py", 'CATEGORY = Category("A", weight=1)\n' + a_check("one", "One"))
     before = catalogue.catalogue_version(ScanType.SEO)
     monkeypatch.setattr(catalogue, "RULES_VERSION", catalogue.RULES_VERSION + 1)
+    _forget()
     assert catalogue.catalogue_version(ScanType.SEO) != before
 
 

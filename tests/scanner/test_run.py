@@ -96,6 +96,7 @@ def _module(name: str, functions: list[Any], **more: object) -> types.ModuleType
 def _forget() -> None:
     catalogue.checks.cache_clear()
     catalogue.probes.cache_clear()
+    catalogue.catalogue_version.cache_clear()
 
 
 def run(

@@ -1,36 +1,35 @@
-"""TLS over the guarded connection: send an offer and read the answer, or complete a handshake and verify the chain.
+"""Complete TLS handshakes over the guarded connection, with verification of the chain.
 
-Both connect only through `Network.connect`, so the guard applies to a target's TLS as to its pages.
+They connect only through `Network.connect`. The probes import this module when there is TLS to judge, because OpenSSL's
+package loads for 50 ms.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import socket
 import ssl
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from enum import StrEnum
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
-import certifi
 from OpenSSL import SSL, crypto
 
 from scanner.net.client import Network
 from scanner.net.errors import NetError, TimedOut, TlsFailed
 from scanner.net.targets import InvalidUrl
-from scanner.net.tls.certificates import BadCertificate, Certificate, read_certificate, read_issuers
+from scanner.net.tls.certificate_reader import read_certificate, read_issuers
+from scanner.net.tls.certificates import BadCertificate, Certificate
 from scanner.net.tls.ciphers import TlsVersion
-from scanner.net.tls.hello import Alert, NotTls, ServerHello, client_hello, read_answer
+from scanner.net.tls.hello import NotTls
+from scanner.net.tls.offers import RECEIVE_BYTES, left_s, server_name
+from scanner.net.tls.roots import additional_roots, public_roots
+from scanner.net.tls.trust import HANDSHAKE_TIMEOUT_S, Distrust, Handshake, Trust
 
-OFFER_TIMEOUT_S = 3.0
-HANDSHAKE_TIMEOUT_S = 8.0
 ISSUER_TIMEOUT_S = 3.0
 MAX_ISSUER_BYTES = 64 * 1024
 MAX_ISSUERS_FETCHED = 3
-RECEIVE_BYTES = 16 * 1024
 MAX_HANDSHAKE_BYTES = 512 * 1024
 
 # OpenSSL's X509_V_ERR_… codes (openssl-verify(1), "Diagnostics").
@@ -60,94 +59,6 @@ CIPHERS = b"DEFAULT:@SECLEVEL=0"
 LEGACY_SERVER_CONNECT = 0x4  # SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746
 
 
-class Distrust(StrEnum):
-    """Reason why a chain does not lead to a trusted root."""
-
-    INCOMPLETE_CHAIN = "incomplete chain"
-    SELF_SIGNED = "self-signed"
-    UNKNOWN_ISSUER = "unknown issuer"
-    OTHER = "not valid"
-
-
-@dataclass(frozen=True, slots=True)
-class Trust:
-    """The verdict on a chain. `distrust` is None if it leads to a trusted root.
-
-    The leaf's own dates and names are not judged. `code` and `text` are OpenSSL's; `proven` says that the chain was
-    completed with certificates from the issuers' addresses, `is_public` that the root is one of Mozilla's.
-    """
-
-    distrust: Distrust | None = None
-    code: int = 0
-    text: str = ""
-    depth: int = 0
-    proven: bool = False
-    is_public: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class Handshake:
-    """A completed handshake. `chain` is the chain that the server sent, leaf first; `path` the verified one."""
-
-    version: TlsVersion
-    cipher: str  # OpenSSL's name
-    alpn: str
-    chain: tuple[Certificate, ...]
-    path: tuple[Certificate, ...]  # leaf to root when trusted, otherwise the same as `chain`
-    trust: Trust
-
-    @property
-    def leaf(self) -> Certificate:
-        """Return the server's own certificate."""
-        return self.chain[0]
-
-    @property
-    def signed(self) -> tuple[Certificate, ...]:
-        """Return the path without roots: a root is trusted because it is in the store, whatever its signature."""
-        return (self.path[0], *(each for each in self.path[1:] if not each.self_issued))
-
-
-def server_name(host: str) -> str | None:
-    """Return the name for SNI; None for an address (RFC 6066, section 3)."""
-    try:
-        ipaddress.ip_address(host.strip("[]"))
-    except ValueError:
-        return host.rstrip(".")
-    return None
-
-
-def offer(
-    network: Network,
-    host: str,
-    port: int,
-    version: TlsVersion,
-    ciphers: Sequence[int],
-    *,
-    timeout_s: float = OFFER_TIMEOUT_S,
-) -> ServerHello | Alert | None:
-    """Send one ClientHello, read the answer, and hang up. Returns None if the server hung up without an answer.
-
-    Raises `NotReachable`, `TimedOut`, `Blocked` or another `NetError` of the connection, `NotTls`.
-    """
-    deadline = time.monotonic() + timeout_s
-    with network.connect(host, port, timeout_s=timeout_s) as connection:
-        flight = b""
-        try:
-            connection.settimeout(_left_s(deadline))
-            connection.sendall(client_hello(version, ciphers, server_name(host)))
-            while (answer := read_answer(flight)) is None:
-                connection.settimeout(_left_s(deadline))
-                received = connection.recv(RECEIVE_BYTES)
-                if not received:
-                    return None
-                flight += received
-        except TimeoutError as error:
-            raise TimedOut(f"{host}:{port} did not answer the TLS hello in {timeout_s:g} s.") from error
-        except OSError:
-            return None  # many servers refuse an offer by a reset
-        return answer
-
-
 def handshake(network: Network, host: str, port: int, *, timeout_s: float = HANDSHAKE_TIMEOUT_S) -> Handshake:
     """Complete a handshake with any certificate, and verify its chain.
 
@@ -175,7 +86,7 @@ def handshake(network: Network, host: str, port: int, *, timeout_s: float = HAND
         trust = _look_for_issuer(network, context, presented, chain, trust)
     verified = [_der(each) for each in tls.get_verified_chain() or ()] if trust.distrust is None else []
     if verified:
-        trust = replace(trust, is_public=verified[-1] in _public_roots())
+        trust = replace(trust, is_public=verified[-1] in public_roots())
     return Handshake(
         version=TlsVersion(tls.get_protocol_version()),
         cipher=tls.get_cipher_name() or "",
@@ -194,19 +105,15 @@ def _context(ca_bundle: str | None) -> SSL.Context:
     context.set_options(LEGACY_SERVER_CONNECT)
     context.set_verify(SSL.VERIFY_PEER, _note_error)
     system = ssl.get_default_verify_paths()
-    for bundle in (system.cafile, certifi.where(), ca_bundle):
+    for bundle in (system.cafile, ca_bundle):
         if bundle and Path(bundle).is_file():
             context.load_verify_locations(bundle)
     if system.capath and Path(system.capath).is_dir():
         context.load_verify_locations(None, system.capath)
+    if (store := context.get_cert_store()) is not None:
+        for der in additional_roots():
+            store.add_cert(crypto.load_certificate(crypto.FILETYPE_ASN1, der))
     return context
-
-
-@cache
-def _public_roots() -> frozenset[bytes]:
-    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-    context.load_verify_locations(certifi.where())
-    return frozenset(context.get_ca_certs(binary_form=True))
 
 
 def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
@@ -245,7 +152,7 @@ def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> No
     try:
         while True:
             data = tls.bio_read(RECEIVE_BYTES)
-            connection.settimeout(_left_s(deadline))
+            connection.settimeout(left_s(deadline))
             connection.sendall(data)
     except SSL.WantReadError:
         return
@@ -257,19 +164,12 @@ def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> No
 
 def _receive(connection: socket.socket, deadline: float) -> bytes:
     try:
-        connection.settimeout(_left_s(deadline))
+        connection.settimeout(left_s(deadline))
         return connection.recv(RECEIVE_BYTES)
     except TimeoutError as error:
         raise TimedOut("The TLS handshake took too long.") from error
     except OSError as error:
         raise TlsFailed("The server closed the connection during the TLS handshake.") from error
-
-
-def _left_s(deadline: float) -> float:
-    left = deadline - time.monotonic()
-    if left <= 0:
-        raise TimeoutError
-    return left
 
 
 def _named(error: SSL.Error) -> TlsFailed:

@@ -11,7 +11,6 @@ from scanner.catalogue import probe
 from scanner.net.client import Network
 from scanner.net.errors import Blocked, BudgetExceeded, NetError
 from scanner.net.targets import InvalidUrl
-from scanner.net.tls.handshake import handshake
 from scanner.page.evidence import Page
 from scanner.performance.connections import STATIC, closed_connections, origin_of
 from scanner.performance.evidence import OriginProtocol, Protocols, Resources
@@ -58,6 +57,8 @@ def protocols(page: Page, resources: Resources, network: Network) -> Protocols:
 
 
 def _ask(network: Network, origin: str) -> str | NetError | InvalidUrl:
+    from scanner.net.tls.handshake import handshake  # loads OpenSSL, which few pages need here
+
     parts = urlsplit(origin)
     try:
         # A server that does not choose a protocol speaks HTTP/1.1, as before ALPN.

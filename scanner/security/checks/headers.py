@@ -4,10 +4,6 @@ from __future__ import annotations
 
 import re
 
-from http_sfv.dictionary import Dictionary
-from http_sfv.item import Item
-from http_sfv.types import Token
-
 from scanner.catalogue import Category, check
 from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
 from scanner.messages import excerpt, some
@@ -167,6 +163,8 @@ def permissions_policy(page: Page) -> Finding:
         return Warn(
             "The Permissions-Policy header is empty and restricts nothing.", title="Permissions-Policy is empty"
         )
+    from http_sfv.dictionary import Dictionary  # most pages have no header that needs it
+
     features = Dictionary()
     try:
         features.parse(value.encode("latin-1", "replace"))
@@ -314,6 +312,9 @@ def _meta_referrer(document: Document) -> str | None:
 
 
 def _structured_token(value: str) -> str | None:
+    from http_sfv.item import Item
+    from http_sfv.types import Token
+
     item = Item()
     try:
         item.parse(value.encode("latin-1", "replace"))

@@ -9,8 +9,9 @@ from scanner.catalogue import probe
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut, TlsFailed
 from scanner.net.tls.ciphers import NAMES, SOUND_OR_OLD, TLS13, WEAK, TlsVersion, Weakness, weakness
-from scanner.net.tls.handshake import HANDSHAKE_TIMEOUT_S, handshake, offer
 from scanner.net.tls.hello import Alert, NotTls, ServerHello
+from scanner.net.tls.offers import offer
+from scanner.net.tls.trust import HANDSHAKE_TIMEOUT_S
 from scanner.page.evidence import Page
 from scanner.security.evidence import TlsPeer, TlsSupport
 
@@ -35,6 +36,8 @@ def tls_peer(page: Page, network: Network) -> TlsPeer:
     For a page over plain HTTP, the handshake is with its https twin: port 443 for port 80, otherwise the same port,
     because no other is known. An https page whose handshake now fails is an error, not a host without TLS.
     """
+    from scanner.net.tls.handshake import handshake  # loads OpenSSL, which only this probe and one other need
+
     host, port = _place(page)
     try:
         timeout_s = HANDSHAKE_TIMEOUT_S if page.target.is_https else TWIN_TIMEOUT_S

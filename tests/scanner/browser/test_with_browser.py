@@ -120,6 +120,7 @@ def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
 def forget() -> None:
     catalogue.checks.cache_clear()
     catalogue.probes.cache_clear()
+    catalogue.catalogue_version.cache_clear()
 
 
 def run(browser: FakeBrowser | None = None) -> ScanResult:

@@ -10,8 +10,7 @@ import pytest
 
 from scanner.command.baseline import baseline_of, read_baseline
 from scanner.command.errors import WrongUsage
-from scanner.command.judged import IN_BASELINE, NOT_COMPARED, Judged
-from scanner.command.main import Gate
+from scanner.command.judged import IN_BASELINE, NOT_COMPARED, Gate, Judged
 from scanner.findings import ScanType, Severity
 from scanner.fingerprints import EVIDENCE_ITEMS
 from tests.scanner.command.reports import failed, found, judged

@@ -86,7 +86,7 @@ def test_any_other_private_address_is_refused_with_the_option_that_allows_it(
 
 
 def test_a_name_in_a_private_network_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("scanner.net.resolver._from_hosts_file", lambda _: ("192.168.1.5",))
+    monkeypatch.setattr("scanner.net.resolver._from_hosts_file", lambda _: ["192.168.1.5"])
     ran = scan("http://intranet.example.com/", "--format", "json")
     assert error_of(ran) == "DOMAIN_BLOCKED"
     assert ran.stderr == "intranet.example.com is not public. To scan it, add --allow-network 192.168.1.5/32:80\n"

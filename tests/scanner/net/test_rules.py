@@ -22,7 +22,7 @@ import dns.resolver
 import psutil
 import pytest
 
-from scanner.net import addresses, dialer, resolver, targets
+from scanner.net import addresses, dialer, name_servers, resolver, targets
 from scanner.net.addresses import UNWRAPPERS, refusal
 from scanner.net.deadline import Deadline
 from scanner.net.dialer import Dialer
@@ -317,7 +317,7 @@ CONNECTIONS = [
     Rule("ports of names", replaced(Dialer, "_refuse_port", lambda *_: None), dials_another_port),
     Rule("localhost is not asked", replaced(resolver, "is_loopback_name", lambda _: False), asks_dns("a.localhost")),
     Rule("no search domains", searching, searches),
-    Rule("time to resolve", replaced(resolver, "MAX_LIFETIME_S", HUGE), waits_for_name_servers),
+    Rule("time to resolve", replaced(name_servers, "ADDRESS_LIFETIME_S", HUGE), waits_for_name_servers),
     Rule("addresses tried", replaced(dialer, "MAX_ADDRESSES_TRIED", HUGE), tries_too_many),
     Rule("nothing opens after close", replaced(Dialer, "refuse_when_closed", lambda _: None), opens_after_its_end),
     Rule("close wakes who waits", replaced(Dialer, "close", lambda _: None), waits_after_its_end),

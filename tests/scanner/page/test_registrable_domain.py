@@ -25,11 +25,8 @@ def test_threads_that_ask_first_read_the_list_once(monkeypatch: pytest.MonkeyPat
                 read.append(threading.current_thread().name)
             self.__dict__["found"] = found
 
-    monkeypatch.setattr(
-        registrable_domain,
-        "_suffixes",
-        Suffixes(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True),
-    )
+    suffixes = Suffixes(cache_dir=None, suffix_list_urls=(), include_psl_private_domains=True)
+    monkeypatch.setattr(registrable_domain, "_suffixes", lambda: suffixes)
 
     def ask(host: str) -> str | None:
         at_once.wait(10)

@@ -11,7 +11,7 @@ from scanner.net.http.response import Headers, Response, TlsSession
 from scanner.net.targets import Target
 from scanner.net.tls.certificates import Certificate
 from scanner.net.tls.ciphers import TlsVersion
-from scanner.net.tls.handshake import Handshake, Trust
+from scanner.net.tls.trust import Handshake, Trust
 from scanner.page.evidence import Document, Page
 from scanner.page.fetch import parse_document
 from scanner.security.csp import Policies, policies_of

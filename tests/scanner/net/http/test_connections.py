@@ -94,6 +94,29 @@ def test_connections_with_and_without_trust_are_kept_apart() -> None:
             network.fetch(site.url, verify=True)
 
 
+@pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
+def test_a_session_is_resumed_for_the_same_server_and_trust_only(version: ssl.TLSVersion) -> None:
+    contexts: list[ssl.SSLContext] = []
+
+    def tune(context: ssl.SSLContext) -> None:
+        context.maximum_version = version
+        contexts.append(context)
+
+    def hang_up_after(_: Request) -> Answer:
+        return Answer("x", headers={"Connection": "close"})
+
+    site = Site({"*": hang_up_after}, certificate=Certificate.VALID, tune=tune)
+    with site, loopback_network(site.ca_file) as network:
+        for _ in range(2):
+            assert network.fetch(site.url_as("localhost")).tls is not None
+        assert contexts[0].session_stats()["hits"] == 1
+        network.fetch(site.url)
+        network.fetch(site.url_as("localhost"), verify=False)
+        with loopback_network(site.ca_file) as another:
+            another.fetch(site.url_as("localhost"))
+        assert contexts[0].session_stats()["hits"] == 1
+
+
 def test_contexts_are_made_once_for_all_networks() -> None:
     assert tls_context(None, Trust.STRICT) is tls_context(None, Trust.STRICT)
     assert tls_context(None, Trust.STRICT) is not tls_context(None, Trust.NONE)

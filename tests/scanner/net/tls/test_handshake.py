@@ -14,8 +14,8 @@ from hypothesis import strategies as st
 
 from scanner.net.client import Network
 from scanner.net.errors import NotReachable, TimedOut, TlsFailed
-from scanner.net.tls import handshake as module
-from scanner.net.tls.certificates import BadCertificate, read_certificate, read_issuers
+from scanner.net.tls.certificate_reader import read_certificate, read_issuers
+from scanner.net.tls.certificates import BadCertificate
 from scanner.net.tls.ciphers import (
     FORWARD_SECRET,
     NAMES,
@@ -28,7 +28,7 @@ from scanner.net.tls.ciphers import (
     is_forward_secret,
     weakness,
 )
-from scanner.net.tls.handshake import Distrust, handshake, offer
+from scanner.net.tls.handshake import handshake
 from scanner.net.tls.hello import (
     MAX_FLIGHT_BYTES,
     RETRY_RANDOM,
@@ -38,6 +38,8 @@ from scanner.net.tls.hello import (
     client_hello,
     read_answer,
 )
+from scanner.net.tls.offers import offer
+from scanner.net.tls.trust import Distrust
 from tests.scanner.net.loopback import loopback_network
 from tests.scanner.net.tls_servers import (
     LOOPBACK,
@@ -109,9 +111,7 @@ def test_a_root_is_public_if_it_is_one_of_mozilla_s(
     bundle.write_bytes((root if is_public else Identity.root()).pem)
     with tls_server(tmp_path, root.issue(HOST)) as port, monkeypatch.context() as patched:
         patched.setattr(certifi, "where", lambda: str(bundle))
-        module._public_roots.cache_clear()
         seen = handshake(network, HOST, port)
-    module._public_roots.cache_clear()
     assert seen.trust.is_public is is_public
 
 

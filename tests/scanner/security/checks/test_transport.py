@@ -8,7 +8,7 @@ import pytest
 from scanner.findings import Fail, Severity
 from scanner.net.tls.certificates import Certificate
 from scanner.net.tls.ciphers import TlsVersion
-from scanner.net.tls.handshake import Distrust, Trust
+from scanner.net.tls.trust import Distrust, Trust
 from scanner.page.evidence import Clock
 from scanner.security.checks import transport as checks
 from scanner.security.evidence import HttpsAnswer, PlainHttp, TlsSupport
