@@ -17,8 +17,8 @@ from scans.signals import Ended
 
 COLUMNS = Report._meta.concrete_fields
 INSERT = (
-    f"INSERT INTO {Report._meta.db_table} ({', '.join(each.column for each in COLUMNS)})"  # noqa: S608  # of constants
-    f" VALUES ({', '.join(f'%({each.column})s' for each in COLUMNS)})"
+    f"INSERT INTO {Report._meta.db_table} ({', '.join(each.attname for each in COLUMNS)})"  # noqa: S608  # of constants
+    f" VALUES ({', '.join(f'%({each.attname})s' for each in COLUMNS)})"
 )
 
 
@@ -31,7 +31,7 @@ def store_reports(*, ended: Ended, **_: object) -> None:
 
 def _insert(report: Report) -> None:
     """Insert a report. Django would put its long documents into the text of the statement."""
-    values = {each.column: each.get_db_prep_save(getattr(report, each.attname), connection) for each in COLUMNS}
+    values = {each.attname: each.get_db_prep_save(getattr(report, each.attname), connection) for each in COLUMNS}
     execute(INSERT, values)
 
 
