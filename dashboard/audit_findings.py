@@ -128,7 +128,7 @@ def findings(audit: Audit, type: str, mutes: AuditMutes) -> FindingLists:
     """Return the findings of a type, or of all types if empty. There are no more than checks."""
     every = by_need(audit, audit.findings.all())
     shown = [row for row in every if (row.type == type if type else not row.told_by)]
-    found = listed(audit, shown, mutes, PLACES_SHOWN)
+    found = listed(audit, shown, mutes, PLACES_SHOWN, with_samples=False)
     repeats = _repeats(every)
     muted = [each for each in found if each.is_muted]
     return FindingLists(

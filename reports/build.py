@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import json
 
+from django.db import connection
+
+from infrastructure.postgresql.statements import execute
 from reports.models import Report
 from scanner.document import ExportDocument, ReportDocument
 from scanner.ids import new_report_id
@@ -12,12 +15,24 @@ from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
 
+COLUMNS = Report._meta.concrete_fields
+INSERT = (
+    f"INSERT INTO {Report._meta.db_table} ({', '.join(each.attname for each in COLUMNS)})"  # noqa: S608  # of constants
+    f" VALUES ({', '.join(f'%({each.attname})s' for each in COLUMNS)})"
+)
+
 
 def store_reports(*, ended: Ended, **_: object) -> None:
     """Store the report of each scan that has a result. Receives `scan_ended`."""
-    Report.objects.bulk_create(
-        build_report(scan, result) for scan, result in ended if result is not None and result.error is None
-    )
+    for scan, result in ended:
+        if result is not None and result.error is None:
+            _insert(build_report(scan, result))
+
+
+def _insert(report: Report) -> None:
+    """Insert a report. Django would put its long documents into the text of the statement."""
+    values = {each.attname: each.get_db_prep_save(getattr(report, each.attname), connection) for each in COLUMNS}
+    execute(INSERT, values)
 
 
 def build_report(scan: Scan, result: ScanResult) -> Report:

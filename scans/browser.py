@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import atexit
+import resource
 import time
 from functools import cache
 from pathlib import Path
@@ -38,20 +39,32 @@ def close_browser() -> None:
 
 
 class Spent:
-    """Meter of the processor time of this process and its browser from now on; a process does one visit at a time."""
+    """Meter of the processor time of this process and its browser from now on; a process does one visit at a time.
+
+    Without a browser, it includes processes that have ended, in which markup was tried (`scanner.page.bounded_parser`).
+    With one, these cannot be told from those of the browser, which the meter of the browser has counted already.
+    """
 
     def __init__(self) -> None:
         self._began_s = self._now_s()
+        self._ended_began_s = _ended_s()
 
     def cpu_s(self) -> float:
         """Return the processor time in seconds; also count the browsers that started and ended meanwhile."""
         if (found := _started()) is not None:
             _count_ends(found)
-        return self._now_s() - self._began_s
+            return self._now_s() - self._began_s
+        return self._now_s() - self._began_s + _ended_s() - self._ended_began_s
 
     def _now_s(self) -> float:
         found = _started()
         return time.process_time() + (0.0 if found is None else found.history.cpu_s)
+
+
+def _ended_s() -> float:
+    """Return the processor time of this process' children that have ended, in seconds."""
+    ended = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return ended.ru_utime + ended.ru_stime
 
 
 _counted = History(0, {}, 0.0)

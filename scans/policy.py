@@ -27,6 +27,7 @@ def settings_policy(*also_allowed: Exemption) -> Policy:
 
 def scan_policy() -> Policy:
     """Return the current policy; it reads the blocklist each time, so that a new entry applies at once."""
-    from scans.models import BlockedDomain  # not for commands that load no models
+    from infrastructure.postgresql.statements import fetch  # not for commands without a database
 
-    return replace(settings_policy(), blocked_domains=tuple(BlockedDomain.objects.values_list("domain", flat=True)))
+    blocked = tuple(domain for (domain,) in fetch("SELECT domain FROM scans_blockeddomain ORDER BY domain", {}))
+    return replace(settings_policy(), blocked_domains=blocked)

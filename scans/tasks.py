@@ -86,25 +86,30 @@ def run_scan(scan_id: str) -> None:
         claim = claims.claim_next(scan_id, _this_worker)
         if claim is None:
             return
-        types = " ".join(claim.types)
-        with (
-            working_on(claim.scan_id, claim.request_id),
-            tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
-        ):
-            if claim.audit_id:  # its place in the queue is free
-                _tell_of_place(claim)
-            spent = Spent()
-            results = _visit(claim, scan_policy())
-            cpu_s = spent.cpu_s()
-            if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
-                logger.warning("scan %s was ended by another attempt", claim.scan_id)
-            _tell_of_place(claim)
-            claims.wake_next(claim, _this_worker)
+        try:
+            _attempt(claim)
+        finally:
+            give_back()
     except (OperationalError, InterfaceError) as error:
         log_failure(error)
         connection.close()
-    finally:
-        give_back()
+
+
+def _attempt(claim: claims.ScanClaim) -> None:
+    types = " ".join(claim.types)
+    with (
+        working_on(claim.scan_id, claim.request_id),
+        tracing.job_span("scan", claim.request_id, scan=claim.scan_id, types=types, attempt=claim.attempt),
+    ):
+        if claim.audit_id:  # its place in the queue is free
+            _tell_of_place(claim)
+        spent = Spent()
+        results = _visit(claim, scan_policy())
+        cpu_s = spent.cpu_s()
+        if not written(lambda: claims.finish_scan(claim, *results, cpu_s=cpu_s)):
+            logger.warning("scan %s was ended by another attempt", claim.scan_id)
+        _tell_of_place(claim)
+        claims.wake_next(claim, _this_worker)
 
 
 def _tell_of_place(claim: claims.ScanClaim) -> None:
@@ -123,7 +128,7 @@ def _visit(claim: claims.ScanClaim, policy: Policy) -> tuple[ScanResult, ...]:
     answers = answers_of(claim.audit_id) if claim.audit_id else None
     try:
         target = parse_target(claim.url, policy)
-        given = credentials.credentials_of(claim.scan_id, target)
+        given = credentials.credentials_of(claim.scan_id, target) if claim.has_credentials else None
         others = OtherSites(target, account_of(claim.organization_id))
         network = Network(policy, time_limit_s=limit_s, credentials=given, answers=answers, shared=others)
         latest = Progress(0, "connecting", {})

@@ -9,7 +9,6 @@ is that process; it imports nothing of this project, so that it starts within so
 from __future__ import annotations
 
 import resource
-import subprocess
 import sys
 
 from selectolax.lexbor import LexborHTMLParser
@@ -46,6 +45,8 @@ def bounded(markup: str) -> str:
 
 def _tried(source: bytes) -> int:
     """Return the length in bytes of the longest beginning that the trial parsed; 0 if it parsed none."""
+    import subprocess  # takes the trial, which imports this file, as long as the rest of its start
+
     command = [sys.executable, "-I", __file__]
     with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as trial:
         try:

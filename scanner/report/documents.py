@@ -69,7 +69,7 @@ def export_document(
             for each in result.repeated_checks
         ],
         "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
-        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring else "",
+        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring and result.caps else "",
         "catalogue_version": result.catalogue_version,
         "site_evidence_at": result.facts.get("site_evidence_at"),
     }

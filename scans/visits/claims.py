@@ -13,8 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from django.db import transaction
-from django.db.models import F, Q, QuerySet
-from django.db.models.functions import Now
+from django.db.models import Q, QuerySet
 from django.utils import timezone
 
 from accounts import usage
@@ -30,6 +29,7 @@ from scans.signals import scan_ended
 from scans.visits import tallies
 from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
 from scans.visits.queue import (
+    HELD,
     MAX_ATTEMPTS,
     QUEUES,
     Turn,
@@ -48,6 +48,35 @@ OWN_FAULTS = frozenset({"INTERNAL_ERROR", "SCAN_INTERRUPTED", "SCAN_NOT_STARTED"
 LEFT_OUT = "PAGE_LEFT_OUT"  # the visit of an audit of a site has found that the URL is no page of the audit
 # Scans with these errors, and scans that never began, are refunded to the quota.
 REFUNDED = OWN_FAULTS | {"SCAN_CANCELLED", LEFT_OUT}
+
+# Lock the leading scan of a visit that waits, or whose worker died.
+LOCK = f"""
+    SELECT id FROM scans_scan
+    WHERE id = %(scan)s AND lead_id IS NULL AND attempts < %(max_attempts)s
+        AND (status = 'queued' OR status = 'scanning' AND NOT {HELD})
+    FOR NO KEY UPDATE
+"""  # noqa: S608  # of constants
+
+# One statement for the scans of a visit. Rows are locked in the order of `locked`.
+CLAIM = f"""
+    WITH held AS (
+        SELECT id FROM scans_scan WHERE id = %(scan)s OR lead_id = %(scan)s
+        ORDER BY lead_id NULLS FIRST, id FOR NO KEY UPDATE
+    )
+    UPDATE scans_scan AS scan SET
+        status = 'scanning',
+        claim_token = %(token)s,
+        lease_expires_at = {SCAN_LEASE.end_sql},
+        started_at = statement_timestamp(),
+        attempts = attempts + 1,
+        worker = %(worker)s
+    FROM held WHERE scan.id = held.id
+    RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
+        CASE WHEN scan.is_background THEN (
+            SELECT audit_id FROM sites_auditpage AS page WHERE page.id = scan.audit_page_id
+        ) END,
+        scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL
+"""  # noqa: S608  # of constants
 
 # Progress never decreases, although an earlier attempt may have come further. Rows are locked in the order of `locked`.
 RENEW = f"""
@@ -97,7 +126,7 @@ class ScanClaim:
 
     `types` are the types of all its scans, the leading scan's first; `audit_id` is empty except in an audit of several
     pages. `request_id` is the ID of the HTTP request that created it, if any; `attempt` counts from 1. `addresses` are
-    those of its host, as far as they are known.
+    those of its host, as far as they are known. `has_credentials`: its requests to the target have some.
     """
 
     scan_id: str
@@ -110,14 +139,15 @@ class ScanClaim:
     request_id: str = ""
     attempt: int = 1
     addresses: tuple[str, ...] = ()
+    has_credentials: bool = False
 
 
 def claim_next(scan_id: str, worker: Worker) -> ScanClaim | None:
     """Claim the visit whose turn it is in the queue of the scan that a message named; None if there is none."""
-    named = Scan.objects.filter(id=scan_id).values_list("type", flat=True).first()
-    if named is None:
+    named = fetch("SELECT type FROM scans_scan WHERE id = %(scan)s", {"scan": scan_id})
+    if not named:
         return None
-    queue = queue_of(ScanType(named))
+    queue = queue_of(ScanType(named[0][0]))
     claim: ScanClaim | None = None
     with transaction.atomic():
         wait_in_line()
@@ -151,30 +181,27 @@ def _one_waiting(queue: str, **condition: object) -> list[tuple[str, ScanType]]:
     return [(scan_id, ScanType(scan_type)) for scan_id, scan_type in waiting.values_list("id", "type")[:1]]
 
 
-@transaction.atomic
+@transaction.atomic(savepoint=False)
 def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # noqa: B008  # Worker is frozen
     """Claim the next attempt of a visit, by its leading scan; None if it has ended or another worker holds it."""
     token = uuid.uuid4()
-    leads = Scan.objects.visits().filter(id=scan_id, attempts__lt=MAX_ATTEMPTS)
-    free = leads.filter(status=Scan.Status.QUEUED) | leads.without_lease()
-    if not free.select_for_update(no_key=True).exists():
+    if not fetch(LOCK, {"scan": scan_id, "max_attempts": MAX_ATTEMPTS}):
         return None
-    scans = list(Scan.objects.of_visit(scan_id).locked().select_related("audit_page"))
-    Scan.objects.filter(id__in=[each.id for each in scans]).update(
-        status=Scan.Status.SCANNING,
-        **SCAN_LEASE.taken(token),
-        started_at=Now(),
-        attempts=F("attempts") + 1,
-        worker=worker.name[:100],
-    )
-    lead = scans[0]
-    audit_id = lead.audit_page.audit_id if lead.audit_page and lead.is_background else ""
-    types = tuple(ScanType(each.type) for each in scans)
+    taken = fetch(CLAIM, {"scan": scan_id, "token": token, "worker": worker.name[:100]})
+    lead, *others = sorted(taken, key=lambda row: (row[0] != scan_id, row[0]))
+    _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials = lead
     return ScanClaim(
-        *(scan_id, token, lead.url, types, lead.organization_id, lead.host, audit_id),
-        request_id=lead.request_id,
-        attempt=lead.attempts + 1,
-        addresses=tuple(lead.addresses or ()),
+        scan_id,
+        token,
+        url,
+        (ScanType(scan_type), *(ScanType(row[1]) for row in others)),
+        organization_id,
+        host,
+        audit_id or "",
+        request_id,
+        attempt,
+        tuple(addresses or ()),
+        has_credentials,
     )
 
 

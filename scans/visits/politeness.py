@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import threading
 from datetime import timedelta
-from typing import Any
 
 from django.conf import settings
 from django.db import connection, transaction
 
+from infrastructure.postgresql.statements import execute, fetch
 from scanner.findings import ScanType
 from scans.models.domain import domain_of, is_public
 from scans.visits.queue import HELD, enqueue, types_of
@@ -21,7 +21,7 @@ KEPT_S = 3600
 
 TAKE = """
     INSERT INTO scans_domainturn (domain, taken_at, free_at, told)
-    VALUES (%s, statement_timestamp(), statement_timestamp() + %s, '{}')
+    VALUES (%(domain)s, statement_timestamp(), statement_timestamp() + %(gap)s, '{}')
     ON CONFLICT (domain) DO UPDATE
     SET taken_at = excluded.taken_at, free_at = excluded.free_at, told = excluded.told
 """
@@ -59,9 +59,7 @@ def gap_s(host: str) -> float:
 
 def take_domain(host: str) -> None:
     """Record that a visit of the host's domain begins."""
-    parameters: list[Any] = [domain_of(host), timedelta(seconds=gap_s(host))]
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE, parameters)
+    execute(TAKE, {"domain": domain_of(host), "gap": timedelta(seconds=gap_s(host))})
 
 
 def wake_after_gaps(queue: str) -> None:
@@ -72,10 +70,7 @@ def wake_after_gaps(queue: str) -> None:
     """
     if not settings.SCAN_GAP_PER_DOMAIN_S:
         return
-    parameters: dict[str, Any] = {"queue": queue, "types": types_of(queue)}
-    with connection.cursor() as cursor:
-        cursor.execute(TELL, parameters)
-        told = cursor.fetchall()
+    told = fetch(TELL, {"queue": queue, "types": types_of(queue)})
 
     def wait() -> None:
         for scan_id, scan_type, seconds in told:

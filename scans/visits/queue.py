@@ -14,11 +14,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from django.conf import settings
-from django.db import connection
 
 from accounts import access
 from infrastructure import queue
-from infrastructure.postgresql.statements import fetch
+from infrastructure.postgresql.statements import execute, fetch
 from scanner.findings import ScanType
 from scans.models import SCAN_LEASE, Scan
 
@@ -127,7 +126,8 @@ NEXT = f"""
 """  # noqa: S608  # of constants
 
 TAKE_TURN = """
-    INSERT INTO scans_turn (organization_id, queue, taken_at) VALUES (%s, %s, statement_timestamp())
+    INSERT INTO scans_turn (organization_id, queue, taken_at)
+    VALUES (%(organization)s, %(queue)s, statement_timestamp())
     ON CONFLICT (organization_id, queue) DO UPDATE SET taken_at = excluded.taken_at
 """
 
@@ -172,8 +172,7 @@ def enqueue(scan_id: str, scan_type: ScanType) -> None:
 
 def wait_in_line() -> None:
     """Take the advisory lock until the end of the transaction: no other worker claims a visit meanwhile."""
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_advisory_xact_lock(%s)", [TURN_LOCK])
+    fetch("SELECT pg_advisory_xact_lock(%(lock)s)", {"lock": TURN_LOCK})
 
 
 def next_in_turn(queue: str, worker: Worker) -> Turn | None:
@@ -196,5 +195,4 @@ def next_in_turn(queue: str, worker: Worker) -> Turn | None:
 
 def take_turn(organization_id: int, queue: str) -> None:
     """Record the organization's turn: one of its scans was taken from the queue."""
-    with connection.cursor() as cursor:
-        cursor.execute(TAKE_TURN, [organization_id, queue])
+    execute(TAKE_TURN, {"organization": organization_id, "queue": queue})

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from datetime import datetime
 from typing import Any
 
 from django.db import connection
 
-from infrastructure.postgresql.statements import fetch
-from scans.models import EndedScan, Scan
+from infrastructure.postgresql.statements import execute, fetch
+from scans.models import Scan
 
 # Upper bounds of the histograms' buckets in seconds.
 WAITED_S = (0.5, 1.0, 2.0, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 3600.0)
@@ -18,6 +17,20 @@ CPU_S = (0.1, 0.25, 0.5, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 64.0)
 
 # Maximum number of rows added at once; the sweeper runs again after 15 seconds.
 BATCH = 10_000
+
+
+def _ms(begin: str, end: str) -> str:
+    """Return SQL for the milliseconds between two columns, NULL if one is. Hosts' clocks differ: never below 0."""
+    milliseconds = f"round(1000 * extract(epoch FROM {end} - {begin}))"
+    return f"CASE WHEN {milliseconds} < 0 THEN 0 ELSE {milliseconds} END"
+
+
+NOTE = f"""
+    INSERT INTO scans_endedscan (type, status, error_code, is_background, waited_ms, duration_ms, cpu_ms)
+    SELECT type, status, error_code, is_background,
+        {_ms("created_at", "started_at")}, {_ms("started_at", "completed_at")}, %(cpu_ms)s::bigint
+    FROM scans_scan WHERE id = ANY(%(scans)s::text[])
+"""  # noqa: S608  # of constants
 
 CLASS = "CASE WHEN is_background THEN 'background' ELSE 'interactive' END"
 
@@ -60,22 +73,12 @@ TALLIES = f"""
 
 
 def note_ends(scans: Sequence[Scan], cpu_s: float | None) -> None:
-    """Record the facts of finished scans, in the transaction that ends them; `cpu_s` is the processor time of each."""
-    EndedScan.objects.bulk_create(_facts_of(scan, cpu_s) for scan in scans)
+    """Record the facts of finished scans, in the transaction that ends them; `cpu_s` is the processor time of each.
 
-
-def _facts_of(scan: Scan, cpu_s: float | None) -> EndedScan:
-    started_at, completed_at = scan.started_at, scan.completed_at
-    assert completed_at is not None
-    return EndedScan(
-        type=scan.type,
-        status=scan.status,
-        error_code=scan.error_code,
-        is_background=scan.is_background,
-        waited_ms=None if started_at is None else _ms(scan.created_at, started_at),
-        duration_ms=None if started_at is None else _ms(started_at, completed_at),
-        cpu_ms=None if cpu_s is None else round(cpu_s * 1000),
-    )
+    The scans have been saved.
+    """
+    ids = [each.id for each in scans]
+    execute(NOTE, {"scans": ids, "cpu_ms": None if cpu_s is None else round(cpu_s * 1000)})
 
 
 def add_up() -> None:
@@ -91,8 +94,3 @@ def tallies() -> Mapping[str, Mapping[tuple[str, ...], int]]:
     for name, labels, value in rows:
         found.setdefault(name, {})[tuple(labels)] = value
     return found
-
-
-def _ms(begin: datetime, end: datetime) -> int:
-    # The clocks of hosts differ.
-    return max(0, round((end - begin).total_seconds() * 1000))

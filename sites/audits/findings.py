@@ -9,27 +9,40 @@ from dataclasses import dataclass
 from infrastructure.postgresql.statements import fetch
 from scanner.need import Need, need
 from sites.audits.muting import ALL, AuditMutes, MutedOn
-from sites.models import Audit, AuditFinding, AuditPlace
+from sites.models import Audit, AuditFinding
+from sites.models.audit import SamplePage
 
 PLACES_SHOWN = 10
 BATCH = 20
 
 FREQUENT_PLACES = """
-    SELECT place.* FROM unnest(%(findings)s::bigint[]) AS finding (id)
+    SELECT finding.id, place.fingerprint, place.place, place.pages_affected, place.samples, place.total
+    FROM unnest(%(findings)s::bigint[]) AS finding (id)
     CROSS JOIN LATERAL (
-        SELECT id, finding_id, fingerprint, place, pages_affected, samples, count(*) OVER () AS total
+        SELECT id, fingerprint, place, pages_affected,
+            CASE WHEN %(with_samples)s THEN samples ELSE '[]' END AS samples, count(*) OVER () AS total
         FROM sites_auditplace WHERE finding_id = finding.id
         ORDER BY pages_affected DESC, id LIMIT %(most)s
     ) AS place
-    ORDER BY finding_id, pages_affected DESC, id
+    ORDER BY finding.id, place.pages_affected DESC, place.id
 """
+
+
+@dataclass(frozen=True, slots=True)
+class PlaceRow:
+    """Row of an AuditPlace: a page shows hundreds, and to create one as a model takes ten times as long."""
+
+    fingerprint: str
+    place: str
+    pages_affected: int
+    samples: list[SamplePage]
 
 
 @dataclass(frozen=True, slots=True)
 class ListedPlace:
     """Place of a finding, and how far it is muted."""
 
-    row: AuditPlace
+    row: PlaceRow
     muted_on: MutedOn
 
 
@@ -94,11 +107,19 @@ def by_need(audit: Audit, rows: Iterable[AuditFinding]) -> list[AuditFinding]:
 
 
 def listed(
-    audit: Audit, rows: Sequence[AuditFinding], mutes: AuditMutes, most_places: int = PLACES_SHOWN
+    audit: Audit,
+    rows: Sequence[AuditFinding],
+    mutes: AuditMutes,
+    most_places: int = PLACES_SHOWN,
+    *,
+    with_samples: bool = True,
 ) -> list[ListedFinding]:
-    """Return these findings in their order, each with its most frequent places, in at most two queries."""
+    """Return these findings in their order, each with its most frequent places, in at most two queries.
+
+    A caller that shows no sample pages of places can do without them (`with_samples`); mutes still get them.
+    """
     muted = mutes.of(rows)
-    found = _frequent_places(rows, most_places) if rows and most_places else {}
+    found = _frequent_places(rows, most_places, with_samples or bool(mutes)) if rows and most_places else {}
     return [
         ListedFinding(
             row=row,
@@ -119,18 +140,13 @@ def listed_in_batches(audit: Audit, mutes: AuditMutes, type: str = "") -> Iterat
         yield listed(audit, rows[start : start + BATCH], mutes)
 
 
-def _frequent_places(rows: Sequence[AuditFinding], most: int) -> dict[int, list[tuple[AuditPlace, int]]]:
+def _frequent_places(
+    rows: Sequence[AuditFinding], most: int, with_samples: bool
+) -> dict[int, list[tuple[PlaceRow, int]]]:
     """Return by finding its most frequent places, each with the number of all places of the finding."""
-    found: dict[int, list[tuple[AuditPlace, int]]] = {}
-    frequent = fetch(FREQUENT_PLACES, {"findings": [row.id for row in rows], "most": most})
-    for id, finding_id, fingerprint, place, pages, samples, total in frequent:
-        row = AuditPlace(
-            id=id,
-            finding_id=finding_id,
-            fingerprint=fingerprint,
-            place=place,
-            pages_affected=pages,
-            samples=json.loads(samples),
-        )
+    found: dict[int, list[tuple[PlaceRow, int]]] = {}
+    wanted = {"findings": [row.id for row in rows], "most": most, "with_samples": with_samples}
+    for finding_id, fingerprint, place, pages, samples, total in fetch(FREQUENT_PLACES, wanted):
+        row = PlaceRow(fingerprint, place, pages, json.loads(samples))
         found.setdefault(finding_id, []).append((row, total))
     return found

@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 from urllib.parse import urlsplit
 
 from scanner.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from sites.models.audit import SamplePage
 
 ALL, SOME, NONE = "all", "some", "none"
 
@@ -27,6 +29,17 @@ class MutedOn:
 
 
 UNMUTED = MutedOn(NONE)
+
+
+class PlaceOnPages(Protocol):
+    """Place of a finding, with sample pages: a row of AuditPlace, or what was read of one."""
+
+    @property
+    def fingerprint(self) -> str: ...
+    @property
+    def pages_affected(self) -> int: ...
+    @property
+    def samples(self) -> list[SamplePage]: ...
 
 
 class AuditMutes:
@@ -54,7 +67,7 @@ class AuditMutes:
             muted[place.finding_id].append(self.on_place(candidates[place.finding_id], place))
         return found | {id: _together(each) for id, each in muted.items()}
 
-    def on_place(self, check_id: str, place: AuditPlace) -> MutedOn:
+    def on_place(self, check_id: str, place: PlaceOnPages) -> MutedOn:
         """Return the extent to which a place of a check is muted."""
         if check_id not in self._mutes.check_ids:
             return UNMUTED

@@ -23,6 +23,18 @@ from sites.signals import audit_ended
 
 MAX_REASONS = 20  # of caps; catalogues have few
 CHECKS_SKIPPED = "CHECKS_SKIPPED"
+# The columns that the end of a visit changes: the others are long, and PostgreSQL would store them anew.
+SETTLED = (
+    "totals",
+    "pages_planned",
+    "pages_done",
+    "pages_failed",
+    "scans_done",
+    "status",
+    "error_code",
+    "error_message",
+    "completed_at",
+)
 
 # A finding takes status, severity, words and samples from the pages on which it is worst: `fail` comes before `warn`.
 COUNT_FINDINGS = (
@@ -134,7 +146,7 @@ def settle_page(*, ended: Ended, **_: object) -> None:
     audit.scans_done += len(ended)
     _count_findings(audit, page, ended)
     end_if_done(audit)
-    audit.save()
+    audit.save(update_fields=SETTLED)
 
 
 def _result(scan: Scan) -> PageResult:
@@ -150,7 +162,7 @@ def _leave_out(audit: Audit, page: AuditPage) -> None:
     page.save(update_fields=["results", "status"])
     audit.pages_planned -= 1
     end_if_done(audit)
-    audit.save()
+    audit.save(update_fields=SETTLED)
 
 
 def end_if_done(audit: Audit) -> None:
