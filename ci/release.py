@@ -197,7 +197,7 @@ def run(command: Sequence[str], folder: Path, variables: Mapping[str, str] = {})
     print(f"→ {' '.join(command)}", flush=True)
     # `make` passes its variables on, among them VERSION and the jobserver of the outer make.
     clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
-    ended = subprocess.run(command, cwd=folder, env=clean | variables, stdin=subprocess.DEVNULL, check=False)
+    ended = subprocess.run(command, cwd=folder, env={**clean, **variables}, stdin=subprocess.DEVNULL, check=False)
     if ended.returncode:
         raise ReleaseRefused(f"`{' '.join(command)}` failed in {folder}. Mend it, commit, and repeat the release.")
 
