@@ -84,8 +84,10 @@ class Engine:
         return int(self.said("image", "inspect", "--format", "{{.Size}}", image))
 
 
-def engine() -> Engine:
-    """Return Docker if its daemon answers, else Podman. Raises ImagesError if there is neither."""
+def engine(wanted: str | None) -> Engine:
+    """Return the wanted engine, else Docker if its daemon answers, else Podman. Raises ImagesError if there is none."""
+    if wanted:
+        return Engine(wanted)
     if shutil.which("docker") and not subprocess.run(["docker", "info"], capture_output=True, check=False).returncode:
         return Engine("docker")
     if shutil.which("podman"):
@@ -242,12 +244,13 @@ def main() -> None:
     parser.add_argument(
         "--base", default=BASE, help=f"image with Python and apt, or `debian` to make one; default: {BASE}"
     )
+    parser.add_argument("--engine", choices=("docker", "podman"), help="default: docker if it answers, else podman")
     parser.add_argument("--target", action="append", choices=IMAGES, help="only this image; may be repeated")
     parser.add_argument("--bills", type=Path, default=ROOT / "var", help="folder of the lists; default: var")
     options = parser.parse_args()
     began = time.monotonic()
     try:
-        on = engine()
+        on = engine(options.engine)
         base = base_of(on, options.base)
         targets = options.target or list(IMAGES)
         build(on, base, targets)
