@@ -11,7 +11,6 @@ free. What stands in for what:
 
 from __future__ import annotations
 
-import json
 import os
 import pty
 import re
@@ -53,8 +52,10 @@ cd "$STATE/source"
 class NewServer:
     """Shell on a new server; `mails` are those that its mail account has sent."""
 
-    def __init__(self, state: Path) -> None:
+    def __init__(self, state: Path, podman: Path) -> None:
+        """`podman` is the folder of a Podman that has the images."""
         self.state = state
+        self._podman = podman
         self.output = ""
 
     def __enter__(self) -> Self:
@@ -64,6 +65,7 @@ class NewServer:
         variables = {
             "PATH": f"{SHIMS}:{os.environ['PATH']}",
             "STATE": str(self.state),
+            "PODMAN": str(self._podman),
             "PYTHON": sys.executable,
             "PYTHONPATH": str(ROOT),
             "SSL_CERT_FILE": str(self.state / "authority.pem"),
@@ -142,6 +144,3 @@ def commands_of(page: str) -> list[str]:
     return re.findall(r"^```bash\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
 
 
-def statuses(document: str) -> list[str]:
-    """Return the statuses of the scans in a response of GET /v1/scans."""
-    return [each["status"] for each in json.loads(document)["scans"]]

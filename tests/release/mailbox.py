@@ -25,7 +25,7 @@ def main() -> None:
         "STARTTLS": "220 go on",
         "AUTH": log_in,
     }
-    with MailServer(replies, port=587, tls=tls) as server:
+    with MailServer(replies, address=("0.0.0.0", 587), tls=tls) as server:
         taken = 0
         while not server.closing.wait(0.1):
             for mail in server.mails[taken:]:

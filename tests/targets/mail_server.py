@@ -42,7 +42,7 @@ class MailServer:
         replies: Mapping[str, Reply] = {},
         *,
         pause_s: float = 0.05,
-        port: int = 0,
+        address: tuple[str, int] = ("127.0.0.1", 0),
         tls: ssl.SSLContext | None = None,
     ) -> None:
         self.tls = tls
@@ -53,7 +53,7 @@ class MailServer:
         self.lines: list[str] = []
         self.connections = 0
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", port), _Handler)
+        self._server = _Server(address, _Handler)
         self._server.owner = self
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
