@@ -82,7 +82,9 @@ def problem() -> str:
 
 
 class Podman:
-    """Podman with its own storage and networks in `folder`."""
+    """Podman with its own storage and networks in `folder`. `printed` is what building the images printed."""
+
+    printed = ""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

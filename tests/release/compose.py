@@ -1,4 +1,4 @@
-"""`docker compose up|exec|run|down` on the new server of first_hour.py: Podman with the images that were built before."""
+"""`docker compose up|exec|run|down` on the new server of first_hour.py: Podman, with images that were built before."""
 
 from __future__ import annotations
 

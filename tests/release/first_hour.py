@@ -142,5 +142,3 @@ def commands_of(page: str) -> list[str]:
     """Return the blocks of commands of the page's first section."""
     section = page.partition("\n## From nothing to a running service\n")[2].partition("\n## ")[0]
     return re.findall(r"^```bash\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)
-
-
