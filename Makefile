@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs clean
+.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,7 @@ test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words
 
 test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)
+	@$(podman)
 	@$(BIN)/python -m pytest -n $(SLOW_TEST_PROCESSES) --dist loadgroup -m "not fast" $(ARGS)
 
 lint: $(DEV) ## Check style and formatting
@@ -112,6 +113,9 @@ sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.
 	  --output-format JSON $(LOCK) --output-file var/sbom.json
 	@echo "var/sbom.json"
 
+images: $(DEV) ## Build the images with Docker or Podman, and list what they hold in var/ (ARGS="--base debian" makes the base)
+	@$(BIN)/python deploy/images.py $(ARGS)
+
 clean: ## Remove the virtual environment and all caches (data in var/ stays)
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .import_linter_cache
 	find . -name __pycache__ -type d -prune -exec rm -rf {} +
@@ -153,6 +157,16 @@ define chromium
 	    chromium-headless-shell; } 2>&1) || \
 	  { printf '%s\n' "$$said" | tail -n 5 >&2; \
 	    echo "Chromium is missing and could not be installed. As root: apt install chromium-headless-shell" >&2; exit 1; }; \
+	fi
+endef
+
+# What builds and runs the images in tests, which skip without it: only root can install and use it.
+define podman
+	if [ "$$(id -u)" = 0 ] && command -v apt-get >/dev/null && \
+	  ! { command -v podman && command -v runc && command -v mmdebstrap && command -v catatonit; } >/dev/null; then \
+	  echo "Installing Podman …"; \
+	  said=$$({ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
+	    podman runc netavark aardvark-dns iptables catatonit mmdebstrap; } 2>&1) || printf '%s\n' "$$said" | tail -n 5 >&2; \
 	fi
 endef
 

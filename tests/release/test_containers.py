@@ -1,8 +1,7 @@
-"""Dockerfile and compose.yaml, as far as they can be tested without running them."""
+"""Dockerfile and compose.yaml, as far as they can be tested without running them; `test_images.py` runs them."""
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import re
@@ -38,7 +37,7 @@ KEYS = ("SECRET_KEY", "SECRET_KEY_FALLBACKS", "ENCRYPTION_KEYS", "EMAIL_URL", "M
 OF_COMPOSE = {"POSTGRES_PASSWORD", "REDIS_PASSWORD"}
 PROCESSES = {"WORKER_PROCESSES", "BROWSER_PROCESSES"}
 # Variables that the image sets for Python and Django.
-OF_PYTHON = {"PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
+OF_PYTHON = {"PATH", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "DJANGO_SETTINGS_MODULE"}
 
 
 def instructions() -> list[tuple[str, str]]:
@@ -48,26 +47,57 @@ def instructions() -> list[tuple[str, str]]:
     return [(name, " ".join(rest.split())) for name, _, rest in (line.partition(" ") for line in lines)]
 
 
-def of(instruction: str) -> list[str]:
-    return [arguments for name, arguments in instructions() if name == instruction]
+def of(instruction: str, stage: str = "") -> list[str]:
+    """Return the arguments of an instruction wherever it stands, or in one stage."""
+    found, current = [], ""
+    for name, arguments in instructions():
+        current = arguments.rpartition(" ")[2] if name == "FROM" else current
+        if name == instruction and stage in ("", current):
+            found.append(arguments)
+    return found
 
 
 def command_of(service: str) -> list[str]:
     """Return the command of a service, its own or the image's, with the defaults of variables."""
-    command: list[str] = SERVICES[service].get("command") or json.loads(of("CMD")[0])
+    command: list[str] = SERVICES[service].get("command") or json.loads(of("CMD", "service")[0])
     return [re.sub(r"\$\{\w+:-(\w+)\}", r"\1", word) for word in command]
 
 
-def test_the_image_is_pinned_to_hashes_and_does_not_run_as_root() -> None:
-    python = "python:3.12-slim-bookworm"
-    assert of("FROM") == [f"{python} AS service", "service AS browser", f"{python} AS command", "service"]
-    assert any("--require-hashes -r requirements.txt" in run for run in of("RUN"))
-    names = [name for name, _ in instructions()]
-    assert of("USER") == ["app", "root", "app", "app"]
-    assert names.index("USER") < names.index("CMD")
-    assert any("--require-hashes -r requirements-browser.txt" in run for run in of("RUN"))
-    assert any("--require-hashes -r requirements-command-browser.txt" in run for run in of("RUN"))
-    assert set(re.findall(r"(\w+)=", " ".join(of("ENV")))) <= OF_PYTHON | defaults.keys()
+RESULTS = ("command", "browser", "service")
+
+
+def test_the_images_are_pinned_to_hashes_and_do_not_run_as_root() -> None:
+    assert of("ARG") == ["PYTHON_IMAGE=python:3.12-slim-bookworm"]
+    assert of("FROM")[0] == "${PYTHON_IMAGE} AS python"
+    assert of("FROM")[-1].endswith(" AS service")  # the image without a target
+    installed = {run.partition(" &&")[0] for run in of("RUN") if run.startswith("$INSTALL")}
+    assert {run for run in installed if "--require-hashes" not in run} == {"$INSTALL --no-deps ."}
+    for stage in RESULTS:
+        assert of("USER", stage) == ["10001:10001"]
+        assert not any("pip" in run or "INSTALL" in run for run in of("RUN", stage))
+    ours = "PATH=/opt/venv/bin:$PATH "
+    variables = " ".join(arguments for stage in ("python", *RESULTS) for arguments in of("ENV", stage))
+    assert set(re.findall(r"(\w+)=", variables.replace(ours, ""))) <= OF_PYTHON | defaults.keys()
+
+
+@pytest.mark.parametrize(("image", "service"), [("service", "web"), ("browser", "browser")])
+def test_an_image_does_without_compose_what_its_first_service_does(image: str, service: str) -> None:
+    options, probe = re.fullmatch(r"(.*?) CMD (.*)", of("HEALTHCHECK", image)[0]).groups()  # type: ignore[union-attr]
+    checked = SERVICES[service]["healthcheck"]
+    kind, *test = checked["test"]
+    assert (json.loads(probe) if kind == "CMD" else [probe]) == [each.replace("$$", "$") for each in test]
+    assert dict(re.findall(r"--([\w-]+)=(\w+)", options)) == {
+        key.replace("_", "-"): str(value) for key, value in checked.items() if key != "test"
+    }
+    assert json.loads(of("CMD", image)[0]) == command_of(service)
+
+
+def test_the_root_file_system_of_every_service_is_read_only() -> None:
+    assert all(service["read_only"] for service in SERVICES.values())
+    for name in OURS:
+        writable = [*SERVICES[name]["tmpfs"], *SERVICES[name].get("volumes", ())]
+        assert writable == ["/tmp"]
+        assert {"mem_limit", "pids_limit"} <= SERVICES[name].keys()
 
 
 # Loads what a worker loads (the tasks), the system checks, and a page with templates and links to collected files.
@@ -86,9 +116,10 @@ assert Client().get("/").status_code == 200
 
 @pytest.mark.slow
 def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
-    of_service = itertools.takewhile(lambda each: not each[1].endswith(" AS command"), instructions())
-    for copy in (arguments for name, arguments in of_service if name == "COPY"):
+    for copy in of("COPY", "code"):
         *sources, destination = copy.split()
+        if sources[0].startswith("--from"):
+            continue
         for source in sources:
             target = tmp_path / destination
             if (ROOT / source).is_dir():
@@ -121,7 +152,7 @@ def test_what_the_image_holds_is_enough_to_start(tmp_path: Path) -> None:
 def test_the_build_leaves_out_what_the_image_does_not_take() -> None:
     ignored = (ROOT / ".dockerignore").read_text(encoding="utf-8").splitlines()
     assert ignored[0] == "*"
-    taken = {source for copy in of("COPY") for source in copy.split()[:-1]}
+    taken = {source for copy in of("COPY") if "--from" not in copy for source in copy.split()[:-1]}
     assert {line.removeprefix("!") for line in ignored if line.startswith("!")} == taken
 
 
@@ -187,7 +218,7 @@ def test_only_web_is_published_and_only_on_loopback() -> None:
 
 
 def test_everything_but_the_migrations_is_watched_and_waits_for_them() -> None:
-    assert {name for name, service in SERVICES.items() if "healthcheck" in service} == set(SERVICES) - {"migrate"}
+    assert {name for name, each in SERVICES.items() if "test" in each["healthcheck"]} == set(SERVICES) - {"migrate"}
     assert {"migrate", "web", "scheduler", *WORKERS} == set(OURS)
     for name in set(OURS) - {"migrate"}:
         assert SERVICES[name]["depends_on"]["migrate"] == {"condition": "service_completed_successfully"}

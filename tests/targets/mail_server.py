@@ -11,6 +11,7 @@ import email
 import email.message
 import email.policy
 import socketserver
+import ssl
 import threading
 from collections.abc import Callable, Mapping
 from typing import Self
@@ -33,10 +34,18 @@ class MailServer:
     """A running SMTP server: `mails` it accepted, `lines` it received, number of `connections`.
 
     A reply may be a function of the line. A reply that begins with "slowly " is sent one byte at a time, `pause_s`
-    apart. On a reply of None, the server hangs up.
+    apart. On a reply of None, the server hangs up. With `tls`, it offers STARTTLS.
     """
 
-    def __init__(self, replies: Mapping[str, Reply] = {}, *, pause_s: float = 0.05) -> None:
+    def __init__(
+        self,
+        replies: Mapping[str, Reply] = {},
+        *,
+        pause_s: float = 0.05,
+        address: tuple[str, int] = ("127.0.0.1", 0),
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
+        self.tls = tls
         self.replies: dict[str, Reply] = {**REPLIES, **replies}
         self.pause_s = pause_s
         self.mails: list[email.message.EmailMessage] = []
@@ -44,7 +53,7 @@ class MailServer:
         self.lines: list[str] = []
         self.connections = 0
         self.closing = threading.Event()
-        self._server = _Server(("127.0.0.1", 0), _Handler)
+        self._server = _Server(address, _Handler)
         self._server.owner = self
         self.port: int = self._server.server_address[1]
         self._thread = threading.Thread(target=self._server.serve_forever, kwargs={"poll_interval": 0.02}, daemon=True)
@@ -91,6 +100,9 @@ class _Handler(socketserver.StreamRequestHandler):
                 return
             if verb == "DATA" and not self._take_text():
                 return
+            if verb == "STARTTLS" and owner.tls is not None:
+                self.request = owner.tls.wrap_socket(self.request, server_side=True)
+                self.setup()
 
     def _take_text(self) -> bool:
         lines: list[bytes] = []

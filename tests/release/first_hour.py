@@ -1,0 +1,144 @@
+"""A new server for the page "From nothing to a running service", on this machine.
+
+Its network, its /etc and its mounts are its own (namespaces), so that ports 80 and 443 and the names of the page are
+free. What stands in for what:
+
+- `docker compose` for Podman with the images of `make images`: tests/release/compose.py
+- `apt-get install` for the same packages of Debian, unpacked and not configured
+- `systemctl` for the same programs with the arguments of Debian's units
+- DNS for /etc/hosts, and public authorities for one of Caddy's own, which everything on the server trusts
+"""
+
+from __future__ import annotations
+
+import os
+import pty
+import re
+import select
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Self
+
+from tests.house import ROOT
+from tests.scanner.net.tls_servers import Identity
+
+SITE = "scan.example.com"
+PACKAGES = ("caddy", "prometheus", "prometheus-alertmanager")
+PASSWORD = "correct-horse-battery-staple"  # of the superuser
+SHIMS = Path(__file__).parent / "shims"
+DONE = re.compile(r"«ended (\d+)»")
+BLOCK_S = 180
+# When the shell ends, all of its processes do.
+NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+# Mounted in the server's own namespace before the first command.
+SET_UP = """
+set -euo pipefail
+mount --make-rprivate /
+ip link set lo up
+mount -t overlay overlay -o "lowerdir=/etc,upperdir=$STATE/etc,workdir=$STATE/etc-work" /etc
+mount -t overlay overlay -o "lowerdir=$STATE/packages/usr:/usr" /usr
+mount -t tmpfs tmpfs /var/backups
+printf '127.0.0.1 %s\\n' localhost scan.example.com mail.example.com example.com > /etc/hosts
+groupadd --system prometheus 2> /dev/null || true
+mkdir -p /etc/caddy /etc/prometheus
+"$PYTHON" -m tests.release.mailbox "$STATE" &
+cd "$STATE/source"
+"""
+
+
+class NewServer:
+    """Shell on a new server; `mails` are those that its mail account has sent."""
+
+    def __init__(self, state: Path, podman: Path) -> None:
+        """`podman` is the folder of a Podman that has the images."""
+        self.state = state
+        self._podman = podman
+        self.output = ""
+
+    def __enter__(self) -> Self:
+        self._furnish()
+        main, terminal = pty.openpty()
+        self._terminal = main
+        variables = {
+            "PATH": f"{SHIMS}:{os.environ['PATH']}",
+            "STATE": str(self.state),
+            "PODMAN": str(self._podman),
+            "PYTHON": sys.executable,
+            "PYTHONPATH": str(ROOT),
+            "SSL_CERT_FILE": str(self.state / "authority.pem"),
+            "HOME": str(self.state / "home"),
+            "TERM": "dumb",
+        }
+        self._shell = subprocess.Popen(
+            [*NAMESPACES, "bash", "--noprofile", "--norc", "--noediting"],
+            stdin=terminal, stdout=terminal, stderr=terminal, env=variables, cwd=ROOT, start_new_session=True,
+        )  # fmt: skip
+        os.close(terminal)
+        self.run("stty -echo; PS1=; PS2=\n" + SET_UP)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        try:
+            if self._shell.poll() is None:
+                self.run("docker compose down")
+        finally:
+            os.close(self._terminal)
+            self._shell.kill()
+            self._shell.wait()
+
+    @property
+    def mails(self) -> list[str]:
+        return [path.read_text() for path in sorted((self.state / "mails").iterdir())]
+
+    def run(self, commands: str) -> str:
+        """Run a block of commands in the shell, as typed; return its output. Fails if one of them does."""
+        block = self.state / "block.sh"
+        block.write_text(commands)
+        os.write(self._terminal, f'. "{block}"; echo "«ended $?»"\n'.encode())
+        said, deadline = "", time.monotonic() + BLOCK_S
+        while not (ended := DONE.search(said)):
+            has_ended = self._shell.poll() is not None
+            ready, _, _ = select.select([self._terminal], [], [], 0.2)
+            if ready:
+                said += os.read(self._terminal, 65536).decode("utf-8", "replace")
+            else:
+                assert not has_ended, f"a command of this block failed:\n{commands}\n{said}"
+                assert time.monotonic() < deadline, f"not within {BLOCK_S} s: {commands}\n{said}"
+            if re.search(r"Password(?: \(again\))?: $", said):
+                os.write(self._terminal, f"{PASSWORD}\n".encode())
+                said += "\n"
+        self.output += said
+        assert ended[1] == "0", said
+        return said.replace("\r\n", "\n")
+
+    def _furnish(self) -> None:
+        for name in ("etc", "etc-work", "home", "mails", "packages", "downloads"):
+            (self.state / name).mkdir()
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=ROOT, capture_output=True, check=True).stdout
+        (self.state / "source").mkdir()
+        subprocess.run(["tar", "--extract", "--directory", self.state / "source"], input=archive, check=True)
+        downloads = self.state / "downloads"
+        subprocess.run(["apt-get", "download", *PACKAGES], cwd=downloads, capture_output=True, check=True)
+        for package in downloads.iterdir():
+            subprocess.run(["dpkg", "--extract", package, self.state / "packages"], check=True)
+        authority = Identity.root("Authority of the tests")
+        (self.state / "authority.pem").write_bytes(authority.pem)
+        (self.state / "authority.key").write_bytes(authority.key_pem)
+        leaf = authority.issue("mail.example.com")
+        (self.state / "mail.pem").write_bytes(leaf.pem + leaf.key_pem)
+
+
+def can_have_namespaces() -> bool:
+    """Return True if this user may make a network and mounts of its own, and has what the server is made of."""
+    if sys.platform != "linux" or os.geteuid() != 0 or not all(map(shutil.which, ("apt-get", "podman", "ip"))):
+        return False
+    return subprocess.run([*NAMESPACES, "true"], capture_output=True, check=False).returncode == 0
+
+
+def commands_of(page: str) -> list[str]:
+    """Return the blocks of commands of the page's first section."""
+    section = page.partition("\n## From nothing to a running service\n")[2].partition("\n## ")[0]
+    return re.findall(r"^```bash\n(.*?)^```$", section, re.MULTILINE | re.DOTALL)

@@ -1,0 +1,66 @@
+"""The page "From nothing to a running service": every command, in order, on a new server; see first_hour.py."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.house import ROOT
+from tests.images import Podman, problem
+from tests.operations.stack.processes import wait_until
+from tests.release.first_hour import SITE, NewServer, can_have_namespaces, commands_of
+
+PAGE = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+MINUTE_S = 60
+
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.timeout(1500),
+    pytest.mark.xdist_group("images"),
+    pytest.mark.skipif(problem() != "", reason=problem() or "never"),
+    pytest.mark.skipif(not can_have_namespaces(), reason="This user may not make a network and mounts of its own."),
+]
+
+
+@pytest.fixture
+def server(podman: Podman, tmp_path: Path) -> Iterator[NewServer]:
+    with NewServer(tmp_path, podman.folder) as made:
+        yield made
+
+
+def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
+    said: dict[str, str] = {}
+    for block in commands_of(PAGE):
+        if key := re.search(r"wss_\w{20,}", server.output):
+            block = block.replace("KEY=wss_…", f"KEY={key[0]}")
+        said[block] = server.run(block)
+
+    def output_of(command: str) -> str:
+        (found,) = [output for block, output in said.items() if command in block]
+        return found
+
+    assert "Superuser created successfully." in output_of("createsuperuser")
+    scan = '"target":"https://example.com/"'
+    assert scan in output_of("/v1/scan ").replace(" ", "")
+    doctor = output_of("manage.py doctor")
+    assert "Everything works." in doctor
+    assert f"https://{SITE}/healthz answers" in doctor
+    assert "mail.example.com:587 accepts the log-in" in doctor
+    assert "was restored." in output_of("manage.py restore")
+
+    def mail_about(subject: str) -> bool:
+        return any(re.search(rf"^Subject: .*{subject}", mail, re.MULTILINE) for mail in server.mails)
+
+    wait_until(lambda: mail_about("Test email from"), MINUTE_S)
+    wait_until(lambda: mail_about("Trial"), MINUTE_S)
+
+    def scans() -> set[str]:
+        listed = server.run('curl --fail --silent "https://$SITE/v1/scans" --header "Authorization: Bearer $KEY"\n')
+        return {each["status"] for each in json.loads(listed.partition("«")[0])["scans"]}
+
+    wait_until(lambda: scans() == {"completed"}, MINUTE_S)
+    server.run("curl --fail --silent http://127.0.0.1:9090/api/v1/query?query=website_scan_up | grep website_scan_up")
