@@ -1,9 +1,8 @@
 """Images of the Dockerfile, and compose.yaml run from them: migrations, scans, webhooks, a rolling restart, limits.
 
-Everything is the real thing but for these: Podman with runc stands in for Docker and Compose; a base made from Debian's
-packages stands in for the official image of Python, and Debian's PostgreSQL and Redis for theirs; `outside.py` stands
-in for the internet, and `Switch` for the load balancer before two containers of web. One machine has no registry,
-certificates and mail.
+All of this is real but for these: Podman with runc stands in for Docker, and `tests.images` for Compose; a base made of
+Debian's packages stands in for the official image of Python, and Debian's PostgreSQL and Redis for the official ones;
+`outside.py` stands in for the internet, and `Switch` for the load balancer before two containers of web.
 """
 
 from __future__ import annotations
@@ -48,23 +47,21 @@ TYPES = ("accessibility", "performance", "security", "seo")
 FINAL = ("completed", "partial", "failed")
 ANSWERS = 10  # of each kind, between one restart and the next
 REQUEST_S = 30
+DRAIN_S = 10  # the switch probes ten times a second, and on a busy machine waits for the answer
 
 
 @pytest.fixture(scope="module")
 def podman() -> Iterator[Podman]:
     """Podman with all images."""
-    import os
-
-    dev = os.environ.get("WSS_DEV")
-    made = Podman(Path(dev or tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
+    made = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
     try:
-        made.printed = Path(dev, "printed").read_text() if dev else made.build()
+        made.build()
         tried = made.ran("run", "--detach", "--ulimit=host", "website-scan-command", "true")
         if tried.returncode:
             pytest.skip(f"Podman runs no containers here: {tried.stderr.strip()}")
         yield made
     finally:
-        (made.close() if not dev else None)
+        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -73,7 +70,7 @@ def stack(podman: Podman) -> Stack:
     running = Stack(podman)
     running.start_outside(OUTSIDE)
     passwords = {"POSTGRES_PASSWORD": secrets.token_hex(16), "REDIS_PASSWORD": secrets.token_hex(16)}
-    running.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{running.outside}/32", "DRAIN_S": "5"})
+    running.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{running.outside}/32", "DRAIN_S": str(DRAIN_S)})
     running.up()
     return running
 
