@@ -72,6 +72,7 @@ RUN DJANGO_SETTINGS_MODULE=config.settings DATA_DIR=/data python manage.py colle
 
 # Chromium's package wants a desktop: x11-utils, which shows windows, brings LLVM and Mesa with it, 200 MB. An empty
 # package stands in for that. Files that a browser without windows never opens stay out, and with them keyboards.
+# Playwright's Node needs libatomic.
 FROM python AS chromium
 RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && printf '%s\n' 'Package: no-desktop' 'Version: 1' 'Architecture: all' 'Maintainer: website-scan <root@localhost>' \
@@ -84,6 +85,7 @@ RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && echo 'path-include=/usr/share/doc/*/copyright' >> /etc/dpkg/dpkg.cfg.d/no-desktop \
     && apt-get update \
     && apt-get install --yes --no-install-recommends /tmp/no-desktop.deb chromium-headless-shell fonts-liberation \
+       libatomic1 \
     && rm -rf /tmp/no-desktop* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/*
 
 # For builds: neither a service nor an entrypoint, so that a job brings its own commands.

@@ -154,7 +154,9 @@ def passed_in(folder: Path) -> list[str]:
     lines = [f"{name} = " + "\n    ".join(value.split("\n")) for name, value in settings.items()]
     file = folder / "pip.conf"
     file.write_text("\n".join(["[global]", *lines, ""]))
-    named = [Path(word.removeprefix("file://")) for value in settings.values() for word in value.split()]
+    words = [word for value in settings.values() for word in value.split()]
+    # The pages of a local index name files beside it.
+    named = [Path(word.removeprefix("file://")).parent if word.startswith("file:") else Path(word) for word in words]
     mounts = {f"{path}:{path}:ro" for path in (CERTIFICATES, *named) if path.is_absolute() and path.exists()}
     return [f"--volume={each}" for each in (f"{file}:/etc/pip.conf:ro", *sorted(mounts))]
 

@@ -1,18 +1,19 @@
 """Images of the Dockerfile, and compose.yaml run from them: migrations, scans, webhooks, a rolling restart, limits.
 
-Everything is the real thing but for these: Podman with runc stands in for Docker and Compose; a base made from Debian's
-packages stands in for the official image of Python, and Debian's PostgreSQL and Redis for theirs; `outside.py` stands
-in for the internet, and `Switch` for the load balancer before two containers of web. One machine has no registry,
-certificates and mail.
+All of this is real but for these: Podman with runc stands in for Docker, and `tests.images` for Compose; a base made of
+Debian's packages stands in for the official image of Python, and Debian's PostgreSQL and Redis for the official ones;
+`outside.py` stands in for the internet, and `Switch` for the load balancer before two containers of web.
 """
 
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import tempfile
 from collections.abc import Iterator
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -46,24 +47,21 @@ TYPES = ("accessibility", "performance", "security", "seo")
 FINAL = ("completed", "partial", "failed")
 ANSWERS = 10  # of each kind, between one restart and the next
 REQUEST_S = 30
-CONFINED = ("--cap-drop=ALL", "--security-opt=no-new-privileges", "--read-only", "--tmpfs=/tmp", "--ulimit=host")
+DRAIN_S = 10  # the switch probes ten times a second, and on a busy machine waits for the answer
 
 
 @pytest.fixture(scope="module")
 def podman() -> Iterator[Podman]:
     """Podman with all images."""
-    import os
-
-    dev = os.environ.get("WSS_DEV")
-    made = Podman(Path(dev or tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
+    made = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
     try:
-        made.printed = "" if dev else made.build()
-        tried = made.ran("run", "--rm", "--ulimit=host", "website-scan-service", "true")
+        made.build()
+        tried = made.ran("run", "--detach", "--ulimit=host", "website-scan-command", "true")
         if tried.returncode:
             pytest.skip(f"Podman runs no containers here: {tried.stderr.strip()}")
         yield made
     finally:
-        (made.close() if not dev else None)
+        made.close()
 
 
 @pytest.fixture(scope="module")
@@ -72,7 +70,7 @@ def stack(podman: Podman) -> Stack:
     running = Stack(podman)
     running.start_outside(OUTSIDE)
     passwords = {"POSTGRES_PASSWORD": secrets.token_hex(16), "REDIS_PASSWORD": secrets.token_hex(16)}
-    running.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{running.outside}/32", "DRAIN_S": "5"})
+    running.configure(KEYS | passwords | {"SCAN_ALLOWED_NETWORKS": f"{running.outside}/32", "DRAIN_S": str(DRAIN_S)})
     running.up()
     return running
 
@@ -109,12 +107,12 @@ print(len(found), *filter(shutil.which, ("gcc", "cc", "strip", "pip", "make")))
 
 @pytest.mark.parametrize("image", MOST_MB)
 def test_an_image_has_no_compiler_loads_its_libraries_and_runs_as_an_ordinary_user(podman: Podman, image: str) -> None:
-    count, *tools = podman.said("run", "--rm", *CONFINED, image, "python", "-c", LOADED).split()
-    assert int(count) > 20
+    count, *tools = podman.ended(image, "python", "-c", LOADED).split()
+    assert int(count) > 10
     assert tools == []
     (inspected,) = json.loads(podman.said("image", "inspect", image))
     assert inspected["Config"]["User"] == "10001:10001"
-    assert ("Healthcheck" in inspected["Config"]) == (image != "website-scan-command")
+    assert ("Healthcheck" in inspected) == (image != "website-scan-command")
     assert {"title", "description", "licenses", "version", "revision"} <= {
         label.removeprefix("org.opencontainers.image.") for label in inspected["Config"]["Labels"]
     }
@@ -122,7 +120,7 @@ def test_an_image_has_no_compiler_loads_its_libraries_and_runs_as_an_ordinary_us
 
 def test_the_service_has_the_clients_that_backups_need(podman: Podman) -> None:
     find = "from operations.stack.clients import clients_for; print(clients_for(18))"
-    assert podman.said("run", "--rm", *CONFINED, "website-scan-service", "python", "-c", find) == "/opt/venv/bin"
+    assert podman.ended("website-scan-service", "python", "-c", find) == "/opt/venv/bin"
 
 
 def test_the_command_scans_with_its_browser_in_a_read_only_container(stack: Stack) -> None:
@@ -130,8 +128,10 @@ def test_the_command_scans_with_its_browser_in_a_read_only_container(stack: Stac
     options = [f"--network={stack.network('outside')}", f"--security-opt=seccomp={ROOT}/deploy/seccomp.json"]
     options.append(f"--env=SCAN_ALLOWED_NETWORKS={stack.outside}/32")
     scan = ["website-scan", page, "--format", "json"]
-    document = json.loads(stack.podman.said("run", "--rm", *CONFINED, *options, "website-scan-command", *scan))
-    assert document == 1
+    document = json.loads(stack.podman.ended(*options, "website-scan-command", *scan))
+    reports = document["reports"]
+    assert sorted(each["type"] for each in reports) == list(TYPES)
+    assert [each["omitted_checks"] for each in reports if each.get("omitted_checks")] == []
 
 
 def test_scans_of_all_types_complete_with_a_browser_and_their_webhook_arrives(stack: Stack, key: str) -> None:
@@ -151,7 +151,15 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhook_arrives(st
     def scans() -> dict[str, str]:
         return {id: api.get(f"{base}/v1/scan/{id}", timeout=REQUEST_S).json()["status"] for id in ids}
 
-    wait_until(lambda: set(scans().values()) <= set(FINAL), PATIENCE_S, poll_s=1)
+    (browser,) = stack.running["browser"]
+    container = psutil.Process(stack.inspected(browser)["State"]["Pid"])
+    seen: list[Chromium] = []
+
+    def ended() -> bool:
+        seen.extend(chromium_in(container))
+        return set(scans().values()) <= set(FINAL)
+
+    wait_until(ended, PATIENCE_S, poll_s=0.2)
     assert set(scans().values()) == {"completed"}, [
         stack.logs(each) for each in (*stack.running["browser"], *stack.running["worker"])
     ]
@@ -163,7 +171,30 @@ def test_scans_of_all_types_complete_with_a_browser_and_their_webhook_arrives(st
     wait_until(lambda: len(received()) >= len(ids), PATIENCE_S, poll_s=1)
     receiver = standardwebhooks.Webhook(webhook["secret"])
     events = [receiver.verify(each["body"], {k.lower(): v for k, v in each["headers"].items()}) for each in received()]
-    assert events == 1
+    assert sorted(event["data"]["scan_id"] for event in events) == sorted(ids), events
+    renderers = [each for each in seen if "--type=renderer" in each.command]
+    assert renderers
+    assert {each.namespace for each in renderers}.isdisjoint({os.readlink(f"/proc/{container.pid}/ns/user")})
+    assert not any("--no-sandbox" in each.command or "REDIS_URL" in each.environment for each in seen)
+
+
+@dataclass(frozen=True)
+class Chromium:
+    """Process of Chromium: its command line, its user namespace, and its environment."""
+
+    command: str
+    namespace: str
+    environment: str
+
+
+def chromium_in(container: psutil.Process) -> Iterator[Chromium]:
+    for each in container.children(recursive=True):
+        try:
+            command, proc = " ".join(each.cmdline()), Path(f"/proc/{each.pid}")
+            if "/chromium-headless-shell " in command:
+                yield Chromium(command, os.readlink(proc / "ns" / "user"), str(each.environ()))
+        except (psutil.NoSuchProcess, OSError):
+            continue  # it has ended
 
 
 def test_web_restarts_container_by_container_and_nobody_is_refused(stack: Stack, key: str) -> None:
@@ -242,9 +273,10 @@ def test_the_limits_of_a_service_are_in_force(stack: Stack, service: str, memory
         assert inside["capabilities"] == ["0" * 16] * 3
         assert (inside["memory"], inside["processes"]) == (memory_bytes, processes)
         assert inside["writes"] == ["/tmp/x"]
-        assert inside["namespaces"] == (service == "browser")  # for Chromium's sandbox
-        assert set(inside["refused"]) >= {"mount", "bpf"}
-        assert ("ptrace" in inside["refused"]) == (service == "browser")
+        assert {"mount", "bpf"} <= set(inside["refused"])
+        if service == "browser":  # by deploy/seccomp.json, which leaves Chromium's sandbox its namespaces
+            assert "ptrace" in inside["refused"]
+            assert inside["namespaces"]
 
 
 ENVIRONMENTS = """
@@ -261,12 +293,6 @@ def test_the_browsers_container_holds_no_secret_that_it_does_not_need(stack: Sta
     assert [name for name, value in KEYS.items() if value in seen[web]] == list(KEYS)
     assert [name for name, value in KEYS.items() if value in seen[browser]] == []
     assert "REDIS_URL=" in seen[browser]
-
-
-def test_chromium_runs_in_namespaces_of_its_own_without_the_services_environment(stack: Stack) -> None:
-    (browser,) = stack.running["browser"]
-    worker = psutil.Process(stack.inspected(browser)["State"]["Pid"])
-    assert worker.children() == 1
 
 
 def test_database_and_queue_have_no_way_out(stack: Stack) -> None:
