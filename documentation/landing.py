@@ -169,7 +169,8 @@ def _licence() -> bytes:
 @require_safe
 def sitemap(request: HttpRequest) -> HttpResponse:
     """Return the sitemap of the public pages (sitemaps.org)."""
-    urls = [f"{settings.BASE_URL}{path}" for path in (reverse("landing"), reverse("about-our-scans"), *addresses())]
+    paths = (reverse("landing"), reverse("about-our-scans"), *addresses(), reverse("samples"))
+    urls = [f"{settings.BASE_URL}{path}" for path in paths]
     return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
 
 

@@ -1,6 +1,7 @@
 """The public pages as static files, with relative links: for any host, for a folder of it, and for file: URLs.
 
-The pages are those of the service, found from its start page by their links and rendered by its views and templates.
+The pages are those of the service, found from its start page by their links and rendered by its views and templates
+(docs/adr/0021-the-public-pages-as-files.md).
 """
 
 from __future__ import annotations

@@ -218,7 +218,8 @@ def test_icons_are_as_large_as_they_say(db: None) -> None:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc"]
+    "path",
+    ["/", "/docs/", "/docs/errors", "/docs/api/scans", "/docs/checks/", "/docs/checks/dmarc", "/samples/"],
 )
 def test_the_pages_for_everybody_say_what_they_are(db: None, settings, path: str) -> None:
     settings.BASE_URL = "https://scan.acme.test"
@@ -266,7 +267,7 @@ def test_search_engines_are_told_where_to_look(db: None, settings) -> None:
     locations = etree.fromstring(sitemap.content).xpath("//*[local-name()='loc']/text()")
     pages = ["/", "/about-our-scans", "/docs/"]
     assert locations[:3] == [f"https://scan.acme.test{each}" for each in pages]
-    assert "https://scan.acme.test/docs/checks/hsts" in locations
+    assert {"https://scan.acme.test/docs/checks/hsts", "https://scan.acme.test/samples/"} <= {*locations}
     assert len(locations) == len(set(locations))
     assert {Client().get(urlsplit(each).path).status_code for each in locations[:30]} == {200}
 
