@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog clean
+.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -85,6 +85,9 @@ docs: $(DEV) ## Write openapi.yaml, docs/checks.md, docs/checks.json and tables 
 
 changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=… names the release)
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"
+
+release: $(DEV) ## Test, build and tag a release in var/release (VERSION=1.2.0; ARGS="--without-images" where nothing can build them)
+	@$(BIN)/python ci/release.py "$(VERSION)" $(ARGS)
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet

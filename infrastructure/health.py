@@ -6,13 +6,13 @@ from collections.abc import Callable
 
 from django.core.cache import cache
 from django.db import DatabaseError, connection
-from django.db.migrations.executor import MigrationExecutor
 from django.http import HttpRequest, HttpResponse, JsonResponse
 from psycopg.errors import DiskFull
 from redis.exceptions import RedisError
 
 from infrastructure.cache import outage
 from infrastructure.maintenance import maintenance_notice, retry_after_s
+from infrastructure.postgresql.availability import has_pending_migrations
 from infrastructure.postgresql.silence import log_failure
 
 
@@ -27,13 +27,18 @@ def redis_answers() -> bool:
     return True
 
 
-def _write_to_postgresql() -> None:
+def write_to_postgresql() -> None:
     """Let PostgreSQL write. A read is not enough: with a full disk it still answers reads. Raises DatabaseError.
 
     An exported snapshot is a small file in the data directory that lasts as long as its transaction, so no table grows.
     """
     with connection.cursor() as cursor:
         cursor.execute("SELECT pg_export_snapshot()")
+
+
+def is_disk_full(error: DatabaseError) -> bool:
+    """Return True if PostgreSQL could not write because its disk is full."""
+    return getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -45,14 +50,14 @@ def readyz(request: HttpRequest) -> JsonResponse:
     """Return 200 when requests can be served, else 503 with the problems."""
     problems = {}
     try:
-        executor = MigrationExecutor(connection)
-        if executor.migration_plan(executor.loader.graph.leaf_nodes()):
-            problems["migrations"] = "Not all migrations are applied."
-        _write_to_postgresql()
+        if has_pending_migrations():
+            problems["migrations"] = "The database is older than this version: run `manage.py prepare`."
+        write_to_postgresql()
     except DatabaseError as error:
         log_failure(error)
-        is_full = getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
-        problems["postgresql"] = "PostgreSQL's disk is full." if is_full else "PostgreSQL does not answer."
+        problems["postgresql"] = (
+            "PostgreSQL's disk is full: free space on it." if is_disk_full(error) else "PostgreSQL does not answer."
+        )
     if not redis_answers():
         problems["redis"] = "Redis does not answer."
     notice = maintenance_notice()

@@ -1,14 +1,12 @@
-"""Log filter that drops the frameworks' repeated lines about an outage of PostgreSQL or Redis."""
+"""Log filter that drops the frameworks' repeated lines about outages of PostgreSQL or Redis, and missing migrations."""
 
 from __future__ import annotations
 
 import logging
 import re
 
-from django.db import InterfaceError, OperationalError
-
 from infrastructure import cache
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.availability import is_unavailable
 
 # Celery's messages at each attempt to connect, and at each task that ends, while it has no connection to the broker.
 BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Couldn't ack")
@@ -21,8 +19,7 @@ class KnownStates(logging.Filter):
         if getattr(record, "status_code", None) == 503:
             return False
         error = record.exc_info[1] if record.exc_info else None
-        if isinstance(error, OperationalError | InterfaceError):
-            log_failure(error)
+        if error is not None and is_unavailable(error):
             return False
         if record.name == "celery.worker.consumer.connection":  # this logger only reports a new connection
             cache.outage.end()

@@ -19,6 +19,7 @@ from kombu.exceptions import OperationalError
 from infrastructure.cache import outage
 from infrastructure.heartbeat import last_beat
 from infrastructure.postgresql.statements import fetch
+from operations.scheduler import scheduler_in_charge
 from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
 from scans.models import WITHOUT_LEASE, Scan
@@ -103,6 +104,7 @@ class Operations:
     browser: str
     redis_answers: bool
     scheduled: datetime | None
+    has_scheduler: bool
 
     @property
     def failed(self) -> int:
@@ -110,8 +112,10 @@ class Operations:
 
     @property
     def is_scheduler_silent(self) -> bool:
-        """Return True if periodic tasks do not run, according to Redis."""
-        return self.redis_answers and (self.scheduled is None or self.now - self.scheduled > SILENCE)
+        """Return True if periodic tasks do not run, according to Redis. The first one runs a while after the start."""
+        if self.scheduled is None:
+            return self.redis_answers and not self.has_scheduler
+        return self.redis_answers and self.now - self.scheduled > SILENCE
 
 
 def operations() -> Operations:
@@ -163,7 +167,16 @@ def operations() -> Operations:
         browser=_browser(),
         redis_answers=depths is not None,
         scheduled=None if depths is None else last_beat(),
+        has_scheduler=depths is not None and _has_scheduler(),
     )
+
+
+def _has_scheduler() -> bool:
+    try:
+        return scheduler_in_charge() is not None
+    except redis.RedisError as error:
+        outage.begin(error)
+        return False
 
 
 def _queues(

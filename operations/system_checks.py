@@ -6,11 +6,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Warning, register
+from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
 from django.core.exceptions import ImproperlyConfigured
+from django.db import DatabaseError
 
 from infrastructure.environment import HOW_TO_MAKE_A_KEY
 from infrastructure.web.mail import goes_to_log
+from operations.stored_secrets import LOST_KEY, count_unreadable
 from scanner.environment import problems
 from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
@@ -68,6 +70,21 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
             id="environment.EMAIL_URL",
         )
     ]
+
+
+@register(Tags.database)
+def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+    """Warn if the keys that are set do not decrypt the stored secrets; `migrate` and `prepare` run it."""
+    if not kwargs.get("databases"):
+        return []
+    try:
+        unreadable, tried = count_unreadable()
+    except DatabaseError:
+        return []  # nothing is stored yet, or the database does not answer, which the command itself reports
+    if not unreadable:
+        return []
+    message = f"{unreadable} of the {tried} newest secrets in the database are encrypted with a key that is not set."
+    return [Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
 @register(BROWSER)

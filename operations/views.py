@@ -14,6 +14,7 @@ from django.views.decorators.http import require_http_methods
 from accounts.models import User
 from infrastructure.maintenance import MESSAGE, REFRESH_S
 from infrastructure.models import MaintenanceSwitch, last_switches, switch_maintenance
+from infrastructure.web.proxies import PROBLEM
 from operations.state import operations
 from scanner import __version__
 
@@ -61,5 +62,6 @@ def operations_page(request: HttpRequest) -> HttpResponse:
         "is_on": bool(switches) and switches[0].is_on,
         "by_environment": settings.MAINTENANCE_MODE,
         "default_message": MESSAGE,
+        "proxy_problem": request.META.get(PROBLEM),
     }
     return TemplateResponse(request, "admin/operations.html", context, status=400 if form.errors else 200)

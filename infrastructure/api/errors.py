@@ -7,14 +7,14 @@ from collections.abc import Mapping
 from typing import Any
 
 from django.core.exceptions import RequestDataTooBig
-from django.db import DatabaseError, InterfaceError, OperationalError
+from django.db import DatabaseError, InterfaceError
 from django.http import Http404, HttpRequest, HttpResponse, JsonResponse
 from django.shortcuts import render
 from rest_framework import exceptions
 from rest_framework.response import Response
 
 from infrastructure.maintenance import maintenance_notice, retry_after_s
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.availability import is_unavailable
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import REFUSALS
 from scanner.errors import Refusal
@@ -96,8 +96,7 @@ def _answer(error: Exception, context: Mapping[str, Any]) -> tuple[int, str, str
             return 413, "PAYLOAD_TOO_LARGE", "The body is too large.", {}
         case Http404():
             return 404, "NOT_FOUND", "There is nothing at this address.", {}
-        case OperationalError() | InterfaceError():
-            log_failure(error)
+        case DatabaseError() | InterfaceError() if is_unavailable(error):
             message = "The service is temporarily unavailable. Try again in a few seconds."
             return 503, "SERVICE_UNAVAILABLE", message, {"Retry-After": str(RETRY_AFTER_S)}
     if isinstance(error, DatabaseError):

@@ -7,13 +7,12 @@ import secrets
 from collections.abc import Callable
 
 from django.conf import settings
-from django.db import InterfaceError, OperationalError
 from django.http import HttpRequest, HttpResponse
 from django.http.response import HttpResponseBase
 from django.middleware.gzip import GZipMiddleware
 
 from infrastructure.logging import current_id
-from infrastructure.postgresql.silence import log_failure
+from infrastructure.postgresql.availability import is_unavailable
 
 # A request ID that a client may send: short, and without characters that could break a log line.
 WELL_FORMED = re.compile(r"[A-Za-z0-9._-]{8,128}")
@@ -33,7 +32,7 @@ class PageCompressionMiddleware(GZipMiddleware):
 
 
 class OutageMiddleware:
-    """Answers pages with a 503 while the database does not answer, instead of logging a traceback for each request."""
+    """Answers pages with a 503 while the database does not answer or is not migrated, without tracebacks in the log."""
 
     def __init__(self, get_response: Callable[[HttpRequest], HttpResponse]) -> None:
         self.get_response = get_response
@@ -43,9 +42,8 @@ class OutageMiddleware:
 
     def process_exception(self, request: HttpRequest, exception: Exception) -> HttpResponse | None:
         """Return a 503 for database outages, None for other exceptions. Uses no template, as templates query too."""
-        if not isinstance(exception, OperationalError | InterfaceError):
+        if not is_unavailable(exception):
             return None
-        log_failure(exception)
         message = "The service is temporarily unavailable. Try again in a few seconds."
         return HttpResponse(
             f"<!doctype html><title>Unavailable</title><p>{message}</p>", status=503, headers={"Retry-After": "5"}

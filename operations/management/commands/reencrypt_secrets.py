@@ -2,19 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 from allauth.mfa.models import Authenticator
 from cryptography.fernet import InvalidToken
-from django.apps import apps
 from django.core.management.base import BaseCommand, CommandError
 from django.db import transaction
-from django.db.models import BinaryField, Model
+from django.db.models import Model
 
 from infrastructure import encryption
-
-FACTOR_SECRETS = ("secret", "seed")
+from operations.stored_secrets import FACTOR_SECRETS, encrypted_columns
 
 
 class Command(BaseCommand):
@@ -23,7 +20,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         changed = unreadable = 0
-        for model, column in _encrypted_columns():
+        for model, column in encrypted_columns():
             kept = model._default_manager.exclude(**{column: None}).order_by()
             for id in kept.values_list("pk", flat=True).iterator():
                 try:
@@ -40,14 +37,6 @@ class Command(BaseCommand):
         self.stdout.write(f"{changed} secrets were encrypted anew.")
         if unreadable:
             raise CommandError(f"{unreadable} secrets could not be read: a key is missing. Add it and run this again.")
-
-
-def _encrypted_columns() -> Iterator[tuple[type[Model], str]]:
-    """Find the encrypted columns of all apps: binary fields whose names begin with `encrypted_`."""
-    for model in apps.get_models():
-        for field in model._meta.local_fields:
-            if isinstance(field, BinaryField) and field.name.startswith("encrypted_"):
-                yield model, field.name
 
 
 def _reencrypt(model: type[Model], column: str, id: str | int) -> int:

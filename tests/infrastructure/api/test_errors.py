@@ -8,8 +8,8 @@ from typing import Any
 
 import psycopg
 import pytest
-from django.db import OperationalError, connection
-from psycopg.errors import DiskFull
+from django.db import OperationalError, ProgrammingError, connection
+from psycopg.errors import DiskFull, UndefinedColumn
 from redis.exceptions import ConnectionError as RedisConnectionError
 
 from accounts.models import Tier
@@ -115,6 +115,23 @@ def test_health(db: None) -> None:
     assert Api().get("/readyz").json() == {"status": "ready"}
 
 
+def test_a_database_that_is_older_than_the_code_is_unavailable(
+    home: Member, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    """With all migrations applied, a missing column is a bug."""
+
+    def read(*_: object, **__: object) -> None:
+        raise ProgrammingError('column "kind" does not exist') from UndefinedColumn()
+
+    monkeypatch.setattr(scans_api, "scan_list", read)
+    assert refusal(home.api.get("/v1/scans")) == (500, "INTERNAL_ERROR")
+    with connection.cursor() as cursor:
+        cursor.execute("DELETE FROM django_migrations WHERE app = 'scans'")
+    assert refusal(home.api.get("/v1/scans")) == (503, "SERVICE_UNAVAILABLE")
+    assert "the database is older than this version: run `manage.py prepare`" in caplog.text
+    assert "run `manage.py prepare`" in home.api.get("/readyz").json()["problems"]["migrations"]
+
+
 def test_with_a_full_disk_the_service_is_not_ready_although_reading_goes_on(db: None) -> None:
     def full(execute: Callable[..., Any], sql: str, *rest: Any) -> Any:
         if "django_migrations" in sql:
@@ -124,4 +141,4 @@ def test_with_a_full_disk_the_service_is_not_ready_although_reading_goes_on(db: 
     with connection.execute_wrapper(full):
         response = Api().get("/readyz")
     assert response.status_code == 503
-    assert response.json()["problems"] == {"postgresql": "PostgreSQL's disk is full."}
+    assert response.json()["problems"] == {"postgresql": "PostgreSQL's disk is full: free space on it."}

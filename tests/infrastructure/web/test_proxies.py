@@ -11,7 +11,7 @@ from django.test import Client, RequestFactory
 
 from accounts.pages import login
 from infrastructure import environment
-from infrastructure.web.proxies import TrustedProxyMiddleware
+from infrastructure.web.proxies import TrustedProxyMiddleware, header_problem
 
 PROXIES = (ip_network("10.0.0.0/8"), ip_network("fd00::/8"))
 
@@ -117,3 +117,37 @@ def test_limits_count_the_client_and_not_the_proxy(
     assert status(1, "198.51.100.7") == 200
     assert status(2, "203.0.113.99, 198.51.100.7") == 429  # although the client sent a new entry
     assert status(3, "198.51.100.8") == 200
+
+
+@pytest.mark.parametrize(
+    ("trusted", "secure", "meta", "told"),
+    [
+        ((), False, {"REMOTE_ADDR": "127.0.0.1"}, None),
+        ((), False, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, "TRUSTED_PROXIES=10.0.0.1"),
+        # A client with a public address can send any header.
+        ((), False, {"REMOTE_ADDR": "8.8.8.8", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, None),
+        (PROXIES, False, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, None),
+        (PROXIES, False, {"REMOTE_ADDR": "172.18.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, "Add 172.18.0.1 to"),
+        (2, False, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7, 10.0.0.2"}, None),
+        (2, False, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_FOR": "198.51.100.7"}, "has fewer entries"),
+        (1, True, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_PROTO": "https"}, None),
+        (1, True, {"REMOTE_ADDR": "10.0.0.1", "HTTP_X_FORWARDED_PROTO": "http"}, "without X-Forwarded-Proto: https"),
+        (1, True, {"REMOTE_ADDR": "10.0.0.1"}, "without X-Forwarded-Proto: https"),
+    ],
+)  # fmt: skip
+def test_wrong_headers_of_a_proxy_are_told_with_the_remedy(
+    settings: pytest_django.Settings, trusted: object, secure: bool, meta: dict[str, str], told: str | None
+) -> None:
+    settings.TRUSTED_PROXIES, settings.SECURE = trusted, secure
+    found = header_problem(meta)
+    assert found is None if told is None else told in (found or "")
+
+
+def test_each_problem_of_the_headers_is_logged_once(
+    settings: pytest_django.Settings, caplog: pytest.LogCaptureFixture
+) -> None:
+    settings.TRUSTED_PROXIES = ()
+    middleware = TrustedProxyMiddleware(lambda request: HttpResponse())
+    for peer, path in (("10.0.0.1", "/healthz"), ("10.0.0.1", "/"), ("10.0.0.2", "/"), ("10.0.0.1", "/")):
+        middleware(RequestFactory().get(path, headers={"X-Forwarded-For": "8.8.8.8"}, REMOTE_ADDR=peer))
+    assert caplog.text.count("TRUSTED_PROXIES is not set") == 1

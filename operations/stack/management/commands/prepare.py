@@ -11,6 +11,7 @@ from typing import Any
 
 from django.conf import settings
 from django.contrib.staticfiles.finders import get_finders
+from django.core.checks import Tags
 from django.core.management import call_command
 from django.core.management.base import BaseCommand, CommandParser
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections, transaction
@@ -48,6 +49,7 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, demo: Path | None, **options: Any) -> None:
         migrate()
+        self.check(tags=[Tags.database], databases=[DEFAULT_DB_ALIAS])
         collect_static_files(settings.DATA_DIR / "static.stamp")
         if demo is not None:
             keep_demo(demo, _ensure_demo())

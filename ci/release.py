@@ -1,0 +1,221 @@
+"""`make release VERSION=1.2.0`: test, build and tag a release.
+
+1. Refuse a dirty tree, a version that is not newer than the last one, and a tag that exists.
+2. Write the version wherever it stands, move changelog.d into CHANGELOG.md, and commit that.
+3. Test that commit in a clone of its own: style, types, contracts, all tests.
+4. Build the wheel and the source archive twice, from two copies, and compare them; build the images.
+5. List what they are made of (CycloneDX), and write SHA256SUMS.
+6. Tag the commit, with the changelog's section as the message. Nothing is published: the last lines say how.
+
+A release that was refused or interrupted is repeated by the same command. Everything is in var/release/VERSION.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import hashlib
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from packaging.version import InvalidVersion, Version
+
+ROOT = Path(__file__).resolve().parents[1]
+CHANGELOG, FRAGMENTS = Path("CHANGELOG.md"), Path("changelog.d")
+# Where the version stands besides scanner/__init__.py, from which `make docs` writes openapi.yaml and docs/api.md.
+DEFINITION = Path("scanner/__init__.py")
+PLACES: Mapping[Path, str] = {
+    DEFINITION: r'(?<=^__version__ = ")[^"]+(?="$)',
+    Path("deploy/kubernetes/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',
+    Path("docs/ci.md"): r"(?<=^    rev: v)\S+$",
+}
+DASH = "\N{EN DASH}"  # between version and date in the changelog's headings
+LOCKS = ("requirements.txt", "requirements-browser.txt", "requirements-command.txt", "requirements-command-browser.txt")
+
+
+class ReleaseRefused(Exception):
+    """Refusal to make a release; the message names what to do."""
+
+
+def release(version: str, root: Path, *, with_tests: bool, with_images: bool) -> Path:
+    """Make the release in the working tree `root`; return the folder with its files. Raises ReleaseRefused."""
+    require_ready(version, root)
+    prepare(version, root)
+    output = root / "var" / "release" / version
+    shutil.rmtree(output, ignore_errors=True)
+    files = output / "files"
+    files.mkdir(parents=True)
+    if with_tests:
+        test(root, output / "tested")
+    build_distributions(root, output, files)
+    build_sboms(root, files)
+    if with_images:
+        build_images(version, root, output / "tested" if with_tests else root, files)
+    notes = section_of(version, (root / CHANGELOG).read_text(encoding="utf-8"))
+    (files / "NOTES.md").write_text(notes, encoding="utf-8")
+    write_checksums(files)
+    tag(version, notes, root)
+    return files
+
+
+def require_ready(version: str, root: Path) -> None:
+    """Raise ReleaseRefused if this tree cannot become this release."""
+    try:
+        wanted = Version(version)
+    except InvalidVersion:
+        wanted = None
+    if wanted is None or str(wanted) != version or len(wanted.release) != 3 or wanted.is_prerelease or wanted.local:
+        raise ReleaseRefused(f"{version!r} is no version of a release. Name three numbers: VERSION=1.2.0.")
+    if git(root, "status", "--porcelain"):
+        raise ReleaseRefused("The working tree has changes. Commit or remove them; `git status` lists them.")
+    tags = git(root, "tag", "--list", "v[0-9]*").split()
+    if f"v{version}" in tags:
+        raise ReleaseRefused(f"v{version} exists already. A release never changes: make the next one.")
+    newest = max((Version(each[1:]) for each in tags), default=None)
+    if newest and wanted <= newest:
+        raise ReleaseRefused(f"{version} is not newer than {newest}.")
+    text = (root / CHANGELOG).read_text(encoding="utf-8")
+    if has_section(version, text) and fragments(root):
+        raise ReleaseRefused(
+            f"{CHANGELOG} has a section {version} already, and {FRAGMENTS} has more entries. Write them into it, and "
+            "delete them."
+        )
+    if not has_section(version, text) and not fragments(root):
+        raise ReleaseRefused(f"Nothing has changed: {FRAGMENTS} is empty, and {CHANGELOG} has no section {version}.")
+
+
+def prepare(version: str, root: Path) -> None:
+    """Write the version and the changelog, and commit them. Does nothing if an earlier attempt has."""
+    for path, pattern in PLACES.items():
+        before = (root / path).read_text(encoding="utf-8")
+        after, count = re.subn(pattern, version, before, flags=re.MULTILINE)
+        if not count:
+            raise ReleaseRefused(f"{path} does not name the version any more. Mend PLACES in ci/release.py.")
+        (root / path).write_text(after, encoding="utf-8")
+    text = (root / CHANGELOG).read_text(encoding="utf-8")
+    today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()
+    if has_section(version, text):
+        heading = rf"^## {re.escape(version)} {DASH} .*$"
+        dated = re.sub(heading, f"## {version} {DASH} {today}", text, flags=re.MULTILINE)
+        (root / CHANGELOG).write_text(dated, encoding="utf-8")
+    else:
+        towncrier = [sys.executable, "-m", "towncrier", "build", "--yes", "--version", version, "--date", today]
+        run(towncrier, root)
+    run(["make", "docs"], root)
+    git(root, "add", "--all")
+    if git(root, "status", "--porcelain"):
+        git(root, "commit", "--quiet", "--message", f"Release {version}")
+
+
+def test(root: Path, clone: Path) -> None:
+    """Run all tests on the commit in a fresh clone. Raises ReleaseRefused."""
+    git(root, "clone", "--quiet", "--no-hardlinks", str(root), str(clone))
+    run(["make", "check"], clone)
+    run(["make", "test-slow"], clone)
+
+
+def build_distributions(root: Path, output: Path, files: Path) -> None:
+    """Build wheel and source archive into `files`. Raises ReleaseRefused if a second build differs from the first."""
+    stamp = git(root, "log", "-1", "--format=%ct")
+    built = []
+    for name in ("first", "second"):
+        tree = output / name
+        tree.mkdir()
+        archive = subprocess.run(["git", "archive", "HEAD"], cwd=root, capture_output=True, check=True).stdout
+        subprocess.run(["tar", "--extract", "--touch", "--directory", str(tree)], input=archive, check=True)
+        dist = output / f"{name}-dist"
+        command = [sys.executable, "-m", "hatchling", "build", "--target", "sdist", "--target", "wheel"]
+        run([*command, "--directory", str(dist)], tree, {"SOURCE_DATE_EPOCH": stamp})
+        built.append(dist)
+    first, second = ({path.name: digest(path) for path in each.iterdir()} for each in built)
+    if first != second:
+        different = sorted(name for name in first | second if first.get(name) != second.get(name))
+        raise ReleaseRefused(f"Two builds of one commit differ: {', '.join(different)}.")
+    for path in built[0].iterdir():
+        shutil.copy(path, files)
+    for name in ("first", "second"):
+        shutil.rmtree(output / name)
+        shutil.rmtree(output / f"{name}-dist")
+
+
+def build_sboms(root: Path, files: Path) -> None:
+    """List the locked packages of each kind of installation."""
+    for lock in LOCKS:
+        run(["make", "sbom", f"LOCK={lock}"], root)
+        shutil.move(root / "var" / "sbom.json", files / f"sbom-{Path(lock).stem}.json")
+
+
+def build_images(version: str, root: Path, tree: Path, files: Path) -> None:
+    """Build the images of the tested tree, and keep their SBOMs and digests."""
+    run(["make", "images", f"IMAGE_TAG={version}"], tree)
+    for path in sorted((tree / "var" / "images").iterdir()):
+        shutil.copy(path, files)
+
+
+def write_checksums(files: Path) -> None:
+    """Write SHA256SUMS, which `sha256sum --check` reads."""
+    lines = [f"{digest(path)}  {path.name}\n" for path in sorted(files.iterdir())]
+    (files / "SHA256SUMS").write_text("".join(lines), encoding="utf-8")
+
+
+def tag(version: str, notes: str, root: Path) -> None:
+    """Tag the commit with the release notes. Git signs the tag if tag.gpgSign is set."""
+    git(root, "tag", "--annotate", f"v{version}", "--cleanup=verbatim", "--message", f"Release {version}\n\n{notes}")
+
+
+def has_section(version: str, text: str) -> bool:
+    return f"\n## {version} {DASH} " in text
+
+
+def section_of(version: str, text: str) -> str:
+    """Return the section of a version from the changelog, without its heading."""
+    found = re.search(rf"^## {re.escape(version)} {DASH} [^\n]*\n(.*?)(?=^## |\Z)", text, re.MULTILINE | re.DOTALL)
+    if found is None:
+        raise ReleaseRefused(f"{CHANGELOG} has no section {version}.")
+    return found[1].strip() + "\n"
+
+
+def fragments(root: Path) -> list[Path]:
+    return [path for path in (root / FRAGMENTS).iterdir() if path.name != "README.md"]
+
+
+def digest(path: Path) -> str:
+    return hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+def git(root: Path, *arguments: str) -> str:
+    return subprocess.run(["git", *arguments], cwd=root, capture_output=True, text=True, check=True).stdout.strip()
+
+
+def run(command: Sequence[str], folder: Path, variables: Mapping[str, str] = {}) -> None:
+    """Run a step whose output is for the person at the terminal. Raises ReleaseRefused if it fails."""
+    print(f"→ {' '.join(command)}", flush=True)
+    # `make` passes its variables on, among them VERSION and the jobserver of the outer make.
+    clean = {name: value for name, value in os.environ.items() if name not in ("MAKEFLAGS", "MAKEOVERRIDES", "MFLAGS")}
+    ended = subprocess.run(command, cwd=folder, env=clean | variables, stdin=subprocess.DEVNULL, check=False)
+    if ended.returncode:
+        raise ReleaseRefused(f"`{' '.join(command)}` failed in {folder}. Mend it, commit, and repeat the release.")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description="Test, build and tag a release.")
+    parser.add_argument("version")
+    parser.add_argument("--without-tests", action="store_true", help="if CI has tested this commit")
+    parser.add_argument("--without-images", action="store_true", help="where there is nothing to build them with")
+    options = parser.parse_args()
+    try:
+        files = release(
+            options.version, ROOT, with_tests=not options.without_tests, with_images=not options.without_images
+        )
+    except ReleaseRefused as error:
+        sys.exit(str(error))
+    print(f"\nReleased {options.version}: {files}\nTo publish it:\n  git push origin HEAD v{options.version}")
+
+
+if __name__ == "__main__":
+    main()

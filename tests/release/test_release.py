@@ -1,0 +1,143 @@
+"""`make release`: what it refuses, what it writes, and that two builds of one commit are the same."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from ci import release
+from scanner import __version__
+from tests.house import ROOT
+
+
+def git(folder: Path, *arguments: str) -> str:
+    return release.git(folder, *arguments)
+
+
+@pytest.fixture
+def tree(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Repository with the files that a release writes, as this one has them, and a change that is not released."""
+    folder = tmp_path / "tree"
+    for path in (*release.PLACES, release.CHANGELOG, release.FRAGMENTS / "README.md", Path("pyproject.toml")):
+        (folder / path).parent.mkdir(parents=True, exist_ok=True)
+        (folder / path).write_bytes((ROOT / path).read_bytes())
+    (folder / "Makefile").write_text("docs:\n\t@true\n")
+    (folder / ".gitignore").write_text("/var\n")
+    (folder / release.FRAGMENTS / "faster.changed.md").write_text("Scans take half as long.\n")
+    for name in ("GIT_AUTHOR_NAME", "GIT_COMMITTER_NAME"):
+        monkeypatch.setenv(name, "Ann")
+    for name in ("GIT_AUTHOR_EMAIL", "GIT_COMMITTER_EMAIL"):
+        monkeypatch.setenv(name, "ann@example.com")
+    git(folder.parent, "init", "--quiet", str(folder))
+    git(folder, "add", "--all")
+    git(folder, "commit", "--quiet", "--message", "Begin")
+    return folder
+
+
+@pytest.mark.parametrize("version", ["", "next", "1.2", "v1.2.0", "1.2.0rc1", "1.2.0+local", "01.2.0"])
+def test_only_three_numbers_are_a_version(version: str, tree: Path) -> None:
+    with pytest.raises(release.ReleaseRefused, match="Name three numbers"):
+        release.require_ready(version, tree)
+
+
+def test_a_tree_with_changes_is_refused(tree: Path) -> None:
+    (tree / "new.py").touch()
+    with pytest.raises(release.ReleaseRefused, match="working tree has changes"):
+        release.require_ready("9.9.0", tree)
+
+
+def test_a_release_is_newer_than_all_others(tree: Path) -> None:
+    git(tree, "tag", "v9.10.0")
+    with pytest.raises(release.ReleaseRefused, match=r"v9\.10\.0 exists already"):
+        release.require_ready("9.10.0", tree)
+    with pytest.raises(release.ReleaseRefused, match=r"9\.9\.0 is not newer than 9\.10\.0"):
+        release.require_ready("9.9.0", tree)
+    release.require_ready("9.11.0", tree)
+
+
+def test_a_release_says_what_has_changed(tree: Path) -> None:
+    (tree / release.FRAGMENTS / "faster.changed.md").unlink()
+    git(tree, "commit", "--quiet", "--all", "--message", "Forget")
+    with pytest.raises(release.ReleaseRefused, match="Nothing has changed"):
+        release.require_ready("9.9.0", tree)
+
+
+def test_a_section_that_is_written_by_hand_has_all_entries(tree: Path) -> None:
+    text = (tree / release.CHANGELOG).read_text()
+    (tree / release.CHANGELOG).write_text(text + f"\n## 9.9.0 {release.DASH} some day\n\nBy hand.\n")
+    git(tree, "commit", "--quiet", "--all", "--message", "Write it by hand")
+    with pytest.raises(release.ReleaseRefused, match="has more entries"):
+        release.require_ready("9.9.0", tree)
+
+
+def test_version_and_changelog_are_written_and_committed_once(tree: Path) -> None:
+    release.prepare("9.9.0", tree)
+    assert git(tree, "log", "-1", "--format=%s") == "Release 9.9.0"
+    for path in release.PLACES:
+        text = (tree / path).read_text()
+        assert "9.9.0" in text
+        assert __version__ not in text
+    assert not release.fragments(tree)
+    section = release.section_of("9.9.0", (tree / release.CHANGELOG).read_text())
+    assert "Scans take half as long." in section
+    assert "## " not in section.replace("### ", "")
+    before = git(tree, "rev-parse", "HEAD")
+    release.require_ready("9.9.0", tree)
+    release.prepare("9.9.0", tree)
+    assert git(tree, "rev-parse", "HEAD") == before, "a release that was interrupted is repeated"
+
+
+def test_all_places_that_name_the_version_name_this_one() -> None:
+    for path, pattern in release.PLACES.items():
+        found = release.re.findall(pattern, (ROOT / path).read_text(encoding="utf-8"), release.re.MULTILINE)
+        assert found, path
+        assert set(found) == {__version__}, path
+    assert f"\n  version: {__version__}\n" in (ROOT / "openapi.yaml").read_text(encoding="utf-8")
+
+
+def test_the_tag_has_the_notes(tree: Path) -> None:
+    release.tag("9.9.0", "### Changed\n\n- Scans take half as long.\n", tree)
+    message = git(tree, "tag", "--list", "--format=%(contents)", "v9.9.0")
+    assert message == "Release 9.9.0\n\n### Changed\n\n- Scans take half as long."
+
+
+def test_checksums_can_be_checked(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("a")
+    (tmp_path / "b").write_text("b")
+    release.write_checksums(tmp_path)
+    subprocess.run(["sha256sum", "--check", "--strict", "SHA256SUMS"], cwd=tmp_path, check=True, capture_output=True)
+
+
+def test_a_step_that_fails_is_named(tmp_path: Path) -> None:
+    with pytest.raises(release.ReleaseRefused, match="repeat the release"):
+        release.run([sys.executable, "-c", "raise SystemExit(3)"], tmp_path)
+
+
+def test_two_builds_of_a_commit_are_the_same(tmp_path: Path) -> None:
+    files = tmp_path / "files"
+    files.mkdir()
+    release.build_distributions(ROOT, tmp_path, files)
+    wheel, source = sorted(files.iterdir(), key=lambda path: path.suffix != ".whl")
+    assert wheel.name == f"website_scan-{__version__}-py3-none-any.whl"
+    assert source.name == f"website_scan-{__version__}.tar.gz"
+    with zipfile.ZipFile(wheel) as archive:
+        assert "scanner/run.py" in archive.namelist()
+    assert {path.name for path in tmp_path.iterdir()} == {"files"}, "nothing else is left"
+
+
+def test_a_build_that_is_not_reproducible_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def build(command: list[str], folder: Path, variables: object) -> None:
+        built.append(folder)
+        output = Path(command[-1])
+        output.mkdir()
+        (output / "website_scan.whl").write_text(f"{len(built)}")
+
+    monkeypatch.setattr(release, "run", build)
+    with pytest.raises(release.ReleaseRefused, match=r"Two builds of one commit differ: website_scan\.whl\."):
+        release.build_distributions(ROOT, tmp_path, tmp_path)
