@@ -1,8 +1,9 @@
 """Cost of the audit of a whole site, without a browser: in one process for the site, and for a running service.
 
 In this process, as in one process of a worker: requests by what they are for, and memory. With web, worker and
-scheduler: processor time by process, and what a page costs PostgreSQL and Redis. A short audit follows whose statements
-PostgreSQL logs, because logging takes processor time.
+scheduler: processor time by process, and what a page costs PostgreSQL and Redis. "All other work" is everything but the
+visits, which are the engine with the thread that renews the lease, the shared answers, and the processes that try large
+markup. A short audit follows whose statements PostgreSQL logs, because logging takes processor time.
 """
 
 from __future__ import annotations

@@ -50,6 +50,18 @@ def ended(of: Samples) -> dict[str, float]:
     return {name: value for name, value in of.items() if name.startswith("scans_ended_total")}
 
 
+def test_a_scan_that_never_started_has_no_duration_and_no_clock_makes_one_negative(home: Member) -> None:
+    now = timezone.now()
+    early = timedelta(seconds=3)
+    waiting = make_scan(home, status="failed", created_at=now, completed_at=now)
+    fast = make_scan(home, status="failed", created_at=now, started_at=now - early, completed_at=now - 2 * early)
+    slow = make_scan(home, status="failed", created_at=now, started_at=now + early, completed_at=now + 2 * early)
+    for scan in (waiting, fast, slow):
+        tallies.note_ends([scan], None)
+    noted = EndedScan.objects.order_by("id").values_list("waited_ms", "duration_ms", "cpu_ms")
+    assert list(noted) == [(None, None, None), (0, 0, None), (3000, 3000, None)]
+
+
 def test_without_a_token_there_is_nothing(db: None, settings) -> None:
     settings.METRICS_TOKEN = ""
     for header in ("", "Bearer ", f"Bearer {TOKEN}"):

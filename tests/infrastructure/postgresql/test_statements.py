@@ -8,7 +8,7 @@ import pytest
 from django.db import DataError, OperationalError, connection, connections, transaction
 
 from infrastructure.postgresql import statements
-from infrastructure.postgresql.statements import fetch
+from infrastructure.postgresql.statements import execute, fetch
 
 
 @pytest.mark.django_db
@@ -27,6 +27,15 @@ def test_a_statement_is_prepared_once_a_connection() -> None:
     with connection.cursor() as cursor:
         cursor.execute("SELECT count(*) FROM pg_prepared_statements WHERE statement LIKE '%%AS once'")
         assert cursor.fetchone() == (1,)
+
+
+@pytest.mark.django_db
+def test_a_statement_without_a_result_tells_how_many_rows_it_has_changed() -> None:
+    with connection.cursor() as cursor:
+        cursor.execute("CREATE TEMPORARY TABLE noted (text text) ON COMMIT DROP")
+    insert = "INSERT INTO noted SELECT %(text)s FROM generate_series(1, %(rows)s)"
+    assert execute(insert, {"text": "100 % 'quoted' \\ ü", "rows": 2}) == 2
+    assert fetch("SELECT DISTINCT text FROM noted", {}) == [("100 % 'quoted' \\ ü",)]
 
 
 @pytest.mark.django_db
