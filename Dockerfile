@@ -30,21 +30,20 @@ RUN $INSTALL --require-hashes -r requirements.txt \
     && find bin -type f ! -name pg_dump ! -name pg_restore ! -name psql -delete \
     && ln -s "$PWD"/bin/* /opt/venv/bin/
 
-# `--prefix` keeps apart what the browser's worker has besides. Of Playwright it needs neither the viewer of traces
-# and the types nor the symbols of its Node, a fifth of that.
+# `--prefix` keeps apart what the browser's worker has besides: axe-core. Its package depends on Playwright, which drives
+# Chromium in tests only.
 FROM service-packages AS browser-packages
 COPY requirements-browser.txt ./
 RUN $INSTALL --require-hashes --prefix /opt/added -r requirements-browser.txt \
     && cd /opt/added/lib/python3*/site-packages \
-    && rm -r playwright/driver/package/lib/vite playwright/driver/package/types \
-    && find . \( -name '*.so' -o -path '*/driver/node' \) -print0 | $STRIP
+    && rm -rf playwright* greenlet* pyee* /opt/added/bin/playwright
 
 FROM build AS command-packages
 COPY requirements-command-browser.txt ./
 RUN $INSTALL --require-hashes -r requirements-command-browser.txt \
     && cd /opt/venv/lib/python3*/site-packages \
-    && rm -r playwright/driver/package/lib/vite playwright/driver/package/types \
-    && find . \( -name '*.so' -o -path '*/driver/node' \) -print0 | $STRIP
+    && rm -rf playwright* greenlet* pyee* /opt/venv/bin/playwright \
+    && find . -name '*.so' -not -path '*.libs/*' -print0 | $STRIP
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE ./
 COPY scanner/ scanner/
@@ -72,7 +71,6 @@ RUN DJANGO_SETTINGS_MODULE=config.settings DATA_DIR=/data python manage.py colle
 
 # Chromium's package wants a desktop: x11-utils, which shows windows, brings LLVM and Mesa with it, 200 MB. An empty
 # package stands in for that. Files that a browser without windows never opens stay out, and with them keyboards.
-# Playwright's Node needs libatomic.
 FROM python AS chromium
 RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && printf '%s\n' 'Package: no-desktop' 'Version: 1' 'Architecture: all' 'Maintainer: website-scan <root@localhost>' \
@@ -85,7 +83,6 @@ RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && echo 'path-include=/usr/share/doc/*/copyright' >> /etc/dpkg/dpkg.cfg.d/no-desktop \
     && apt-get update \
     && apt-get install --yes --no-install-recommends /tmp/no-desktop.deb chromium-headless-shell fonts-liberation \
-       libatomic1 \
     && rm -rf /tmp/no-desktop* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/*
 
 # For builds: neither a service nor an entrypoint, so that a job brings its own commands.
