@@ -83,7 +83,8 @@ RUN mkdir -p /tmp/no-desktop/DEBIAN \
     && echo 'path-include=/usr/share/doc/*/copyright' >> /etc/dpkg/dpkg.cfg.d/no-desktop \
     && apt-get update \
     && apt-get install --yes --no-install-recommends /tmp/no-desktop.deb chromium-headless-shell fonts-liberation \
-    && rm -rf /tmp/no-desktop* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old /var/log/*
+    && rm -rf /tmp/no-desktop* /var/lib/apt/lists/* /var/cache/apt/* /var/cache/debconf/*-old /var/lib/dpkg/*-old \
+       /var/log/*
 
 # For builds: neither a service nor an entrypoint, so that a job brings its own commands.
 FROM chromium AS command
