@@ -13,7 +13,7 @@ from pathlib import Path
 
 import certifi
 
-PEM = re.compile(rb"-----BEGIN CERTIFICATE-----\s(.+?)-----END CERTIFICATE-----", re.DOTALL)
+PEM = re.compile(rb"-----BEGIN CERTIFICATE-----([^-]++)-----END CERTIFICATE-----")
 
 
 def public_roots() -> frozenset[bytes]:
