@@ -11,6 +11,7 @@ free. What stands in for what:
 
 from __future__ import annotations
 
+import contextlib
 import os
 import pty
 import re
@@ -30,7 +31,7 @@ PACKAGES = ("caddy", "prometheus", "prometheus-alertmanager")
 PASSWORD = "correct-horse-battery-staple"  # of the superuser
 SHIMS = Path(__file__).parent / "shims"
 DONE = re.compile(r"«ended (\d+)»")
-BLOCK_S = 180
+BLOCK_S = 600  # a busy machine starts the containers one after the other
 # When the shell ends, all of its processes do.
 NAMESPACES = ["unshare", "--net", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
 # Mounted in the server's own namespace before the first command.
@@ -102,8 +103,9 @@ class NewServer:
         while not (ended := DONE.search(said)):
             has_ended = self._shell.poll() is not None
             ready, _, _ = select.select([self._terminal], [], [], 0.2)
-            if ready:
-                said += os.read(self._terminal, 65536).decode("utf-8", "replace")
+            if ready and not has_ended:
+                with contextlib.suppress(OSError):  # EIO once the shell has ended
+                    said += os.read(self._terminal, 65536).decode("utf-8", "replace")
             else:
                 assert not has_ended, f"a command of this block failed:\n{commands}\n{said}"
                 assert time.monotonic() < deadline, f"not within {BLOCK_S} s: {commands}\n{said}"
