@@ -208,7 +208,7 @@ class Context:
             page.send("Page.addScriptToEvaluateOnNewDocument", {"source": NO_SERVICE_WORKERS}),
             page.send("Target.setAutoAttach", ATTACH),
             *(page.send(method, params) for method, params in phone.items()),
-            ProxyLogin(page, visit.proxy).start(),
+            ProxyLogin(page, visit.proxy).start(is_measured=visit.again > 0),
             page.send("Runtime.runIfWaitingForDebugger"),
         )
 

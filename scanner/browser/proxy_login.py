@@ -9,8 +9,11 @@ from scanner.browser.devtools import Session
 from scanner.net.proxy import BrowserProxy
 
 # Chromium asks for a password only for requests that it pauses. After the page itself it has the password, and sends it
-# with all other requests; to pause each of them would cost more than the requests. Documents of frames are few.
+# with all other requests. Documents of frames are few.
 DOCUMENTS = {"urlPattern": "*", "resourceType": "Document"}
+# Files of a server nearby would be there before the first paint, and the layout shifts that they cause elsewhere would
+# not be seen. The moment for which a request is paused is enough.
+ALL = {"urlPattern": "*"}
 
 
 class ProxyLogin:
@@ -21,11 +24,13 @@ class ProxyLogin:
         self._proxy = proxy
         self._given: set[str] = set()  # requests for which the proxy has been given its password
 
-    async def start(self) -> None:
-        """Answer from now on. Raises `ProtocolError`."""
+    async def start(self, *, is_measured: bool) -> None:
+        """Answer from now on; a load that is measured pauses all requests. Raises `ProtocolError`."""
         self._page.on("Fetch.authRequired", self._asked)
         self._page.on("Fetch.requestPaused", self._paused)
-        await self._page.send("Fetch.enable", {"handleAuthRequests": True, "patterns": [DOCUMENTS]})
+        await self._page.send(
+            "Fetch.enable", {"handleAuthRequests": True, "patterns": [ALL if is_measured else DOCUMENTS]}
+        )
 
     def _paused(self, event: Mapping[str, Any]) -> None:
         self._page.post("Fetch.continueRequest", {"requestId": event["requestId"]})
