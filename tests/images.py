@@ -84,9 +84,7 @@ def problem() -> str:
 
 
 class Podman:
-    """Podman with its own storage and networks in `folder`. `printed` is what building the images printed."""
-
-    printed = ""
+    """Podman with its own storage and networks in `folder`."""
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder

@@ -13,11 +13,11 @@ from tests.images import Podman
 
 @pytest.fixture(scope="session")
 def podman() -> Iterator[Podman]:
-    """Podman with all images; `printed` is what building them printed."""
+    """Podman with all images."""
     made = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
     try:
-        made.printed = made.build()
-        tried = made.ran("run", "--rm", "--ulimit=host", "website-scan-service", "true")
+        made.build()
+        tried = made.ran("run", "--detach", "--ulimit=host", "website-scan-command", "true")
         if tried.returncode:
             pytest.skip(f"Podman runs no containers here: {tried.stderr.strip()}")
         yield made

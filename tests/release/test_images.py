@@ -11,7 +11,6 @@ import json
 import os
 import re
 import secrets
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,6 +30,7 @@ from tests.rolling import PATIENCE_S, Asking, Switch
 pytestmark = [
     pytest.mark.slow,
     pytest.mark.timeout(1500),
+    pytest.mark.xdist_group("images"),
     pytest.mark.skipif(problem() != "", reason=problem() or "never"),
 ]
 
@@ -48,20 +48,6 @@ FINAL = ("completed", "partial", "failed")
 ANSWERS = 10  # of each kind, between one restart and the next
 REQUEST_S = 30
 DRAIN_S = 10  # the switch probes ten times a second, and on a busy machine waits for the answer
-
-
-@pytest.fixture(scope="module")
-def podman() -> Iterator[Podman]:
-    """Podman with all images."""
-    made = Podman(Path(tempfile.mkdtemp(prefix="wss-images-", dir="/var/tmp")))
-    try:
-        made.build()
-        tried = made.ran("run", "--detach", "--ulimit=host", "website-scan-command", "true")
-        if tried.returncode:
-            pytest.skip(f"Podman runs no containers here: {tried.stderr.strip()}")
-        yield made
-    finally:
-        made.close()
 
 
 @pytest.fixture(scope="module")
