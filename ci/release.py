@@ -4,7 +4,7 @@
 2. Write the version wherever it stands, move changelog.d into CHANGELOG.md, and commit that.
 3. Test that commit in a clone of its own: style, types, contracts, all tests.
 4. Build the wheel and the source archive twice, from two copies, and compare them; build the images.
-5. List what they are made of (CycloneDX), and write SHA256SUMS.
+5. List what they are made of (CycloneDX; those of the images name their IDs), and write SHA256SUMS.
 6. Tag the commit, with the changelog's section as the message. Nothing is published: the last lines say how.
 
 A release that was refused or interrupted is repeated by the same command. Everything is in var/release/VERSION.
@@ -55,7 +55,7 @@ def release(version: str, root: Path, *, with_tests: bool, with_images: bool) ->
     build_distributions(root, output, files)
     build_sboms(root, files)
     if with_images:
-        build_images(version, root, output / "tested" if with_tests else root, files)
+        run(["make", "images", f"ARGS=--bills {files}"], output / "tested" if with_tests else root)
     notes = section_of(version, (root / CHANGELOG).read_text(encoding="utf-8"))
     (files / "NOTES.md").write_text(notes, encoding="utf-8")
     write_checksums(files)
@@ -148,13 +148,6 @@ def build_sboms(root: Path, files: Path) -> None:
     for lock in LOCKS:
         run(["make", "sbom", f"LOCK={lock}"], root)
         shutil.move(root / "var" / "sbom.json", files / f"sbom-{Path(lock).stem}.json")
-
-
-def build_images(version: str, root: Path, tree: Path, files: Path) -> None:
-    """Build the images of the tested tree, and keep their SBOMs and digests."""
-    run(["make", "images", f"IMAGE_TAG={version}"], tree)
-    for path in sorted((tree / "var" / "images").iterdir()):
-        shutil.copy(path, files)
 
 
 def write_checksums(files: Path) -> None:

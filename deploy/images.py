@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from cyclonedx.contrib.license.factories import LicenseFactory
+from cyclonedx.model import HashAlgorithm, HashType
 from cyclonedx.model.bom import Bom
 from cyclonedx.model.component import Component, ComponentType
 from cyclonedx.output.json import JsonV1Dot6
@@ -180,7 +181,13 @@ def build(on: Engine, base: str, targets: Sequence[str]) -> None:
             ]
         for target in targets:
             print(f"Building {IMAGES[target]} …", flush=True)
-            arguments = [f"--build-arg=PYTHON_IMAGE={base}", f"--target={target}", f"--tag={IMAGES[target]}", "."]
+            arguments = [
+                f"--build-arg=PYTHON_IMAGE={base}",
+                f"--target={target}",
+                f"--tag={IMAGES[target]}",
+                f"--tag={IMAGES[target]}:{__version__}",
+                ".",
+            ]
             on.run("build", *options, *arguments)
 
 
@@ -222,8 +229,15 @@ def package_of_python(metadata: str) -> tuple[str, str, str, str]:
 
 
 def bill_of(on: Engine, target: str, folder: Path) -> tuple[Path, Counter[str]]:
-    """Write the list of an image's packages; return its file and the number of packages of each kind."""
-    image = Component(name=IMAGES[target], version=__version__, type=ComponentType.CONTAINER, bom_ref=IMAGES[target])
+    """Write the list of an image's packages, with the image's ID; return its file and the number of each kind."""
+    id = on.said("image", "inspect", "--format", "{{.Id}}", IMAGES[target]).removeprefix("sha256:")
+    image = Component(
+        name=IMAGES[target],
+        version=__version__,
+        type=ComponentType.CONTAINER,
+        bom_ref=IMAGES[target],
+        hashes=[HashType(alg=HashAlgorithm.SHA_256, content=id)],
+    )
     bom, counts = Bom(), Counter[str]()
     bom.metadata.component = image
     for kind, name, version, licence in sorted(set(contents(on, IMAGES[target]))):
