@@ -24,7 +24,7 @@ from tests.operations.stack.processes import wait_until
 
 ROOT = Path(__file__).resolve().parents[1]
 PROGRAMS = ("podman", "runc", "mmdebstrap", "catatonit", "iptables")
-PATIENCE_S = 180
+PATIENCE_S = 300
 STORAGE = """
 [storage]
 driver = "overlay"
