@@ -193,7 +193,7 @@ def _browser(*, is_served: bool) -> Iterable[Diagnosis]:
     """Diagnose the browser if this machine has one, or should: in containers only the worker's own has."""
     if browser_program() is None and is_served:
         return
-    for each in checks.run_checks(tags=[BROWSER]):
+    for each in checks.run_checks(tags=[BROWSER], include_deployment_checks=True):
         yield Diagnosis("Browser", each.msg, (each.hint or "") if each.level >= checks.WARNING else "")
 
 

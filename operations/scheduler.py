@@ -75,9 +75,7 @@ class SendingLease:
             return True
         self._is_held = holder == self._name
         if was_held and not self._is_held:
-            logger.warning(
-                "another scheduler, %s, sends the tasks; this one stands by. One is enough: stop one of them.", holder
-            )
+            logger.warning("another scheduler, %s, sends the tasks; this one stands by: one is enough", holder)
         elif self._is_held and not was_held:
             logger.warning("this scheduler sends the tasks now: the other one has ended")
         return self._is_held

@@ -87,7 +87,8 @@ def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Che
     return [Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
-@register(BROWSER)
+# Not before every command: in containers only one worker has a browser, and the others would warn of theirs.
+@register(BROWSER, deploy=True)
 def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
     """Report the browser that scans use: an operator should know that without one scans have fewer checks."""
     if settings.SCAN_BROWSER == "off":

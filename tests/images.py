@@ -35,6 +35,7 @@ runroot = "{0}/run"
 # raise them everywhere.
 CONTAINERS = """
 [containers]
+base_hosts_file = "none"
 default_ulimits = []
 log_driver = "k8s-file"
 [network]

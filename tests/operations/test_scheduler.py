@@ -114,7 +114,7 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
     second = SteadyScheduler(app, schedule_filename=str(tmp_path / "second"))
     assert not tick_all_tasks(second)
     assert not tick_all_tasks(second)
-    assert caplog.text.count("stands by. One is enough") == 1
+    assert caplog.text.count("stands by: one is enough") == 1
     assert tick_all_tasks(steady), "the first still sends"
     steady._lease.leave()
     assert tick_all_tasks(second), "a scheduler that ends hands over at once"

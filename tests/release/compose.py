@@ -5,7 +5,6 @@ from __future__ import annotations
 import argparse
 import json
 import os
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -76,13 +75,14 @@ def main() -> None:
     if options.command == "down":
         podman.ran("rm", "--all", "--force", "--time=0", "--volumes")
         return
-    terminal = ["--interactive", "--tty"] if sys.stdin.isatty() else []
     kept = json.loads(KEPT.read_text())
     if options.command == "exec":
         container = kept["running"][options.service][0]
+        # Compose always gives a terminal. Podman 4 sometimes loses the status of a short command that has one.
+        terminal = ["--interactive", "--tty"] if "createsuperuser" in options.arguments else []
         os.execvp("podman", ["podman", "exec", *terminal, container, *options.arguments])
     given = [f"--volume={each}" for each in options.volume] + [f"--env={each}" for each in options.env]
-    command = ["podman", "run", "--rm", *terminal, *kept["options"][options.service], *given]
+    command = ["podman", "run", "--rm", *kept["options"][options.service], *given]
     os.execvp("podman", [*command, kept["images"][options.service], *options.arguments])
 
 
