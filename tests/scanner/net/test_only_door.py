@@ -33,7 +33,7 @@ LOCAL_PORTS = {
     "operations/stack/supervisor.py",
 }
 # These imports open no connection: names of errors that Django's mail raises; asyncio, for the loop in which
-# Playwright's answers arrive through a pipe; and ssl, for how the queue's own client verifies a certificate.
+# Chromium's answers arrive through a pipe; and ssl, for how the queue's own client verifies a certificate.
 HARMLESS = {
     "config/celery.py": {"ssl"},
     "accounts/mail.py": {"smtplib", "smtplib.SMTPException"},
@@ -48,7 +48,9 @@ HARMLESS = {
     # Sends requests to the identity providers that operators configure, perhaps in their own network; errors it raises.
     "accounts/adapters/providers.py": {"requests"},
     "accounts/pages/providers.py": {"requests"},
+    "scanner/browser/chromium.py": {"asyncio"},
     "scanner/browser/credentials.py": {"asyncio"},
+    "scanner/browser/devtools.py": {"asyncio"},
     "scanner/browser/load.py": {"asyncio"},
     "scanner/browser/main_thread.py": {"asyncio"},
     "scanner/browser/pictures.py": {"asyncio"},
