@@ -10,7 +10,7 @@ import contextlib
 import logging
 import os
 import pickle
-import socket
+import platform
 import time
 from collections import UserDict
 from pathlib import Path
@@ -54,7 +54,7 @@ class SendingLease:
     """
 
     def __init__(self) -> None:
-        self._name = f"{socket.gethostname()}:{os.getpid()}"
+        self._name = f"{platform.node()}:{os.getpid()}"
         self._client = redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS)
         self._asked_at = float("-inf")
         self._is_held = True
@@ -103,7 +103,7 @@ def scheduler_in_charge() -> str | None:
 def _has_ended(holder: str) -> bool:
     """Return True if the holder was a process of this host and is no more. Of other hosts, the lease's end tells."""
     host, _, pid = holder.rpartition(":")
-    return host == socket.gethostname() and not psutil.pid_exists(int(pid))
+    return host == platform.node() and not psutil.pid_exists(int(pid))
 
 
 class ScheduleFile(UserDict[str, Any]):

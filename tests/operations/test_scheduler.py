@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import socket
+import platform
 import subprocess
 from collections.abc import Iterator
 from datetime import timedelta
@@ -110,7 +110,7 @@ def test_of_two_schedulers_one_sends_and_the_other_says_that_it_stands_by(
         return list(sent)
 
     assert tick_all_tasks(steady)
-    monkeypatch.setattr(socket, "gethostname", lambda: "another-host")
+    monkeypatch.setattr(platform, "node", lambda: "another-host")
     second = SteadyScheduler(app, schedule_filename=str(tmp_path / "second"))
     assert not tick_all_tasks(second)
     assert not tick_all_tasks(second)
@@ -137,9 +137,9 @@ def test_the_lease_of_a_killed_scheduler_ends(free_lease: redis.Redis) -> None:
 def test_a_scheduler_that_was_killed_on_this_host_is_replaced_at_once(free_lease: redis.Redis) -> None:
     ended = subprocess.Popen(["true"])
     ended.wait()
-    free_lease.set(LEASE_KEY, f"{socket.gethostname()}:{ended.pid}", ex=LEASE_S)
+    free_lease.set(LEASE_KEY, f"{platform.node()}:{ended.pid}", ex=LEASE_S)
     assert SendingLease().is_held()
-    free_lease.set(LEASE_KEY, f"{socket.gethostname()}:1", ex=LEASE_S)
+    free_lease.set(LEASE_KEY, f"{platform.node()}:1", ex=LEASE_S)
     assert not SendingLease().is_held(), "process 1 lives"
 
 
