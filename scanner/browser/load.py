@@ -61,6 +61,7 @@ SCRIPT_LIMIT_MS = 10_000
 AXE_CPU_S = 12.0  # processor time, because other work of this machine is not the page's fault
 AXE_LOOK_S = 0.25
 WORLD = "scan"
+NETWORK_CHANGED = "net::ERR_NETWORK_CHANGED"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,6 +76,10 @@ class _Bounds:
 
 class _TooManyRequests(BrowserFailed):
     """The page sent more requests than a scan may."""
+
+
+class _NetworkChanged(BrowserFailed):
+    """This machine's network changed during the load, as when a container starts; the page is not at fault."""
 
 
 async def visit_page(browser: Chromium, visit: Visit, usage: Callable[[], Usage]) -> BrowserLoad:
@@ -101,10 +106,18 @@ async def visit_page(browser: Chromium, visit: Visit, usage: Callable[[], Usage]
     return replace(found, again=tuple(again))
 
 
-async def _in_context(browser: Chromium, visit: Visit, bounds: _Bounds, *, is_full: bool) -> BrowserLoad:
+async def _in_context(
+    browser: Chromium, visit: Visit, bounds: _Bounds, *, is_full: bool, may_repeat: bool = True
+) -> BrowserLoad:
     look = _Look(browser, visit, bounds)
     context = await Context.open(browser, visit, look.count_request)
-    found = await look.until_crash(context, is_full=is_full)
+    try:
+        found = await look.until_crash(context, is_full=is_full)
+    except _NetworkChanged:
+        if not may_repeat:
+            raise
+        await context.close()
+        return await _in_context(browser, visit, bounds, is_full=is_full, may_repeat=False)
     # After a failure the whole browser is ended, and a busy page might not allow its context to be closed.
     if not found.problems:
         await context.close()
@@ -242,7 +255,8 @@ class _Look:
         except ProtocolError as error:
             raise BrowserFailed(explain(error)) from None
         if failed := shown.get("errorText"):
-            raise BrowserFailed(explain(ProtocolError(failed)))
+            kind = _NetworkChanged if NETWORK_CHANGED in failed else BrowserFailed
+            raise kind(explain(ProtocolError(failed)))
         try:
             await asyncio.wait_for(self._has_loaded.wait(), max(0.1, limit_s - (time.monotonic() - began)))
         except TimeoutError:

@@ -12,10 +12,12 @@ import time
 from collections.abc import Collection, Iterator
 from ipaddress import ip_network
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
 
+from scanner.browser.devtools import Session
 from scanner.browser.evidence import BrowserLoad
 from scanner.browser.processes import Meter, Usage
 from scanner.browser.reasons import BUSY, OUT_OF_TIME, STARVED, overrun
@@ -239,6 +241,28 @@ def test_a_process_that_dies_during_a_load_is_replaced(browser: WarmBrowser, sit
         with pytest.raises(BrowserFailed):
             visit(browser, f"{site.url}/killing-{name}")
     assert visit(browser, f"{site.url}/plain").axe
+
+
+@pytest.mark.parametrize("changes", [1, 2])
+def test_a_change_of_the_network_is_not_the_pages_fault(
+    browser: WarmBrowser, site: Site, monkeypatch: pytest.MonkeyPatch, changes: int
+) -> None:
+    """As when a container starts on this machine. The page is loaded once more; a second change ends the visit."""
+    send, left = Session.send, changes
+
+    async def navigate(session: Session, method: str, params: dict[str, Any] | None = None) -> Any:
+        nonlocal left
+        if method == "Page.navigate" and left:
+            left -= 1
+            return {"errorText": "net::ERR_NETWORK_CHANGED"}
+        return await send(session, method, params)
+
+    monkeypatch.setattr(Session, "send", navigate)
+    if changes == 1:
+        assert visit(browser, f"{site.url}/plain").axe
+    else:
+        with pytest.raises(BrowserFailed, match="ERR_NETWORK_CHANGED"):
+            visit(browser, f"{site.url}/plain")
 
 
 def test_an_element_is_told_by_what_is_around_it_also_in_frames_and_shadow_trees(browser: WarmBrowser) -> None:
