@@ -35,7 +35,7 @@ pytestmark = [
 ]
 
 OUTSIDE = ROOT / "tests" / "release" / "outside.py"
-MOST_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 600}
+MOST_MB = {"website-scan-service": 200, "website-scan-command": 450, "website-scan-service-browser": 450}
 # Secrets of the service that the browser's worker must not hold.
 KEYS = {
     "SECRET_KEY": secrets.token_hex(32),
