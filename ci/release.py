@@ -31,7 +31,7 @@ CHANGELOG, FRAGMENTS = Path("CHANGELOG.md"), Path("changelog.d")
 DEFINITION = Path("scanner/__init__.py")
 PLACES: Mapping[Path, str] = {
     DEFINITION: r'(?<=^__version__ = ")[^"]+(?="$)',
-    Path("deploy/kubernetes/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',
+    Path("deploy/kubernetes/example/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',
     Path("docs/ci.md"): r"(?<=^    rev: v)\S+$",
 }
 DASH = "\N{EN DASH}"  # between version and date in the changelog's headings

@@ -19,6 +19,7 @@ from typing import Any
 
 import yaml
 
+from operations.stack.postgres import find_binaries
 from tests.e2e.service import free_port
 from tests.operations.stack.processes import wait_until
 
@@ -50,13 +51,14 @@ static_dir = "{0}/libpod"
 tmp_dir = "{0}/tmp"
 volume_path = "{0}/volumes"
 """
-# PostgreSQL and Redis of Debian, in place of the official images of the same names: data in the volume, and the account
-# and the database that the environment names.
+# The embedded PostgreSQL and Debian's Redis, in place of the official images of the same names: data in the volume, and
+# the account and the database that the environment names.
 SERVERS = """
 FROM localhost/website-scan-base
-RUN apt-get update && apt-get install --yes --no-install-recommends postgresql-15 redis-server \\
-    && rm -rf /var/lib/postgresql/15 /var/lib/apt/lists/*
-ENV PATH=/usr/lib/postgresql/15/bin:$PATH PGDATA=/var/lib/postgresql/data
+RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
+RUN cp --recursive /embedded /opt/postgresql && useradd --system --home-dir /var/lib/postgresql postgres \\
+    && mkdir -p /var/lib/postgresql /var/run/postgresql
+ENV PATH=/opt/postgresql/bin:$PATH PGDATA=/var/lib/postgresql/data
 RUN printf '%s\\n' '#!/bin/sh' 'set -eu' \\
     'if [ "$(id -u)" = 0 ]; then' \\
     '  install -d -m 700 -o postgres "$PGDATA"; chown postgres /var/run/postgresql' \\
@@ -142,15 +144,21 @@ class Podman:
         ran = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, f"{ran.stdout[-5000:]}{ran.stderr[-5000:]}"
         tags = [f"--tag={service['image']}" for service in compose({})["services"].values() if "build" not in service]
-        options = ["--isolation=chroot", "--network=host", "--pull=never", *tags]
+        embedded = find_binaries().parent
+        options = ["--isolation=chroot", "--network=host", "--pull=never", f"--volume={embedded}:/embedded:ro", *tags]
         self.said("build", *options, "--file=-", given=SERVERS)
         self.printed = ran.stdout
 
-    def close(self) -> None:
-        """Remove all containers, networks, volumes and images, and their mounts."""
+    def clear(self) -> None:
+        """Remove all containers, volumes and networks."""
         self.ran("rm", "--all", "--force", "--time=0", "--volumes")
+        self.ran("volume", "rm", "--all", "--force")
         for name in self.ran("network", "ls", "--quiet").stdout.split():
             self.ran("network", "rm", "--force", name)
+
+    def close(self) -> None:
+        """Remove everything, images and mounts too."""
+        self.clear()
         self.ran("rmi", "--all", "--force")
         mounted = [line.split()[1] for line in Path("/proc/self/mounts").read_text().splitlines()]
         for each in reversed([each for each in mounted if Path(each).is_relative_to(self.folder)]):

@@ -28,8 +28,11 @@ pytestmark = [
 
 @pytest.fixture
 def server(podman: Podman, tmp_path: Path) -> Iterator[NewServer]:
-    with NewServer(tmp_path, podman.folder) as made:
-        yield made
+    try:
+        with NewServer(tmp_path, podman.folder) as made:
+            yield made
+    finally:
+        podman.clear()
 
 
 def test_every_command_leads_to_a_running_service(server: NewServer) -> None:

@@ -33,7 +33,9 @@ def command_of_unit(text: str) -> list[str]:
 @pytest.mark.parametrize("name", ["web", "worker", "browser", "webhooks", "scheduler"])
 def test_systemd_runs_what_compose_runs(name: str) -> None:
     for_containers = " ".join(command_of(name)).replace("0.0.0.0", "127.0.0.1")
-    for_containers = for_containers.replace("/data/", "/var/lib/website-scan/").replace("--pidfile ", "--pidfile=")
+    for_containers = for_containers.replace("/tmp/celery", "/var/lib/website-scan/celery").replace(
+        "--pidfile ", "--pidfile="
+    )
     assert " ".join(command_of_unit(units()[f"website-scan-{name}.service"])) == for_containers
 
 
