@@ -67,4 +67,3 @@ def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
     # The limit is 60 requests a minute.
     wait_until(lambda: not scans() & {"queued", "scanning"}, MINUTE_S, poll_s=2)
     assert scans() == {"partial"}, "the checks of DNS ask name servers, of which there are none here"
-    server.run("curl --fail --silent http://127.0.0.1:9090/api/v1/query?query=website_scan_up | grep website_scan_up")
