@@ -18,6 +18,7 @@ import certifi
 import redis
 from django.conf import settings
 from django.core import checks
+from django.core.cache import cache
 from django.core.mail import get_connection
 from django.db import DatabaseError
 from django.utils import timezone
@@ -141,9 +142,9 @@ def _newest_scan() -> Iterable[Diagnosis]:
 def _redis() -> Iterable[Diagnosis]:
     try:
         with redis.Redis.from_url(settings.REDIS_URL, decode_responses=True, **settings.REDIS_TIMEOUTS) as client:
-            client.set("readiness", 1)
             version = client.info("server")["redis_version"]
             memory = client.info("memory")
+        cache.set("readiness", 1)  # as /readyz does
     except redis.RedisError as error:
         yield Diagnosis("Redis", f"does not answer ({error})", "Start it, or correct host and password in REDIS_URL.")
         return

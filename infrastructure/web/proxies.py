@@ -13,6 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
+from infrastructure.health import PROBES
 from scanner.environment import IPNetwork
 
 logger = logging.getLogger(__name__)
@@ -22,7 +23,7 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 # Key of `request.META` with the problem that `header_problem` has found, for the operations page.
 PROBLEM = "website_scan.proxy_problem"
 # Load balancers send probes without the headers of a request that they pass on.
-PROBES = ("/healthz", "/readyz", "/metrics")
+WITHOUT_HEADERS = (*PROBES, "/metrics")
 # Each proxy appends one entry; longer chains do not occur.
 MAX_ENTRIES = 32
 
@@ -39,7 +40,7 @@ class TrustedProxyMiddleware:
         self._logged: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info not in PROBES and (problem := header_problem(request.META)):
+        if request.path_info not in WITHOUT_HEADERS and (problem := header_problem(request.META)):
             request.META[PROBLEM] = problem
             self._log_once(problem)
         trusted = settings.TRUSTED_PROXIES

@@ -26,7 +26,7 @@ class ProtocolError(Exception):
 
 
 class Target(Protocol):
-    """What a session offers: commands to one target, and its events."""
+    """Interface of a session: commands to one target, and its events."""
 
     async def send(self, method: str, params: dict[str, Any] | None = None) -> Any: ...
 

@@ -38,7 +38,7 @@ def manifests(cluster: Cluster) -> str:
 
 
 def test_the_server_stores_what_the_manifests_say(cluster: Cluster, manifests: str) -> None:
-    """It would show as a difference what it dropped, or read in another way."""
+    """`kubectl diff` shows every field that the server dropped or read in another way."""
     assert cluster.run("diff", "--filename=-", stdin=manifests).stdout == ""
 
 

@@ -1,4 +1,4 @@
-"""What the command loads: `website-scan --help` nearly nothing, and a scan no module that its page does not need."""
+"""Imports of the command: `website-scan --help` nearly nothing, and a scan no module that its page does not need."""
 
 from __future__ import annotations
 

@@ -250,7 +250,7 @@ FRAGMENTS = (
 @example("<meta charset=utf-8x><p>")
 @example("<meta name=x><p>charset=utf-8>")
 def test_the_usual_declarations_are_read_as_by_beautiful_soup(markup: str) -> None:
-    """They are read without its package, which takes 60 ms to load."""
+    """Reading them does not load the package, which takes 60 ms."""
     body = markup.encode()
     label = EncodingDetector.find_declared_encoding(fetch.COMMENT.sub(b"", body), is_html=True)
     assert decode(page(body).response)[1] == (fetch._web_encoding(label or "") or "utf-8")
