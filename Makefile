@@ -166,7 +166,7 @@ define podman
 	  ! { command -v podman && command -v runc && command -v mmdebstrap && command -v catatonit; } >/dev/null; then \
 	  echo "Installing Podman …"; \
 	  said=$$({ apt-get -qq update && DEBIAN_FRONTEND=noninteractive apt-get -qq install --yes --no-install-recommends \
-	    podman runc netavark aardvark-dns iptables catatonit mmdebstrap; } 2>&1) || printf '%s\n' "$$said" | tail -n 5 >&2; \
+	    podman runc netavark iptables catatonit mmdebstrap; } 2>&1) || printf '%s\n' "$$said" | tail -n 5 >&2; \
 	fi
 endef
 

@@ -36,8 +36,8 @@ START_S, ANSWER_S, STOPPED_S = 120.0, 120.0, 45.0
 PACE_S = 0.4
 HOURS = 24
 MOST_IMPORT_S, MOST_OF_EVEN, MOST_GROWTH = 3.0, 1.5, 1.25
-# What dies or stands still, after which share of the window, if the run is long enough to recover.
-LEAST_WITH_FAULTS = 1_000
+LONG_RUN = 1_000  # sites
+# What dies or stands still in a long run, after which share of the window.
 KILLED = {0.15: "worker", 0.3: "scheduler"}
 STOPPED = {0.45: "postgres", 0.65: "valkey-server"}
 
@@ -140,7 +140,7 @@ def _watch(api: _Api, service: Service, path: str, window_s: float) -> _Watched:
     """Wait for the end of the run; kill and stop processes on the way."""
     watched, root = _Watched(), psutil.Process(service.process.pid)
     began, cpu_s, postgres_s = time.monotonic(), usage.cpu_s(root), _cpu_of(root, "postgres")
-    faults = sorted([*KILLED.items(), *STOPPED.items()]) if window_s >= PACE_S * LEAST_WITH_FAULTS else []
+    faults = sorted([*KILLED.items(), *STOPPED.items()]) if window_s >= PACE_S * LONG_RUN else []
     while True:
         run = api.poll(path)
         if run is not None and run["status"] != "running":
@@ -238,7 +238,9 @@ def _tell(
         least=(number - unreachable - sum(kind_of(each) == "hostile" for each in range(number)),),
     )
     visits = database.execute(STARTS, [run_id]).fetchall()
-    _tell_starts(table, [began for began, _, _ in visits], window_s)
+    # Of a short run, a part of the window has a handful of starts, and memory still grows to what it needs.
+    is_long = number >= LONG_RUN
+    _tell_starts(table, [began for began, _, _ in visits], window_s, (MOST_OF_EVEN,) if is_long else ())
     _tell_politeness(table, visits)
     table.head("cost", "a site", "all")
     table.row("processor seconds", watched.cpu_s / number, watched.cpu_s)
@@ -246,11 +248,12 @@ def _tell(
     table.row("seconds", watched.seconds / number, watched.seconds)
     half = len(watched.memory) // 2
     early, late = (statistics.median(part) for part in (watched.memory[half // 2 : half], watched.memory[half:]))
+    growth = (MOST_GROWTH,) if is_long else ()
     table.head("memory of all processes, MiB", "late / early", "early", "late")
-    table.row("second half of the run beside the second quarter", late / early, early, late, most=(MOST_GROWTH,))
+    table.row("second half of the run beside the second quarter", late / early, early, late, most=growth)
 
 
-def _tell_starts(table: Table, starts: list[float], window_s: float) -> None:
+def _tell_starts(table: Table, starts: list[float], window_s: float, most: tuple[float, ...]) -> None:
     """Compare the starts in each part of the window with an even spread."""
     first = starts[0]
     parts = [0] * HOURS
@@ -258,8 +261,8 @@ def _tell_starts(table: Table, starts: list[float], window_s: float) -> None:
         parts[min(HOURS - 1, int((each - first) / window_s * HOURS))] += 1
     even = len(starts) / HOURS
     table.head(f"starts in the {HOURS} parts of the window, of even", "ratio")
-    table.row("mean", statistics.mean(parts) / even, most=(MOST_OF_EVEN,))
-    table.row("worst", max(parts) / even, most=(MOST_OF_EVEN,))
+    table.row("mean", statistics.mean(parts) / even, most=most)
+    table.row("worst", max(parts) / even, most=most)
 
 
 def _tell_politeness(table: Table, visits: list[tuple[float, float, str]]) -> None:

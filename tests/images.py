@@ -13,7 +13,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -198,12 +198,14 @@ class Stack:
         self.podman = podman
         self.ports: dict[str, int] = {}
         self.running: dict[str, list[str]] = {}
+        self._addresses: dict[str, dict[str, str]] = {}  # by container and network
         self.outside = self.outside_url = ""
         self.services: dict[str, dict[str, Any]] = {}
         self._token = f"wss{secrets.token_hex(3)}"
         for name, network in compose({})["networks"].items():
             options = ["--internal"] if (network or {}).get("internal") else []
-            podman.said("network", "create", *options, self.network(name))
+            # Podman 4's name server loses questions while containers come and go: names are in their /etc/hosts.
+            podman.said("network", "create", "--disable-dns", *options, self.network(name))
 
     def network(self, name: str) -> str:
         """Return the name of a network, which differs from those of other runs: the firewall knows it."""
@@ -249,13 +251,14 @@ class Stack:
         """Start one more container of a service, and return its name."""
         service = self.services[name]
         container = f"{name}-{secrets.token_hex(2)}"
-        options = [f"--name={container}", f"--network-alias={name}", "--detach"]
+        options = [f"--name={container}", "--detach"]
         for port in service.get("ports", ()):
             address, published, inner = port.split(":")
             self.ports[container] = self.port_for(published)
             options.append(f"--publish={address}:{self.ports[container]}:{inner}")
         self.podman.said("run", *options, *self.options(name), service["image"], *service.get("command", ()))
         self.running.setdefault(name, []).append(container)
+        self._addresses[container] = self.addresses(container)
         return container
 
     def port_for(self, published: str) -> int:
@@ -267,9 +270,22 @@ class Stack:
         service = self.services[name]
         options = ["--pull=never", "--ulimit=host", f"--network={','.join(map(self.network, service['networks']))}"]
         options += [f"--env={key}={value}" for key, value in service["environment"].items()]
+        options += [f"--add-host={other}:{address}" for other, address in self.reachable(service["networks"])]
         for key in service.keys() - NOT_OPTIONS:
             options += options_of(key, service[key])
         return options
+
+    def reachable(self, networks: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield the services that run in these networks, each with the address of a container."""
+        for name, containers in self.running.items():
+            for container in containers:
+                found = (self._addresses[container].get(self.network(network), "") for network in networks)
+                yield from ((name, address) for address in found if address)
+
+    def addresses(self, container: str) -> dict[str, str]:
+        """Return the addresses of a container by network; empty ones if it has ended."""
+        networks = self.inspected(container)["NetworkSettings"]["Networks"]
+        return {network: found["IPAddress"] for network, found in networks.items()}
 
     def stop(self, name: str, container: str) -> None:
         """Stop a container as Compose does: SIGTERM, and SIGKILL after the service's grace period."""
@@ -287,7 +303,7 @@ class Stack:
         ]
         options += ["--name=outside", f"--volume={program}:/outside.py:ro", "website-scan-command"]
         self.podman.said("run", *options, "python", "-u", "/outside.py")
-        self.outside = self.inspected("outside")["NetworkSettings"]["Networks"][self.network("outside")]["IPAddress"]
+        self.outside = self.addresses("outside")[self.network("outside")]
         self.outside_url = f"http://127.0.0.1:{port}"
 
     def python(self, container: str, code: str) -> str:

@@ -60,6 +60,12 @@ def test_every_command_leads_to_a_running_service(server: NewServer) -> None:
     wait_until(lambda: mail_about("Test email from"), MINUTE_S)
     wait_until(lambda: mail_about("Trial"), MINUTE_S)
 
+    def is_measured() -> bool:
+        query = "http://127.0.0.1:9090/api/v1/query?query=website_scan_queue_age_seconds"
+        return "website_scan_queue_age_seconds" in server.run(f"curl --silent '{query}' || true\n")
+
+    wait_until(is_measured, MINUTE_S, poll_s=2)
+
     def scans() -> set[str]:
         listed = server.run('curl --fail --silent "https://$SITE/v1/scans" --header "Authorization: Bearer $KEY"\n')
         return {each["status"] for each in json.loads(listed.partition("«")[0])["scans"]}
