@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from datetime import timedelta
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -17,6 +17,7 @@ from reports import views
 from reports.models import Mute, Report
 from reports.page.history import History, history, same_page
 from reports.page.kept.parts import history_of
+from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
@@ -138,11 +139,20 @@ def test_the_verdict_tells_whether_it_is_better_or_worse_and_why(
     before, scan = aged(home, 24 * 7, score=score), aged(home, 0, score=71)
     change(before, statuses=statuses)
     client = person(home.organization, "viewer")
-    day = f"{before.created_at:%-d %B}" + (
-        "" if before.created_at.year == scan.created_at.year else f" {before.created_at.year}"
-    )
-    said = f"{points} in the report of {day}{why}. Compare"
+    said = f"{points} in the report of {when_before(before.created_at, scan.created_at)}{why}. Compare"
     assert verdict_of(client, scan) == said
+
+
+@pytest.mark.parametrize(
+    ("before", "said"),
+    [
+        (datetime(2026, 11, 27, 0, 5, tzinfo=UTC), "00:05 UTC"),
+        (datetime(2026, 11, 26, 23, 55, tzinfo=UTC), "26 November"),
+        (datetime(2025, 11, 27, 1, 10, tzinfo=UTC), "27 November 2025"),
+    ],
+)
+def test_the_report_before_is_named_by_its_time_or_day(before: datetime, said: str) -> None:
+    assert when_before(before, datetime(2026, 11, 27, 1, 15, tzinfo=UTC)) == said
 
 
 @pytest.mark.parametrize(
@@ -162,7 +172,8 @@ def test_the_verdict_claims_no_difference_that_may_not_be_the_pages(
     before, scan = aged(home, 2, score=60), aged(home, 1)
     change(before, statuses={"good": "fail"}, **changes)
     said = verdict_of(person(home.organization), scan)
-    assert said == f"Cannot be compared with the report of {before.created_at:%H:%M} UTC: {reason}. Compare"
+    when = when_before(before.created_at, scan.created_at)
+    assert said == f"Cannot be compared with the report of {when}: {reason}. Compare"
 
 
 def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
@@ -176,7 +187,7 @@ def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
         expires_at=timezone.now() + timedelta(days=9),
     )
     said = verdict_of(person(home.organization), scan)
-    assert said.endswith("UTC, the same findings, apart from muted ones. Compare")
+    assert said.endswith(", the same findings, apart from muted ones. Compare")
     assert "Bad" not in said
 
 
