@@ -68,7 +68,9 @@ def _all(parts: list[str], share: float | None) -> int:
         with tempfile.NamedTemporaryFile(prefix="wss-goals-") as file:
             shared = () if share is None else ("--share", str(share))
             command = (sys.executable, "-m", "benchmarks", part, "--goals", file.name, *shared)
+            part_began = time.monotonic()
             failed |= bool(subprocess.run(command, check=False).returncode)
+            print(f"\n{part} took {time.monotonic() - part_began:,.0f} s", flush=True)
             told = Path(file.name).read_text()
         # A part that has crashed has told nothing.
         ended = Goal(part, "ends", ["time"], "≥", [1], [int(bool(told))])

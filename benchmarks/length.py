@@ -45,7 +45,7 @@ def measure(table: Table, share: float) -> None:
     with TemporaryDirectory(prefix="wss-length-") as name, _browser() as browser:
         for site_name, site in list(SITES.items())[: max(1, round(len(SITES) * share))]:
             with site() as running:
-                for width in WIDTHS:
+                for width in WIDTHS[: max(1, round(len(WIDTHS) * share))]:
                     table.head(f"{site_name}, {width} px wide", *COLUMNS)
                     for each in ScanType:
                         _row(table, browser, running, each, lighthouse, Path(name), width)
