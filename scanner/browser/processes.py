@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import os
 import signal
+import time
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -13,6 +14,7 @@ import psutil
 
 KIB = 1024
 STOP_S = 5.0
+POLL_S = 0.01
 PROC = Path("/proc")
 MOST_BYTES = 64 * KIB
 TICKS = os.sysconf("SC_CLK_TCK")
@@ -123,4 +125,18 @@ def kill(processes: Iterable[psutil.Process]) -> None:
             if group in pids:
                 os.killpg(group, signal.SIGKILL)
             each.kill()
-    psutil.wait_procs(found, timeout=STOP_S)
+    ends = time.monotonic() + STOP_S
+    while any(map(_runs, found)) and time.monotonic() < ends:
+        time.sleep(POLL_S)
+    psutil.wait_procs(found, timeout=0)  # takes the statuses of our own children
+
+
+def _runs(process: psutil.Process) -> bool:
+    """Return False once a process has ended, though its parent may not have asked for its status yet.
+
+    The parent of an orphan is the first process of the machine or container, and not every one of them ever asks.
+    """
+    try:
+        return process.is_running() and process.status() != psutil.STATUS_ZOMBIE
+    except psutil.Error:
+        return False
