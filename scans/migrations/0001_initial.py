@@ -208,10 +208,6 @@ class Migration(migrations.Migration):
         ),
         migrations.AddIndex(
             model_name='scan',
-            index=models.Index(condition=models.Q(('is_background', False), ('lead', None), ('status', 'queued')), fields=['type', 'created_at'], name='scan_waiting_longest'),
-        ),
-        migrations.AddIndex(
-            model_name='scan',
             index=models.Index(condition=models.Q(('lead__isnull', False)), fields=['lead'], name='scan_companions'),
         ),
         migrations.AddIndex(

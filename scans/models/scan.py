@@ -229,11 +229,6 @@ class Scan(Keyed, Leased):
                 condition=models.Q(status="queued", lead=None, is_of_list=True),
                 name="scan_waiting_of_address",
             ),
-            models.Index(
-                fields=["type", "created_at"],
-                condition=models.Q(status="queued", lead=None, is_background=False),
-                name="scan_waiting_longest",
-            ),
             models.Index(fields=["lead"], condition=models.Q(lead__isnull=False), name="scan_companions"),
             models.Index(
                 fields=["audit_page"], condition=models.Q(audit_page__isnull=False), name="scan_of_audit_page"

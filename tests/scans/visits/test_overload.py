@@ -6,11 +6,15 @@ from datetime import timedelta
 from typing import Any
 
 import pytest
+from django.db import connection
 from django.utils import timezone
 
+from accounts.usage import month_of
+from scanner.findings import ScanType
 from scans.models import DomainTurn, Scan, Turn
-from scans.visits.overload import queue_age_s
+from scans.visits.overload import overload_s, queue_age_s
 from sites.monitors.runs import start_run
+from tests.queries import counted, explained, rows_read
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, make_scan, member_of
 
@@ -125,3 +129,22 @@ def test_monitors_give_way_and_go_on_afterwards(home: Member, stranger: Member) 
     start_run(run.id, monitor.id, run.not_before)
     run.refresh_from_db()
     assert run.status == "running"
+
+
+def test_of_many_scans_only_those_that_wait_are_read(home: Member) -> None:
+    """Also when a query for one that has waited too long would find none, as on most days."""
+    period = month_of(timezone.now())
+    scans = [
+        Scan(
+            organization=home.organization, url="https://example.com/", type="seo", status=status, period=period,
+            created_at=ago(seconds),
+        )
+        for status, seconds in [("failed", 3_600)] * 10_000 + [("queued", 60)] * 2_000
+    ]  # fmt: skip
+    Scan.objects.bulk_create(scans)
+    with connection.cursor() as cursor:
+        cursor.execute("ANALYZE scans_scan")
+    with counted() as asked:
+        assert overload_s([ScanType.SEO]) == 0
+    (sql,) = asked
+    assert 2_000 <= rows_read(explained(sql, {})) < 8_000

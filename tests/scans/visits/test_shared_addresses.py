@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterator
 from datetime import timedelta
 from typing import Any
 
@@ -16,6 +14,7 @@ from scans.models import Scan
 from scans.visits import queue
 from scans.visits.claims import claim_next, finish_scan, wake_next
 from scans.visits.queue import Worker
+from tests.queries import explained, rows_read
 from tests.world import Member, make_result, make_scan
 
 WORKER = Worker("one", 8)
@@ -126,20 +125,6 @@ def test_the_end_of_a_visit_wakes_who_waits_for_its_address_in_another_queue(
     assert take(plain) == plain
 
 
-def nodes(plan: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    yield plan
-    for each in plan.get("Plans", ()):
-        yield from nodes(each)
-
-
-def explained(sql: str, parameters: dict[str, Any]) -> list[dict[str, Any]]:
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}", parameters)
-        ((found,),) = cursor.fetchall()
-    (plan,) = found if isinstance(found, list) else json.loads(found)
-    return list(nodes(plan["Plan"]))
-
-
 def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue(home: Member) -> None:
     now = timezone.now()
     ended = [
@@ -158,9 +143,5 @@ def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue
         "queue": "scans", "types": ["security", "seo"], "worker": "one", "share": 8, "common": 8, "background": 7,
         "per_domain": 4, "max_attempts": 3,
     }  # fmt: skip
-    read = sum(
-        (each["Actual Rows"] + each.get("Rows Removed by Filter", 0)) * each["Actual Loops"]
-        for each in explained(queue.NEXT, parameters)
-        if "Scan" in each["Node Type"] and each.get("Relation Name") == "scans_scan"
-    )
-    assert read < 4 * len(queued)
+    plan = explained(queue.NEXT, parameters)
+    assert rows_read([each for each in plan if each.get("Relation Name") == "scans_scan"]) < 4 * len(queued)

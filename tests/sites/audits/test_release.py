@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
@@ -21,7 +20,7 @@ from scans.visits.queue import Worker, running_visits
 from sites.audits import release
 from sites.audits.release import AHEAD, release_pages
 from sites.models import Audit
-from tests.queries import counted
+from tests.queries import counted, explained, rows_read
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, make_result, member_of
 
@@ -135,21 +134,11 @@ def test_a_batch_of_pages_needs_the_statements_of_one_page(large: Member) -> Non
     assert len(statements(large, AHEAD)) == len(statements(large, 1))
 
 
-def rows_read(plan: dict[str, Any]) -> float:
-    left_out = sum(plan.get(f"Rows Removed by {each}", 0) for each in ("Filter", "Join Filter"))
-    own = (plan["Actual Rows"] + left_out) * plan["Actual Loops"]
-    return float(own + sum(rows_read(each) for each in plan.get("Plans", ())))
-
-
 def test_each_page_of_a_list_is_read_once_for_a_release(large: Member) -> None:
     """Even while the first page of the only origin goes ahead, and no other one may be released."""
     created(large, {"pages": pages(1000), "types": ["seo"]})
     asked = {"organization": large.organization.id, "ahead": AHEAD, "most": AHEAD}
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {release.NEXT}", asked)
-        ((found,),) = cursor.fetchall()
-    (plan,) = found if isinstance(found, list) else json.loads(found)
-    assert rows_read(plan["Plan"]) < 20 * 1000
+    assert rows_read(explained(release.NEXT, asked)) < 20 * 1000
 
 
 def test_interactive_audits_are_released_before_lists(large: Member, target: str) -> None:

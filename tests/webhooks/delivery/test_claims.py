@@ -14,6 +14,7 @@ from django.test.utils import CaptureQueriesContext
 from django.utils import timezone
 
 from infrastructure import encryption
+from tests.queries import explained
 from tests.sites.monitors.cast import make_monitor
 from tests.world import Member, key_caller, make_scan
 from webhooks import services
@@ -198,15 +199,9 @@ def rows_read_by_a_claim() -> float:
         take(limit=10)
         transaction.set_rollback(True)
     (sql,) = (each["sql"] for each in queries if "RECURSIVE" in each["sql"])
-    with connection.cursor() as cursor:
-        cursor.execute(f"EXPLAIN (ANALYZE, FORMAT JSON) {sql}")
-        ((plan,),) = cursor.fetchall()
-
-    def rows_read(node: dict) -> float:
-        own = node["Actual Rows"] * node["Actual Loops"] if node.get("Relation Name") == "webhooks_delivery" else 0
-        return own + sum(rows_read(each) for each in node.get("Plans", ()))
-
-    return rows_read(plan[0]["Plan"])
+    plan = explained(sql.replace("%", "%%"), {})
+    of_deliveries = [each for each in plan if each.get("Relation Name") == "webhooks_delivery"]
+    return sum(float(each["Actual Rows"] * each["Actual Loops"]) for each in of_deliveries)
 
 
 def test_a_claim_reads_few_rows_of_a_long_backlog(home: Member) -> None:
