@@ -17,6 +17,7 @@ from reports import views
 from reports.models import Mute, Report
 from reports.page.history import History, history, same_page
 from reports.page.kept.parts import history_of
+from reports.page.since import when_before
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
@@ -162,7 +163,8 @@ def test_the_verdict_claims_no_difference_that_may_not_be_the_pages(
     before, scan = aged(home, 2, score=60), aged(home, 1)
     change(before, statuses={"good": "fail"}, **changes)
     said = verdict_of(person(home.organization), scan)
-    assert said == f"Cannot be compared with the report of {before.created_at:%H:%M} UTC: {reason}. Compare"
+    when = when_before(before.created_at, scan.created_at)
+    assert said == f"Cannot be compared with the report of {when}: {reason}. Compare"
 
 
 def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
@@ -176,7 +178,8 @@ def test_what_is_muted_is_no_reason_in_the_verdict(home: Member) -> None:
         expires_at=timezone.now() + timedelta(days=9),
     )
     said = verdict_of(person(home.organization), scan)
-    assert said.endswith("UTC, the same findings, apart from muted ones. Compare")
+    when = when_before(before.created_at, scan.created_at)
+    assert said.endswith(f"{when}, the same findings, apart from muted ones. Compare")
     assert "Bad" not in said
 
 
