@@ -52,8 +52,10 @@ def people_of(organization_id: int) -> QuerySet[User]:
 
 
 def rows_of_member(model: type[M], user: User | AnonymousUser) -> QuerySet[M]:
-    """Return the rows of this model that belong to any of the person's organizations."""
-    return model._default_manager.filter(organization__in=organizations_of(user))
+    """Return the rows of this model that belong to any of the person's organizations; none for an anonymous user."""
+    if not user.is_authenticated:
+        return model._default_manager.none()
+    return model._default_manager.filter(organization__membership__user=user)
 
 
 def shared_rows(model: type[M], *, part_of: str = "") -> QuerySet[M]:

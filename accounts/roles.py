@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any, TypeAlias
 
 from django.contrib.auth.views import redirect_to_login
-from django.db.models import Case, Value, When
+from django.db.models import Q
 from django.http import Http404, HttpRequest, HttpResponse, HttpResponseBase
 from django.shortcuts import render
 from django.urls import reverse
@@ -23,7 +23,7 @@ View: TypeAlias = Callable[..., HttpResponseBase]
 
 SESSION_KEY = "organization"
 START = "/dashboard/"
-# Memberships loaded for a request: more than anybody switches between. The page's own is always among them.
+# Memberships loaded for a request: more than anybody switches between. The page's own and the chosen one always are.
 MAX_SHOWN = 100
 
 
@@ -144,10 +144,13 @@ def _memberships(request: HttpRequest, organization: str = "") -> list[Membershi
         user = getattr(request, "user", None)
         known = []
         if user is not None and user.is_authenticated:
-            named = When(organization__slug=organization, then=Value(0))
-            chosen = When(organization_id=request.session.get(SESSION_KEY), then=Value(1))
-            rows = memberships_of(user).select_related("organization__tier")
-            known = list(rows.order_by(Case(named, chosen, default=Value(2)), "created_at", "id")[:MAX_SHOWN])
+            chosen = request.session.get(SESSION_KEY)
+            rows = memberships_of(user).select_related("organization__tier").order_by("created_at", "id")
+            known = list(rows[:MAX_SHOWN])
+            if len(known) == MAX_SHOWN:  # these two may not be among them
+                wanted = rows.filter(Q(organization__slug=organization) | Q(organization_id=chosen))
+                known = list(dict.fromkeys([*wanted, *known]))[:MAX_SHOWN]
+            known.sort(key=lambda each: (each.organization.slug != organization, each.organization_id != chosen))
             for each in known:
                 each.user = user
         request._memberships = known  # type: ignore[attr-defined]  # cache for this request

@@ -21,8 +21,10 @@ from django.utils.functional import SimpleLazyObject
 
 from accounts import drafts
 from accounts.models import LoginSession, User
+from infrastructure.postgresql.statements import fetch
 
 SESSION_KEY = "login"
+LAST_SEEN = "SELECT last_seen_at FROM accounts_loginsession WHERE id = %(id)s AND user_id = %(user)s"
 # Writing "last seen" on every request would turn every read into a write.
 LAST_SEEN_STEP = timedelta(minutes=5)
 MAX_SHOWN = 50
@@ -111,17 +113,18 @@ def _person(request: HttpRequest) -> User | AnonymousUser:
             LoginSession.objects.filter(id=login_id).delete()
         return user
     now = timezone.now()
-    rows = LoginSession.objects.filter(id=login_id, user=user)
-    last_seen_at = rows.values_list("last_seen_at", flat=True).first()
-    if last_seen_at is None:
+    found = fetch(LAST_SEEN, {"id": login_id, "user": user.pk})
+    if not found:
         request.session.flush()
         return AnonymousUser()
+    ((last_seen_at,),) = found
     request.has_person = True  # type: ignore[attr-defined]
     records = get_authentication_records(request, user)
     user.session_providers = frozenset(each["provider"] for each in records if each["method"] == "socialaccount")
     if last_seen_at < now - LAST_SEEN_STEP:
         address = request.META.get("REMOTE_ADDR", "")[:45]
-        rows.filter(last_seen_at=last_seen_at).update(last_seen_at=now, address=address)
+        rows = LoginSession.objects.filter(id=login_id, user=user, last_seen_at=last_seen_at)
+        rows.update(last_seen_at=now, address=address)
     return user
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import urlencode
 
 from scanner.findings import ScanType
@@ -20,16 +21,14 @@ MUTED_SHOWN = 50
 LABELS = dict(Scan.Type.choices)
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """Page with a finding; `url` leads to the finding in the page's report."""
 
     path: str
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Place of a finding in words, with the number of pages that have it."""
 
     text: str

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
 from django.db.models import F, QuerySet
@@ -54,8 +54,7 @@ class TypeReport:
     advice: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageGrade:
+class PageGrade(NamedTuple):
     """Cell of a type in a page's row: a score, or a note in place of it."""
 
     label: str
@@ -65,8 +64,7 @@ class PageGrade:
     url: str
 
 
-@dataclass(frozen=True, slots=True)
-class PageRow:
+class PageRow(NamedTuple):
     url: str
     path: str
     status: str
@@ -256,6 +254,8 @@ def _listed(
 
 def left_out(audit: Audit) -> int:
     """Return the number of pages that the audit found but did not scan because it ended first."""
+    if not audit.is_final or audit.status == Audit.Status.COMPLETED:
+        return 0
     return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT, results={}).count()
 
 

@@ -2,22 +2,43 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from django.contrib.postgres.expressions import ArraySubquery
-from django.db.models import Func, JSONField, OuterRef
 from django.urls import reverse
 
 from accounts import access
 from dashboard.audit_findings import LABELS, Finding
 from reports.page.since import when_before
 from scans.models import Scan
-from sites.models import Audit, AuditFinding
+from sites.models import Audit
 
 # Audits of the organization among which the last one of the target is looked for, so that the query stays small.
 LOOKED_AT = 500
+COMPARED = [str(Audit.Status.COMPLETED), str(Audit.Status.PARTIAL)]
+
+BEFORE = """
+    SELECT id, types, status, totals, created_at, released_at, kept_days, ARRAY(
+        SELECT ARRAY[type, check_id] FROM sites_auditfinding WHERE audit_id = recent.id AND critical_pages > 0
+    )
+    FROM (
+        SELECT * FROM sites_audit WHERE organization_id = %(organization)s AND created_at < %(before)s
+        ORDER BY created_at DESC, id DESC LIMIT %(most)s
+    ) AS recent
+    WHERE kind = %(kind)s AND url = %(url)s AND discover = %(discover)s::varchar[] AND include = %(include)s::varchar[]
+        AND exclude = %(exclude)s::varchar[] AND max_pages = %(max_pages)s AND status = ANY(%(compared)s)
+    ORDER BY created_at DESC, id DESC LIMIT 1
+"""
+RULES = """
+    SELECT page.audit_id, scan.type, scan.catalogue_version, coalesce(report.facts ->> 'browser', '') <> ''
+    FROM sites_auditpage AS page
+    JOIN scans_scan AS scan ON scan.audit_page_id = page.id
+    LEFT JOIN reports_report AS report ON report.scan_id = scan.id
+    WHERE page.audit_id = ANY(%(audits)s) AND page.position = 0
+        AND scan.organization_id = %(organization)s AND scan.status = ANY(%(reported)s)
+"""
 
 
 class Rules(NamedTuple):
@@ -56,10 +77,13 @@ class AuditSince:
 
 def audit_since(audit: Audit, critical: Sequence[Finding]) -> AuditSince | None:
     """Compare a finished audit of a page or a site; `critical` are its critical failures. Two queries at most."""
-    before = _before(audit) if audit.status in (Audit.Status.COMPLETED, Audit.Status.PARTIAL) else None
-    if before is None or not before.is_kept:
+    found = _before(audit) if audit.status in COMPARED else None
+    if found is None:
         return None
-    rules = _rules([before, audit])
+    before, had = found
+    if not before.is_kept:
+        return None
+    rules = _rules(audit.organization_id, [before.id, audit.id])
     scores_before, scores = before.scores, audit.scores
     known, unknown, changes = set(), [], []
     for type in audit.types:
@@ -73,7 +97,6 @@ def audit_since(audit: Audit, critical: Sequence[Finding]) -> AuditSince | None:
                 changes.append(ScoreChange(str(LABELS[type]), was, now))
         else:
             unknown.append(str(LABELS[type]))
-    had = {(LABELS[type], check_id) for type, check_id in before.failures}  # type: ignore[attr-defined]  # annotated
     return AuditSince(
         url=reverse("audit-page", args=[before.id]),
         when=when_before(before.created_at, audit.created_at),
@@ -84,34 +107,44 @@ def audit_since(audit: Audit, critical: Sequence[Finding]) -> AuditSince | None:
     )
 
 
-def _before(audit: Audit) -> Audit | None:
-    """Return the last audit of the page, or of the site with the same limits, and its critical `failures`."""
+def _before(audit: Audit) -> tuple[Audit, set[tuple[str, str]]] | None:
+    """Return the last audit of the page, or of the site with the same limits, and its critical failures.
+
+    A failure is a label of a type and the ID of a check. The audit has no columns but those that BEFORE selects.
+    """
     if audit.kind == Audit.Kind.PAGES:
         return None  # lists with the same first page may be different ones
-    rows = access.rows(Audit, audit.organization_id)
-    recent = rows.filter(created_at__lt=audit.created_at).order_by("-created_at", "-id")[:LOOKED_AT]
-    same = rows.filter(
-        id__in=recent.values("id"),
+    found = access.fetch_rows(
+        BEFORE,
+        audit.organization_id,
+        before=audit.created_at,
+        most=LOOKED_AT,
         kind=audit.kind,
         url=audit.url,
         discover=audit.discover,
         include=audit.include,
         exclude=audit.exclude,
         max_pages=audit.max_pages,
-        status__in=(Audit.Status.COMPLETED, Audit.Status.PARTIAL),
+        compared=COMPARED,
     )
-    failures = AuditFinding.objects.filter(audit=OuterRef("pk"), critical_pages__gt=0)
-    keys = failures.values_list(Func("type", "check_id", function="jsonb_build_array", output_field=JSONField()))
-    needed = same.only("organization", "types", "status", "totals", "created_at", "released_at", "kept_days")
-    return needed.annotate(failures=ArraySubquery(keys)).order_by("-created_at", "-id").first()
+    for id, types, status, totals, created_at, released_at, kept_days, failures in found:
+        before = Audit(
+            id=id,
+            types=types,
+            status=status,
+            totals=json.loads(totals),
+            created_at=created_at,
+            released_at=released_at,
+            kept_days=kept_days,
+        )
+        return before, {(LABELS[type], check_id) for type, check_id in failures}
+    return None
 
 
-def _rules(audits: Sequence[Audit]) -> dict[str, dict[str, Rules]]:
+def _rules(organization_id: int, audit_ids: Sequence[str]) -> dict[str, dict[str, Rules]]:
     """Return by audit and type the rules of the first page's scan."""
-    rows = access.rows(Scan, audits[0].organization_id)
-    first = rows.filter(audit_page__audit__in=audits, audit_page__position=0, status__in=Scan.REPORTED)
-    columns = ("audit_page__audit", "type", "catalogue_version", "report__facts__browser")
-    found: dict[str, dict[str, Rules]] = {each.id: {} for each in audits}
-    for audit, type, version, browser in first.values_list(*columns):
-        found[audit][type] = Rules(version, bool(browser))
+    found: dict[str, dict[str, Rules]] = {each: {} for each in audit_ids}
+    rows = access.fetch_rows(RULES, organization_id, audits=audit_ids, reported=[str(each) for each in Scan.REPORTED])
+    for audit_id, type, version, in_browser in rows:
+        found[audit_id][type] = Rules(version, in_browser)
     return found

@@ -65,7 +65,7 @@ def audit(request: HttpRequest, seen: SeenAudit) -> HttpResponse:
         return render(request, "audit/page.html", context)
     context |= {
         "is_pages": is_pages,
-        "left_out": audit_page.left_out(found) if found.is_final else 0,
+        "left_out": audit_page.left_out(found),
         "labels": [label for _, label in Scan.Type.choices],
     }
     if is_pages:

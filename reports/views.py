@@ -30,7 +30,7 @@ from reports.page.steps import steps_of
 from reports.page.tabs import tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
-from scanner.document import StoredPictures, read_export
+from scanner.document import ExportDocument, StoredPictures, read_export
 from scanner.report.diff import diff
 from scanner.report.elsewhere import OtherReport
 from scanner.report.explanations import advice
@@ -91,6 +91,10 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
             raise Http404  # the report has expired, or its sharing has ended, since the first query
         return row
 
+    @functools.cache
+    def document() -> ExportDocument:
+        return whole().document
+
     other_ids = sorted(each.scan_id for each in tabs if each.scan_id and not each.is_current)
 
     def others() -> list[OtherReport]:
@@ -103,7 +107,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     def of_parts() -> dict[str, Any]:
         report = whole()
         page = report_page(
-            report.document,
+            document(),
             report.facts,
             report.waterfall,
             muting_of(mutes, report, seen.membership),
@@ -116,7 +120,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
         return {"page": page, "report": report}
 
     if seen.membership:  # strangers must not learn about other scans
-        context["history"] = past = history(scan, lambda: whole().document, seen.now, mutes)
+        context["history"] = past = history(scan, document, seen.now, mutes)
         context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
         context["since"] = since_of(past, scan, key=(found.id, frozenset(mutes)))
     # A report never changes, but its page depends on the mutes and on the reader's rights.

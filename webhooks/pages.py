@@ -113,7 +113,7 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
     attempts = Prefetch(
         "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS_SHOWN], to_attr="last_attempts"
     )
-    rows = deliveries_of(webhook).select_related("event", "webhook").defer("event__body", "webhook__encrypted_secret")
+    rows = deliveries_of(webhook).select_related("event").defer("event__body")
     page = keyset.page(
         [rows.prefetch_related(attempts)], query, size=PAGE_SIZE, filters=filters, match=match if filters else None
     )

@@ -25,10 +25,16 @@ from scanner.timestamps import timestamp
 NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
 MAX_PLACE = 300
-RULE_COLUMNS = (
-    *("check_id", "host", "path_prefix", "fingerprint", "place", "reason", "created_at", "expires_at"),
-    *("created_by__email", "api_key__name"),
-)
+# Columns in the order of MuteRule, and `by` as in `rule_of`: pages of reports and audits ask for them each time.
+ACTIVE = """
+    SELECT mute.id, mute.check_id, mute.host, mute.path_prefix, mute.fingerprint, mute.place, mute.reason,
+        coalesce('API key ' || key.name, person.email, ''), mute.created_at, mute.expires_at
+    FROM reports_mute AS mute
+    LEFT JOIN accounts_user AS person ON person.id = mute.created_by_id
+    LEFT JOIN accounts_apikey AS key ON key.id = mute.api_key_id
+    WHERE mute.organization_id = %(organization)s AND mute.ended_at IS NULL AND mute.expires_at > %(now)s
+    ORDER BY mute.expires_at, mute.id
+"""
 
 
 class MuteNotFound(Refusal):
@@ -45,7 +51,7 @@ class MuteLimit(Refusal):
 
 def active_mutes(organization_id: int, now: datetime) -> Mutes:
     """Return the organization's mute rules in force at `now`, with one query."""
-    return Mutes(rule_of(mute) for mute in in_force(organization_id, now).only(*RULE_COLUMNS))
+    return Mutes(MuteRule(*row) for row in access.fetch_rows(ACTIVE, organization_id, now=now))
 
 
 def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:

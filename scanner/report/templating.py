@@ -12,8 +12,8 @@ from markupsafe import Markup
 
 TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")  # style sheets
-# Characters after which an address may break; the slashes after the scheme are one match.
-MARKS = re.compile(r"[./:]+")
+# Where an address may break: after these characters, but not between the slashes after the scheme.
+BREAKS = re.compile(r"(?<=[./:])(?![./:])")
 SCHEME = re.compile(r"https?://")
 # END: characters at the end of an address that stay visible. MAX_TITLE: characters of an address in its tooltip.
 END = 12
@@ -31,7 +31,7 @@ def environment(**options: Any) -> Environment:
 
 def breakable(address: object) -> Markup:
     """Return the address as HTML with optional line breaks after "/", "." and ":", so that it breaks in no word."""
-    return Markup(MARKS.sub(r"\g<0><wbr>", escape(str(address))))  # noqa: S704  # escaped
+    return Markup(BREAKS.sub("<wbr>", escape(str(address))))  # noqa: S704  # escaped
 
 
 def one_line(address: object) -> Markup:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from infrastructure.postgresql.statements import fetch
 from scanner.need import Need, need
@@ -20,7 +21,7 @@ FREQUENT_PLACES = """
     FROM unnest(%(findings)s::bigint[]) AS finding (id)
     CROSS JOIN LATERAL (
         SELECT id, fingerprint, place, pages_affected,
-            CASE WHEN %(with_samples)s THEN samples ELSE '[]' END AS samples, count(*) OVER () AS total
+            CASE WHEN %(with_samples)s THEN samples END AS samples, count(*) OVER () AS total
         FROM sites_auditplace WHERE finding_id = finding.id
         ORDER BY pages_affected DESC, id LIMIT %(most)s
     ) AS place
@@ -28,8 +29,7 @@ FREQUENT_PLACES = """
 """
 
 
-@dataclass(frozen=True, slots=True)
-class PlaceRow:
+class PlaceRow(NamedTuple):
     """Row of an AuditPlace: a page shows hundreds, and to create one as a model takes ten times as long."""
 
     fingerprint: str
@@ -38,8 +38,7 @@ class PlaceRow:
     samples: list[SamplePage]
 
 
-@dataclass(frozen=True, slots=True)
-class ListedPlace:
+class ListedPlace(NamedTuple):
     """Place of a finding, and how far it is muted."""
 
     row: PlaceRow
@@ -147,6 +146,6 @@ def _frequent_places(
     found: dict[int, list[tuple[PlaceRow, int]]] = {}
     wanted = {"findings": [row.id for row in rows], "most": most, "with_samples": with_samples}
     for finding_id, fingerprint, place, pages, samples, total in fetch(FREQUENT_PLACES, wanted):
-        row = PlaceRow(fingerprint, place, pages, json.loads(samples))
+        row = PlaceRow(fingerprint, place, pages, json.loads(samples) if samples else [])
         found.setdefault(finding_id, []).append((row, total))
     return found

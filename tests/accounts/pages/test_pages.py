@@ -9,10 +9,11 @@ from django.http import HttpResponse
 from django.test import Client
 from redis.exceptions import ConnectionError as RedisConnectionError
 
-from accounts import limits
+from accounts import limits, roles
 from accounts.access import organizations_of, rows_of_member
 from accounts.models import Membership, User
 from accounts.pages import login
+from accounts.services import ensure_organization
 from config import settings as configured
 from scans.models import Scan
 from tests.world import Member, make_scan
@@ -217,3 +218,19 @@ def test_a_persons_rows_are_those_of_their_organizations(ada: User, home: Member
     assert list(rows_of_member(Scan, ada)) == [mine]
     Membership.objects.create(organization=stranger.organization, user=ada)
     assert set(rows_of_member(Scan, ada)) == {mine, other}
+
+
+@pytest.mark.parametrize("most", [2, 100])
+def test_a_page_is_of_its_organization_however_many_a_person_has(
+    ada: User, monkeypatch: pytest.MonkeyPatch, most: int
+) -> None:
+    monkeypatch.setattr(roles, "MAX_SHOWN", most)
+    client = Client()
+    client.force_login(ada)
+    for number in range(4):
+        organization = ensure_organization(name=f"Home {number}")
+        Membership.objects.create(organization=organization, user=ada, role="owner")
+    for number in range(4):
+        assert f'<span class="switch-name">Home {number}</span>' in client.get(f"/o/home-{number}/").content.decode()
+    client.post("/organizations/switch", {"organization": str(organization.id)})
+    assert '<span class="switch-name">Home 3</span>' in client.get("/organizations/").content.decode()
