@@ -13,7 +13,6 @@ from scanner.browser.visit import Browser, BrowserFailed, Visit, parts_for
 from scanner.catalogue import probe
 from scanner.findings import ScanType
 from scanner.net.client import Network
-from scanner.net.proxy import BrowserProxy
 from scanner.page.bounded_parser import bounded
 from scanner.page.evidence import Document, Page, ScanTypes
 
@@ -41,6 +40,8 @@ def load_in_browser(page: Page, network: Network, browser: Browser, types: ScanT
     """
     if not page.is_html:
         return NOTHING
+    from scanner.net.proxy import BrowserProxy  # scans without a browser need none
+
     browser.start(network.remaining_s * START_SHARE)
     tls = page.response.tls
     is_trusted = tls is None or tls.trust_error is None

@@ -5,13 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from scanner.browser.evidence import BrowserLoad
 from scanner.findings import ScanType
 from scanner.net.credentials import OriginCredentials
 from scanner.net.errors import NetError
-from scanner.net.proxy import BrowserProxy
+
+if TYPE_CHECKING:
+    from scanner.net.proxy import BrowserProxy
 
 
 class BrowserFailed(NetError):

@@ -31,7 +31,10 @@ NOT_FOR_HELP = {
     *("requests", "selectolax", "ssl", "subprocess", "tomllib", "urllib3"),
     *("scanner.command.judged", "scanner.net.client", "scanner.result", "scanner.scoring"),
 }
-NOT_FOR_SCANS = {"asyncio", "celery", "django", "jinja2", "lxml", "playwright", "scanner.browser.warm", "tomllib"}
+NOT_FOR_SCANS = {
+    *("asyncio", "celery", "django", "jinja2", "lxml", "playwright", "tomllib"),
+    *("scanner.browser.warm", "scanner.net.proxy"),
+}
 USUAL = Answer(
     "<!doctype html><html lang=en><meta charset=utf-8><title>Inn</title><h1>The inn</h1><p>Rooms.",
     headers={"Content-Type": "text/html"},
