@@ -1,8 +1,9 @@
 """Images of the Dockerfile, and compose.yaml run from them: migrations, scans, webhooks, a rolling restart, limits.
 
-All of this is real but for these: Podman with runc stands in for Docker, and `tests.images` for Compose; a base made of
-Debian's packages stands in for the official image of Python, and the embedded PostgreSQL and Debian's Redis for theirs;
-`outside.py` stands in for the internet, and `Switch` for the load balancer before two containers of web.
+All of this is real but for these: Podman with runc stands in for Docker, /etc/hosts of each container for its name
+server, and `tests.images` for Compose; a base made of Debian's packages stands in for the official image of Python, and
+the embedded PostgreSQL and Debian's Redis for theirs; `outside.py` stands in for the internet, and `Switch` for the
+load balancer before two containers of web.
 """
 
 from __future__ import annotations
