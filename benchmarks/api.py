@@ -20,7 +20,7 @@ from benchmarks.sites import slow
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s
 
-ROUNDS, ROUND_S = 10, 0.7
+ROUNDS, ROUND_S = 6, 0.7
 FEW, MANY = 1_000, 1_000_000
 # The least requests a second as a share of the bare view's, and how much longer a list of many scans may take.
 REPORT, LIST, OF_FEW = 0.3, 0.35, 1.5

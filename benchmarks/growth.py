@@ -37,7 +37,7 @@ LOADED, PEAK = 0.5, 4.0
 MONTH_S = 30 * 86_400
 VOLUMES = (1_000_000, 10_000_000, 100_000_000)
 # Processor seconds: a quarter of four separate scans with a browser (`make bench ARGS=scans`). Seconds: assumed.
-WORKER_CPU_S, SCAN_S = 1.2, 8.0
+WORKER_CPU_S, SCAN_S = 1.1, 8.0
 TABLES = {
     "scans": ("scans_scan",),
     "reports": ("reports_report",),

@@ -95,7 +95,7 @@ def _workers(table: Table, service: Service, per_worker: int) -> None:
             ((worker),) = cleanup.enter_context(service.running("worker", **options))
             wait_until(lambda process=worker: len(process.children()) >= PLACES_EACH, PATIENCE_S)
             # Warm-up: each process of the new worker imports its modules.
-            _ended(_order("Scale", url, PLACES_EACH * number * 2))
+            _ended(_order("Scale", url, PLACES_EACH * number))
             psutil.cpu_times_percent()
             rates.append(_rate(_ended(_order("Scale", url, per_worker * number))))
             idle = psutil.cpu_times_percent().idle
