@@ -64,9 +64,13 @@ def stack(podman: Podman) -> Stack:
 
 @pytest.fixture(scope="module")
 def key(stack: Stack) -> str:
-    return stack.podman.said(
-        "exec", stack.running["web"][0], "python", "manage.py", "create_api_key", "Our company", "--tier", "pro"
-    )
+    """API key of an organization that may ask as often as it likes."""
+
+    def manage(*arguments: str) -> str:
+        return stack.podman.said("exec", stack.running["web"][0], "python", "manage.py", *arguments)
+
+    manage("shell", "-c", "from accounts.models import Tier; Tier.objects.update(requests_per_minute=1_000_000)")
+    return manage("create_api_key", "Our company", "--tier", "pro")
 
 
 @pytest.mark.parametrize("image", MOST_MB)
@@ -220,8 +224,7 @@ def test_web_restarts_container_by_container_and_nobody_is_refused(stack: Stack,
             some_time()
         asking.end()
     assert asking.failures == []
-    # 429 is the rate limit of the key, which is asked more often than it allows.
-    assert {status for _, status in asking.answers} - {429} == {200}
+    assert {status for _, status in asking.answers} == {200}
 
 
 # Prints as JSON: the status of the first process, limits of the container, what could be written, and what the system
