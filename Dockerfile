@@ -46,7 +46,7 @@ RUN $INSTALL --require-hashes -r requirements-command-browser.txt \
     && find . -name '*.so' -not -path '*.libs/*' -print0 | $STRIP
 WORKDIR /app
 COPY pyproject.toml README.md LICENSE ./
-COPY scanner/ scanner/
+COPY website_scan/ website_scan/
 RUN $INSTALL --no-deps .
 
 FROM python AS code
@@ -60,7 +60,7 @@ COPY documentation/ documentation/
 COPY infrastructure/ infrastructure/
 COPY operations/ operations/
 COPY reports/ reports/
-COPY scanner/ scanner/
+COPY website_scan/ website_scan/
 COPY scans/ scans/
 COPY static/ static/
 COPY templates/ templates/

@@ -146,8 +146,8 @@ $(DEV): requirements-dev.txt
 
 # Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,
 # as whom it is started.
-BROWSER := from scanner.net.browser import browser_to_drive; print("Scans use", browser_to_drive("auto"), "from now on; restart the service if it is running.")
-FOUND := import sys; from scanner.net.browser import find_browser; sys.exit(find_browser("auto") is None)
+BROWSER := from website_scan.net.browser import browser_to_drive; print("Scans use", browser_to_drive("auto"), "from now on; restart the service if it is running.")
+FOUND := import sys; from website_scan.net.browser import find_browser; sys.exit(find_browser("auto") is None)
 define chromium
 	if ! $(BIN)/python -c '$(FOUND)'; then \
 	  echo "Installing Chromium …"; \

@@ -4,7 +4,7 @@
 import os
 import sys
 
-from scanner.command.terminal import ended_by
+from website_scan.command.terminal import ended_by
 
 
 def execute(arguments: list[str]) -> int | None:
@@ -14,11 +14,11 @@ def execute(arguments: list[str]) -> int | None:
     has started the servers that they name.
     """
     if arguments[1:2] == ["scan"]:
-        from scanner.command.main import run
+        from website_scan.command.main import run
 
         return run(arguments[2:], "manage.py scan")
     if arguments[1:2] == ["checks"]:
-        from scanner.command.listing import list_checks
+        from website_scan.command.listing import list_checks
 
         list_checks(arguments[2:], "manage.py checks")
         return 0

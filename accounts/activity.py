@@ -13,7 +13,7 @@ from django.utils import timezone
 
 from accounts import access
 from accounts.models import ActivityEvent, Membership, Organization, User
-from scanner.timestamps import timestamp
+from website_scan.timestamps import timestamp
 
 PAGE_SIZE = 50
 

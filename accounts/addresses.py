@@ -7,7 +7,7 @@ import unicodedata
 
 from django.core.exceptions import ValidationError
 
-from scanner.page.registrable_domain import is_public_name
+from website_scan.page.registrable_domain import is_public_name
 
 # Subaddresses (RFC 5233): "ada+scans@example.com" reaches Ada. For Python and for PostgreSQL; replace it by MAILBOX.
 SUBADDRESS = r"^([^+@]+)[+][^@]*@"

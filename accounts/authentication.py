@@ -17,7 +17,7 @@ from accounts.usage import TierLimits, limits_of
 from infrastructure.api.scopes import Scope
 from infrastructure.api.throttling import count, refuse_over
 from infrastructure.postgresql.statements import fetch
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 FAILURES_PER_MINUTE = 30
 # Writing "last used" on every request would turn every read into a write.

@@ -13,7 +13,7 @@ from accounts import access, activity, sessions, usage
 from accounts.identity import notices
 from accounts.identity.factors import forget_factors, has_second_factor
 from accounts.models import Membership, Organization, Tier, User
-from scanner.ids import random_base62
+from website_scan.ids import random_base62
 
 SLUG_LENGTH = Organization._meta.get_field("slug").max_length or 60
 SLUG_SUFFIX = 8

@@ -23,7 +23,7 @@ from django.utils.crypto import salted_hmac
 from accounts.addresses import MAILBOX, SUBADDRESS, mailbox
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 # SQL scalars for `counted`; they need its parameters and `organization`. The scans that the organization has used:
 USED = """coalesce((

@@ -24,9 +24,9 @@ from benchmarks.service import Service, installed
 from benchmarks.sites import Templated, templated
 from benchmarks.table import Table
 from benchmarks.usage import MIB, cpu_s
-from scanner.memory import give_back, use_one_heap
 from tests.operations.stack.processes import wait_until
 from tests.targets.server import Certificate
+from website_scan.memory import give_back, use_one_heap
 
 if TYPE_CHECKING:
     from sites.models import Audit

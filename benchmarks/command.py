@@ -31,15 +31,15 @@ ROUNDS = 10
 # A template with 35 references and 250 kB of CSS.
 PAGE = "startbootstrap-agency"
 COLUMNS = ("CPU-s", "least CPU-s", "s", "MiB")
-SCRIPT = ROOT / "scanner" / "command" / "website-scan"
+SCRIPT = ROOT / "website_scan" / "command" / "website-scan"
 # All modules of a scan of four types that no page can do without, loaded as the command loads them.
 IMPORTS = """
-from scanner.command.terminal import ended_by
+from website_scan.command.terminal import ended_by
 
 def load():
-    from scanner.command import local, scanning
-    from scanner.catalogue import checks, probes
-    from scanner.findings import ScanType
+    from website_scan.command import local, scanning
+    from website_scan.catalogue import checks, probes
+    from website_scan.findings import ScanType
     probes()
     for each in ScanType:
         checks(each)
@@ -47,7 +47,7 @@ def load():
 ended_by(load)
 """
 WITH_LATE = IMPORTS.replace(
-    "    probes()", "    from scanner.late_modules import import_late_modules as late; late(); probes()"
+    "    probes()", "    from website_scan.late_modules import import_late_modules as late; late(); probes()"
 )
 IMPORTS_S, CHECKS_S, SCAN_S = 0.35, 0.5, 0.9
 

@@ -29,7 +29,7 @@ from benchmarks.service import installed
 from benchmarks.table import Table
 from tests.e2e.service import BASE_DIR, free_port
 from tests.operations.stack.processes import wait_until
-from tests.scanner.net.tls_servers import Identity
+from tests.website_scan.net.tls_servers import Identity
 
 EMAIL = "owner@dogfood.test"
 STRANGER, OWNER = "127.0.0.1", "127.0.0.2"

@@ -28,8 +28,8 @@ from tests.targets.sample import sample_site
 
 if TYPE_CHECKING:
     from accounts.authentication import Caller
-    from scanner.result import ScanResult
     from tests.targets.server import Site
+    from website_scan.result import ScanResult
 
 SCANS, CLIENTS, RENEWALS, POLLS = 800, 4, 6, 4
 # Permitted load of a server, which leaves a reserve for VACUUM and other work; and the worst hour beside the mean.
@@ -94,7 +94,7 @@ def measure(table: Table, share: float) -> None:
 
 def _of_a_scan(table: Table, service: Service, site: Site, number: int) -> None:
     from benchmarks.seed import results_of
-    from scanner.findings import ScanType
+    from website_scan.findings import ScanType
 
     postmaster = psutil.Process(int((service.folder / "postgres" / "postmaster.pid").read_text().split()[0]))
     caller, url, results = _caller(site), site.url_as("localhost") + "/", results_of(site, list(ScanType))
@@ -148,11 +148,11 @@ def _run(caller: Caller, url: str, results: tuple[ScanResult, ...], number: int)
     from django.db import connection
 
     from reports.models import Report
-    from scanner.result import Progress
     from scans.models import Scan
     from scans.services import create_scan
     from scans.visits import claims
     from scans.visits.queue import Worker
+    from website_scan.result import Progress
 
     def one(result: ScanResult) -> None:
         created = create_scan(caller=caller, body={"url": url, "type": str(result.type)}, idempotency_key=None)

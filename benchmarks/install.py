@@ -20,7 +20,7 @@ from pathlib import Path
 
 from benchmarks.table import Table
 from tests.command_line import ROOT
-from tests.scanner.command.composite import Action
+from tests.website_scan.command.composite import Action
 
 TIMEOUT_S = 1200
 COLUMNS = ("packages", "MB", "CPU s", "s")
@@ -29,7 +29,7 @@ GOAL = (40.0, 120.0)
 ACTION_GOAL_S = 15.0
 EXTRAS = ("", "[browser]", "[mcp]")
 NPM_TOOLS = ("pa11y", "pa11y-ci", "lighthouse", "@lhci/cli")
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "scanner")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "website_scan")
 # They come with every environment of pip.
 OF_PIP = ("pip", "setuptools")
 

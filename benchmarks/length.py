@@ -18,14 +18,14 @@ from playwright.sync_api import Browser, sync_playwright
 
 from benchmarks.lighthouse import command, judge, little_environment
 from benchmarks.table import Table
-from scanner.findings import ScanType
-from scanner.net.browser import find_browser
 from tests.e2e.seen import SEEN
 from tests.e2e.service import BASE_DIR
 from tests.playwright_options import launch_options
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 from tests.targets.shop import shop_site
+from website_scan.findings import ScanType
+from website_scan.net.browser import find_browser
 
 SITES = {"a shop with faults": shop_site, "a bakery's plain page": sample_site}
 WIDTHS = (1440, 390)

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from scanner.net.browser import find_browser
+from website_scan.net.browser import find_browser
 
 LIMIT_S = 180.0
 CHROME = "--headless --no-sandbox --disable-gpu --disable-background-networking --ignore-certificate-errors"

@@ -82,8 +82,8 @@ def _imported(table: Table, owner: Member, number: int, most_s: float) -> SiteLi
 
 
 def _check_ids() -> list[str]:
-    from scanner.catalogue import checks
-    from scanner.findings import ScanType
+    from website_scan.catalogue import checks
+    from website_scan.findings import ScanType
 
     return [each.id for scan_type in ScanType for each in checks(scan_type)]
 

@@ -148,11 +148,11 @@ def _page_of_all_types(seeded: Any) -> tuple[str, str]:
 
     from accounts.models import ApiKey, Organization
     from benchmarks.seed import results_of
-    from scanner.findings import ScanType
     from scans.models import Scan
     from tests.furnished_audits import SITE, look_at, make_audit, make_pages
     from tests.targets.sample import sample_site
     from tests.world import Api, Member
+    from website_scan.findings import ScanType
 
     organization = Organization.objects.get(id=seeded.organization_id)
     member = Member(organization, ApiKey.objects.get(organization=organization), seeded.key, Api(seeded.key))

@@ -136,11 +136,11 @@ def _claim_ms(rounds: int) -> dict[str, float]:
     """
     from django.db import connection
 
-    from scanner.findings import ScanType
     from scans.models import Scan, Turn
     from scans.visits.claims import claim_next
     from scans.visits.overload import queue_age_s, refuse_when_overloaded
     from scans.visits.queue import Worker
+    from website_scan.findings import ScanType
 
     ids: list[str] = []
     for number in range(WAITING):
@@ -189,9 +189,9 @@ def _order(name: str, url: str, count: int, *, is_told: bool = True) -> list[str
     from accounts.models import Tier
     from accounts.services import ensure_organization
     from accounts.usage import month_of
-    from scanner.findings import ScanType
     from scans.models import Scan
     from scans.visits.queue import enqueue
+    from website_scan.findings import ScanType
 
     Tier.objects.update(concurrent_scans=1_000_000, scans_per_month=1_000_000)
     columns: dict[str, Any] = {"type": "security", "url": url, "period": month_of(timezone.now())}

@@ -14,7 +14,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from scanner.findings import ScanType
+from website_scan.findings import ScanType
 
 LIST = Path(__file__).with_suffix(".toml")
 KEPT = Path(tempfile.gettempdir()) / "website-scan-real-pages"

@@ -20,23 +20,23 @@ import psutil
 from benchmarks.sites import Templated, slow, templated
 from benchmarks.table import Table
 from benchmarks.usage import cpu_s, peak_mib
-from scanner.browser.visit import Browser
-from scanner.browser.warm import WarmBrowser
-from scanner.catalogue import Probe
-from scanner.findings import ScanType
-from scanner.kept_evidence import Kept
-from scanner.memory import give_back, use_one_heap
-from scanner.net.browser import find_browser
-from scanner.net.client import Network
-from scanner.net.http.answers import Answers
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget
-from scanner.run import scan
-from tests.scanner.net.loopback import NETWORKS
 from tests.targets.sample import PAGE
 from tests.targets.server import Certificate
 from tests.targets.templated import page_paths
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.browser.visit import Browser
+from website_scan.browser.warm import WarmBrowser
+from website_scan.catalogue import Probe
+from website_scan.findings import ScanType
+from website_scan.kept_evidence import Kept
+from website_scan.memory import give_back, use_one_heap
+from website_scan.net.browser import find_browser
+from website_scan.net.client import Network
+from website_scan.net.http.answers import Answers
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget
+from website_scan.run import scan
 
 ROUNDS = 5
 LATENCY_S, LINKS, PROBES = 0.1, 25, 8

@@ -15,13 +15,6 @@ from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, Tier
 from accounts.services import ensure_organization
 from accounts.usage import month_of
-from scanner.catalogue import Check, checks
-from scanner.findings import ScanType
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget, ScanResult
-from scanner.run import scan
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
@@ -29,6 +22,13 @@ from sites.models.audit import TypeTotal
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 from webhooks.models import Webhook
+from website_scan.catalogue import Check, checks
+from website_scan.findings import ScanType
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget, ScanResult
+from website_scan.run import scan
 
 # A limit that no benchmark reaches.
 PLENTY = 100_000_000

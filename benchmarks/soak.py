@@ -19,10 +19,10 @@ import psutil
 from benchmarks.service import installed
 from benchmarks.table import Table
 from benchmarks.usage import MIB
-from scanner.findings import ScanType
 from tests.operations.stack.processes import wait_until
 from tests.targets.sample import sample_site
 from tests.targets.zoo import ZOO
+from website_scan.findings import ScanType
 
 START_S, PATIENCE_S = 60.0, 15 * 60.0
 REST_S = 3.0  # time for the remaining threads and processes of finished scans to end

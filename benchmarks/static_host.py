@@ -21,7 +21,7 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
 
-from tests.scanner.net.tls_servers import LOOPBACK, Identity
+from tests.website_scan.net.tls_servers import LOOPBACK, Identity
 
 NAME = "localhost"
 PACKED = ("text/", "application/javascript", "application/json", "image/svg+xml")

@@ -14,19 +14,19 @@ from playwright.sync_api import sync_playwright
 from benchmarks.real_pages import RealPage, real_pages
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
-from scanner.browser.chromium import PIXEL_RATIO, SCREEN
-from scanner.browser.visit import READ_BY, Browser
-from scanner.browser.warm import WarmBrowser
-from scanner.findings import ScanType, Severity
-from scanner.net.browser import find_browser
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.proxy import BrowserProxy
-from scanner.net.targets import parse_target
-from scanner.result import Budget, CheckResult
-from scanner.run import scan
 from tests.playwright_options import context_options, launch_options
-from tests.scanner.net.loopback import NETWORKS
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.browser.chromium import PIXEL_RATIO, SCREEN
+from website_scan.browser.visit import READ_BY, Browser
+from website_scan.browser.warm import WarmBrowser
+from website_scan.findings import ScanType, Severity
+from website_scan.net.browser import find_browser
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.proxy import BrowserProxy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget, CheckResult
+from website_scan.run import scan
 
 TIME_LIMIT_S = 120.0
 WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})

@@ -13,19 +13,19 @@ from urllib.parse import unquote
 from benchmarks.real_pages import real_pages
 from benchmarks.table import Table
 from benchmarks.usage import elsewhere
-from scanner.browser.warm import WarmBrowser
-from scanner.findings import ScanType
-from scanner.net.browser import find_browser
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget
-from scanner.run import scan
-from tests.scanner.net.loopback import NETWORKS
 from tests.targets.load_pages import NAMES, load_pages
 from tests.targets.server import Answer, Request, Route, Site
 from tests.targets.slow_link import SlowLink
 from tests.targets.throttled_load import Truth, throttled_loads
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.browser.warm import WarmBrowser
+from website_scan.findings import ScanType
+from website_scan.net.browser import find_browser
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget
+from website_scan.run import scan
 
 TIMES = 3
 TIME_LIMIT_S = 90.0

@@ -27,8 +27,8 @@ from packaging.version import InvalidVersion, Version
 
 ROOT = Path(__file__).resolve().parents[1]
 CHANGELOG, FRAGMENTS = Path("CHANGELOG.md"), Path("changelog.d")
-# Where the version stands besides scanner/__init__.py, from which `make docs` writes openapi.yaml and docs/api.md.
-DEFINITION = Path("scanner/__init__.py")
+# Where the version stands besides website_scan/__init__.py, from which `make docs` writes openapi.yaml and docs/api.md.
+DEFINITION = Path("website_scan/__init__.py")
 PLACES: Mapping[Path, str] = {
     DEFINITION: r'(?<=^__version__ = ")[^"]+(?="$)',
     Path("deploy/kubernetes/example/kustomization.yaml"): r'(?<=newTag: ")[^"]+(?=")',

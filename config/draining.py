@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from infrastructure.environment import seconds
-from scanner.environment import read
+from website_scan.environment import read
 
 # config.settings imports it too, so that an invalid value is reported like any other.
 DRAIN_S = read("DRAIN_S", seconds, 0, "A whole number of seconds, such as 10.")

@@ -26,7 +26,7 @@ from gunicorn.workers.gthread import TConn, ThreadWorker
 
 from config.draining import DRAIN_S
 from config.incoming import Incoming, TooLarge
-from scanner.ids import random_base62
+from website_scan.ids import random_base62
 
 HEAD_S = 10.0  # from the connection, or the first byte on a kept-alive one, to the end of the request's head
 CLOSE_S = 2.0  # wait for the client to close, so that data it still sends does not reset our last response

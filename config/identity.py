@@ -7,7 +7,7 @@ off too: `accounts.limits`, which fails closed, limits attempts.
 from __future__ import annotations
 
 from infrastructure.environment import IdentityProvider, identity_providers
-from scanner.environment import read
+from website_scan.environment import read
 
 ACCOUNT_ADAPTER = "accounts.adapters.account.AccountAdapter"
 ACCOUNT_USER_MODEL_USERNAME_FIELD = None

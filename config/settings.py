@@ -17,10 +17,10 @@ from infrastructure.logging import logging_config
 from infrastructure.telemetry import tracing
 from operations.stack import running
 from operations.stack.running import BASE_DIR, DATA_DIR
-from scanner import __version__
-from scanner.environment import IPNetwork, boolean, instead, networks, positive, read, words
-from scanner.report import templating
-from scanner.settings import (  # noqa: F401  # read as `settings.…`
+from website_scan import __version__
+from website_scan.environment import IPNetwork, boolean, instead, networks, positive, read, words
+from website_scan.report import templating
+from website_scan.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_ALLOWED_NETWORKS,
     SCAN_ALLOWED_PORTS,
     SCAN_BROWSER,

@@ -24,7 +24,7 @@ from documentation.checks import check_name, check_page
 from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import goes_to_log
 from infrastructure.web.reading import cut, relative
-from scanner.report import templating
+from website_scan.report import templating
 
 FILTERS = {
     # Our pages have no inline scripts: data for scripts is JSON in `data-…` attributes.

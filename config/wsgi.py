@@ -22,7 +22,7 @@ NO_HOST = b'{"code": "INVALID_PARAMS", "error": "The request has no Host header.
 
 with uncollected():
     django_application = get_wsgi_application()
-    import_module("scanner.net.name_servers")  # scans import it late; the first request for one must not wait
+    import_module("website_scan.net.name_servers")  # scans import it late; the first request for one must not wait
 environment.refuse_problems()
 
 

@@ -7,14 +7,14 @@ from dataclasses import dataclass
 from typing import NamedTuple
 from urllib.parse import urlencode
 
-from scanner.findings import ScanType
-from scanner.repeats import REPEATS, CheckKey
-from scanner.report.evidence.fixes import Part, parts
-from scanner.report.snippets import HowTo, how_to
 from scans.models import Scan, path_of, report_path
 from sites.audits.findings import ListedFinding, by_need, critical_in_order, listed
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
+from website_scan.findings import ScanType
+from website_scan.repeats import REPEATS, CheckKey
+from website_scan.report.evidence.fixes import Part, parts
+from website_scan.report.snippets import HowTo, how_to
 
 PLACES_SHOWN = 5
 MUTED_SHOWN = 50

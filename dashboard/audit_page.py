@@ -16,12 +16,12 @@ from accounts import access
 from accounts.models import Membership
 from reports.models import HAS_SCREENSHOT, Report
 from reports.page.reader_muting import muting_of
-from scanner.report.explanations import advice
-from scanner.report.mute_matching import Mutes
-from scanner.report.report_page import ReportPage, report_page
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import Progress, progress_of
 from sites.models import Audit, AuditPage
+from website_scan.report.explanations import advice
+from website_scan.report.mute_matching import Mutes
+from website_scan.report.report_page import ReportPage, report_page
 
 PAGES_SIZE = 50
 PRINTED_PAGES = 50

@@ -22,13 +22,13 @@ from dashboard.audit_since import audit_since
 from dashboard.monitor_page import monitor_of
 from infrastructure.web.cards import responses as cards
 from reports.mutes.services import active_mutes
-from scanner.report.exports import FORMATS
-from scanner.report.references import safe_link
 from scans.models import Scan
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.audits.visibility import SeenAudit, seen_by, set_sharing
 from sites.models import Audit
+from website_scan.report.exports import FORMATS
+from website_scan.report.references import safe_link
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:

@@ -8,11 +8,11 @@ from typing import Any, ClassVar
 from django import forms
 
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
-from scanner.crawl.discovery.patterns import pattern_fault
-from scanner.net.credentials import InvalidRequestField
 from scans.models import Scan
 from sites.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
 from sites.models import Audit
+from website_scan.crawl.discovery.patterns import pattern_fault
+from website_scan.net.credentials import InvalidRequestField
 
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",

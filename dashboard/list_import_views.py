@@ -20,11 +20,11 @@ from dashboard.list_rows import Room, room_of
 from dashboard.list_states import counted
 from dashboard.list_views import WORK, find, known, refuse_now
 from infrastructure.web.uploads import takes_file
-from scanner.errors import Refusal
 from sites.lists.importing import add_entries, replace_entries
 from sites.lists.services import ListNotFound
 from sites.lists.uploads import InvalidEntries
 from sites.models import SiteList
+from website_scan.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,11 +12,11 @@ from accounts.models import Organization
 from dashboard.list_states import State, schedule_words, state_of_run
 from dashboard.scan_lists import search_text
 from infrastructure.web import keyset
-from scanner.scoring import rounded
 from scans.models import Scan
 from sites.lists.snapshots import WHOLE, grade_of, type_figures
 from sites.models import ListCount, ListRun, SiteList
 from sites.models.site_list import ListCounts
+from website_scan.scoring import rounded
 
 PAGE_SIZE = 20
 LABELS = dict(Scan.Type.choices)

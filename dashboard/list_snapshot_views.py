@@ -17,12 +17,12 @@ from accounts.roles import MemberRequest, page_of, requires
 from dashboard import list_changes, list_runs, list_snapshots
 from dashboard.list_states import state_of_run
 from dashboard.list_views import find, known, refuse_now
-from scanner.errors import Refusal
 from scans.models import Scan
 from sites.lists import exports, sharing
 from sites.lists.services import ListNotFound
 from sites.lists.snapshots import SnapshotNotFound, find_snapshot, latest, previous
 from sites.models import ListRun, SiteList
+from website_scan.errors import Refusal
 
 Role = Membership.Role
 

@@ -11,11 +11,11 @@ from django.db.models.functions import Substr
 
 from dashboard.list_table import reports_of
 from documentation.checks import CheckEntry, entries
-from scanner.report.evidence.fixes import Part, parts
 from scans.models import Scan, path_of
 from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.snapshots import CheckFigures, Summary, TypeFigures, figures, grade_of, summary
 from sites.models import ListCount, ListResult, ListRun
+from website_scan.report.evidence.fixes import Part, parts
 
 CHECKS_SHOWN = 20
 SITES_SHOWN = 100

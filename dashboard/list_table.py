@@ -18,10 +18,10 @@ from infrastructure.api.fields import GRADES
 from infrastructure.postgresql.statements import fetch
 from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
-from scanner.scoring import mean_grade
 from scans.models import Scan, path_of
 from sites.lists.entries import EntryPage, Wanted, entries_page
 from sites.models import Audit, ListCount, ListEntry, SiteList
+from website_scan.scoring import mean_grade
 
 PAGE_SIZE = 50
 LABELS = dict(Scan.Type.choices)

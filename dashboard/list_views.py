@@ -28,8 +28,6 @@ from dashboard.list_states import cost_of, counted, schedule_words
 from infrastructure.api.errors import InvalidParams, refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
-from scanner.errors import Refusal
-from scanner.ids import is_id
 from sites.lists import runs, services
 from sites.lists.recipients import recipients_of
 from sites.lists.services import EntryNotFound, ListNotFound
@@ -40,6 +38,8 @@ from sites.monitors.recipients import Recipients
 from sites.monitors.requests import MOST_EMAILS
 from sites.monitors.schedule import time_zones
 from sites.monitors.services import RunNotFound
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS

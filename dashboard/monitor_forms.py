@@ -14,13 +14,13 @@ from accounts.models import Interval, Tier
 from dashboard.forms import TargetForm
 from infrastructure.api.inputs import Whole
 from infrastructure.web.forms import HintedLabel, TicksField
-from scanner.errors import Refusal
 from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_LISTED
 from sites.models import Audit, Monitor
 from sites.monitors import alerts
 from sites.monitors.requests import NAME_LENGTH, is_shorter
+from website_scan.errors import Refusal
 
 HINTS = {
     Interval.HOUR: "For pages that must not break for long",

@@ -12,12 +12,12 @@ from django.urls import reverse
 from accounts import access
 from dashboard.monitor_lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
 from infrastructure.web import charts, keyset
-from scanner.ids import is_id
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import progress_of
 from sites.models import Audit, AuditPage, Monitor, MonitorRun
 from sites.models.documents import CertificateNews, Direction, FindingNews, News, PageNews
 from sites.models.documents import RunScore as StoredRunScore
+from website_scan.ids import is_id
 
 RUNS_SIZE = 20
 # Runs on the same day of the week are not exactly a week apart.

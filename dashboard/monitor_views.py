@@ -27,8 +27,6 @@ from dashboard.monitor_forms import MonitorForm, entered_of
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
-from scanner.errors import Refusal
-from scanner.report.references import safe_link
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
 from sites.audits.services import AuditNotFound, find_audit
@@ -39,6 +37,8 @@ from sites.monitors.recipients import Recipients, receivers, recipients_of
 from sites.monitors.requests import MOST_EMAILS, is_shorter
 from sites.monitors.schedule import time_zones
 from sites.monitors.services import MonitorBusy, MonitorNotFound
+from website_scan.errors import Refusal
+from website_scan.report.references import safe_link
 
 Role = Membership.Role
 # Maximum number of addresses to tick, beside the user's own and those of present recipients.

@@ -34,12 +34,12 @@ from dashboard.starting import start, start_again
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web import charts
-from scanner.errors import Refusal
-from scanner.ids import is_id
 from scans import services
 from scans.models import INDEXED_URL, Scan, path_of
 from sites.audits.services import AuditNotFound, cancel_audit, find_audit
 from sites.badges.services import badge_of_page
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
 
 TREND_SCANS = 30
 LABELS = [label for _, label in Scan.Type.choices]

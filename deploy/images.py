@@ -34,7 +34,7 @@ from packageurl import PackageURL
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
-from scanner import __version__  # noqa: E402
+from website_scan import __version__  # noqa: E402
 
 IMAGES = {
     "service": "website-scan-service",

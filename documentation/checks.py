@@ -14,9 +14,9 @@ from django.utils.safestring import SafeString
 
 from documentation.contents import resolver
 from documentation.documents import chunks, inline
-from scanner.findings import ScanType
-from scanner.report.references import ReferenceLink, page_url, reference
-from scanner.report.snippets import ServerFix, fixes
+from website_scan.findings import ScanType
+from website_scan.report.references import ReferenceLink, page_url, reference
+from website_scan.report.snippets import ServerFix, fixes
 
 DEVIATIONS = "checks-deviations.md"
 CELL = re.compile(r"(?<!\\)\|")

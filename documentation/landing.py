@@ -21,13 +21,13 @@ from infrastructure.logging import current_id
 from infrastructure.web.cards import responses as cards
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.previews import brand_address
-from scanner.browser.visit import user_agent_of
-from scanner.catalogue import check_ids
-from scanner.findings import ScanType
-from scanner.net.budget import Limits
-from scanner.net.policy import PRODUCT
-from scanner.timestamps import timestamp
 from scans.policy import settings_policy
+from website_scan.browser.visit import user_agent_of
+from website_scan.catalogue import check_ids
+from website_scan.findings import ScanType
+from website_scan.net.budget import Limits
+from website_scan.net.policy import PRODUCT
+from website_scan.timestamps import timestamp
 
 LANDING_DESCRIPTION = (
     "Scan a page, watch a site, gate a build: security, performance, accessibility and SEO in one visit, with four "

@@ -24,7 +24,7 @@ from documentation.documents import Heading, anchor_of, code_block, inline
 from documentation.reference import api
 from documentation.search import search_index
 from infrastructure.api.framework import TAGS
-from scanner.findings import ScanType
+from website_scan.findings import ScanType
 
 MAX_DESCRIPTION = 155
 MAX_SEARCH = 60

@@ -11,7 +11,7 @@ from email.utils import parseaddr
 from ipaddress import ip_address
 from urllib.parse import urlsplit
 
-from scanner.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
+from website_scan.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
 
 MIN_SECRET_KEY_LENGTH = 32
 LONGEST_GAP_S = 300

@@ -88,7 +88,7 @@ class JsonFormatter(logging.Formatter):
 def logging_config(log_format: str) -> dict[str, Any]:
     """Return the argument of `logging.config.dictConfig` for the format "text" or "json"."""
     ours = (
-        "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "scanner",
+        "accounts", "config", "dashboard", "documentation", "infrastructure", "operations", "reports", "website_scan",
         "scans", "sites", "webhooks",
     )  # fmt: skip
     return {

@@ -18,14 +18,14 @@ from infrastructure.telemetry.counters import Histogram
 from operations import definitions as of
 from operations.definitions import Gauge
 from operations.state import DUE, LATE, messages_in_queues, queues_of_workers
-from scanner import __version__
-from scanner.findings import ScanType
 from scans.models import SCAN_LEASE
 from scans.visits import tallies
 from scans.visits.overload import queue_age_s
 from scans.visits.queue import QUEUES, queue_of
 from sites.models import UNFINISHED
 from webhooks.models import DELIVERY_LEASE
+from website_scan import __version__
+from website_scan.findings import ScanType
 
 logger = logging.getLogger(__name__)
 

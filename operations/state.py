@@ -20,12 +20,12 @@ from infrastructure.cache import outage
 from infrastructure.heartbeat import last_beat
 from infrastructure.postgresql.statements import fetch
 from operations.scheduler import scheduler_in_charge
-from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
 from scans.models import WITHOUT_LEASE, Scan
 from scans.visits.queue import types_of
 from sites.models import Audit, AuditPage
 from webhooks.models import Delivery, Webhook
+from website_scan.net.browser import missing_packages, sandbox_problem
 
 logger = logging.getLogger(__name__)
 

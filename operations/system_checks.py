@@ -13,9 +13,9 @@ from django.db import DatabaseError
 from infrastructure.environment import HOW_TO_MAKE_A_KEY
 from infrastructure.web.mail import goes_to_log
 from operations.stored_secrets import LOST_KEY, count_unreadable
-from scanner.environment import problems
-from scanner.net.browser import missing_packages, sandbox_problem
 from scans.browser import browser_program
+from website_scan.environment import problems
+from website_scan.net.browser import missing_packages, sandbox_problem
 
 # Commands with machine-readable output run only the checks of the environment: they do not need a browser.
 ENVIRONMENT, BROWSER = "environment", "browser"

@@ -16,7 +16,7 @@ from infrastructure.maintenance import MESSAGE, REFRESH_S
 from infrastructure.models import MaintenanceSwitch, last_switches, switch_maintenance
 from infrastructure.web.proxies import PROBLEM
 from operations.state import operations
-from scanner import __version__
+from website_scan import __version__
 
 PERMISSION = "infrastructure.add_maintenanceswitch"
 SHOWN_SWITCHES = 5

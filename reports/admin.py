@@ -11,7 +11,7 @@ from django.utils.safestring import SafeString
 from accounts.tenant_admin import ReadOnlyAdmin, link
 from reports.models import Mute, Report
 from reports.visibility import LARGE
-from scanner import messages
+from website_scan import messages
 
 
 @admin.register(Mute)

@@ -19,11 +19,11 @@ from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
-from scanner.document import read_export
-from scanner.report import exports
-from scanner.report.diff import diff
-from scanner.report.mute_matching import NO_MUTES
-from scanner.report.muting import muted_of_report
+from website_scan.document import read_export
+from website_scan.report import exports
+from website_scan.report.diff import diff
+from website_scan.report.mute_matching import NO_MUTES
+from website_scan.report.muting import muted_of_report
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"

@@ -8,12 +8,12 @@ from django.db import connection
 
 from infrastructure.postgresql.statements import execute
 from reports.models import Report
-from scanner.document import ExportDocument, ReportDocument
-from scanner.ids import new_report_id
-from scanner.report.documents import export_document, report_document, stored_waterfall
-from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
+from website_scan.document import ExportDocument, ReportDocument
+from website_scan.ids import new_report_id
+from website_scan.report.documents import export_document, report_document, stored_waterfall
+from website_scan.result import ScanResult
 
 COLUMNS = Report._meta.concrete_fields
 INSERT = (

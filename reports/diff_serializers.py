@@ -6,8 +6,8 @@ from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE
 from reports.serializers import FINDING_STATUSES, REPORT_STATUSES, SEVERITIES
-from scanner.document import ExportDocument
-from scanner.report.diff import Reason
+from website_scan.document import ExportDocument
+from website_scan.report.diff import Reason
 
 SIDES = ("from", "to")
 REASONS = [str(each) for each in Reason]

@@ -8,7 +8,7 @@ from django.db.models import ExpressionWrapper, Q
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from scanner.document import (
+from website_scan.document import (
     ExportDocument,
     Facts,
     StoredBasis,
@@ -17,7 +17,7 @@ from scanner.document import (
     StoredWaterfall,
     read_export,
 )
-from scanner.ids import new_id, new_report_id
+from website_scan.ids import new_id, new_report_id
 
 # Annotation: True if the report has a screenshot, without reading it.
 HAS_SCREENSHOT = ExpressionWrapper(Q(screenshot__isnull=False), output_field=models.BooleanField())
@@ -48,7 +48,7 @@ class Report(models.Model):
         null=True, blank=True
     )
     screenshot = models.BinaryField(null=True)
-    # The fields of `scanner.result.Pictures`; `pictures` has the positions within the other two.
+    # The fields of `website_scan.result.Pictures`; `pictures` has the positions within the other two.
     page_picture = models.BinaryField(null=True)
     film = models.BinaryField(null=True)
     pictures: models.JSONField[StoredPictures | None, StoredPictures | None] = models.JSONField(null=True, blank=True)

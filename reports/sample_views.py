@@ -18,9 +18,9 @@ from reports.page.kept.parts import parts_of
 from reports.page.preview import card_address, card_of, preview_of
 from reports.page.sample import PAGES, Sample, page_of, sample_of, samples_of
 from reports.page.tabs import Tab
-from scanner.report.elsewhere import OtherReport
-from scanner.report.filters import Filter
 from scans.models import Scan
+from website_scan.report.elsewhere import OtherReport
+from website_scan.report.filters import Filter
 
 GALLERY_DESCRIPTION = (
     "Sample reports of the Website Scan Service: a shop, a blog, a careful page, an old one, one with emergencies, a "

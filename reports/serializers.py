@@ -1,11 +1,11 @@
-"""Serializers that describe the report and its export for openapi.yaml. `scanner.report.documents` writes both."""
+"""Serializers that describe the report and its export for openapi.yaml. `website_scan.report.documents` writes both."""
 
 from __future__ import annotations
 
 from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE, SkippedCheckSerializer
-from scanner.findings import ScanType, Severity
+from website_scan.findings import ScanType, Severity
 
 TYPES = [(str(each), each.label) for each in ScanType]
 SEVERITIES = [str(severity) for severity in Severity]

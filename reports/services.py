@@ -9,12 +9,12 @@ from django.utils import timezone
 from accounts import access
 from reports.models import Report
 from reports.page.history import previous_scan
-from scanner.document import ExportDocument, StoredBasis, read_export
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.messages import excerpt
 from scans.models import Scan
 from scans.services import ScanNotFound
+from website_scan.document import ExportDocument, StoredBasis, read_export
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.messages import excerpt
 
 
 class ScanNotComplete(Refusal):

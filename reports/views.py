@@ -30,17 +30,17 @@ from reports.page.steps import steps_of
 from reports.page.tabs import tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
-from scanner.document import ExportDocument, StoredPictures, read_export
-from scanner.report.diff import diff
-from scanner.report.elsewhere import OtherReport
-from scanner.report.explanations import advice
-from scanner.report.exports import FORMATS
-from scanner.report.filters import Filter
-from scanner.report.mute_matching import NO_MUTES
-from scanner.report.pictures import Pictures, frame_of, pictures_of
-from scanner.report.references import safe_link
-from scanner.report.report_page import report_page
 from scans.models import Scan
+from website_scan.document import ExportDocument, StoredPictures, read_export
+from website_scan.report.diff import diff
+from website_scan.report.elsewhere import OtherReport
+from website_scan.report.explanations import advice
+from website_scan.report.exports import FORMATS
+from website_scan.report.filters import Filter
+from website_scan.report.mute_matching import NO_MUTES
+from website_scan.report.pictures import Pictures, frame_of, pictures_of
+from website_scan.report.references import safe_link
+from website_scan.report.report_page import report_page
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:

@@ -16,8 +16,8 @@ from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
 from reports.models import Report
-from scanner.ids import is_id
 from scans.models import Scan
+from website_scan.ids import is_id
 
 # Lookup path from a report to its audit.
 AUDIT = "scan__audit_page__audit"

@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from ipaddress import IPv6Address, ip_address
 
-from scanner.errors import Refusal
-from scanner.net.client import Network
-from scanner.net.errors import TimedOut
-from scanner.net.policy import Policy
-from scanner.net.resolver import Resolver
-from scanner.net.targets import Target
 from scans.models.domain import address_of
+from website_scan.errors import Refusal
+from website_scan.net.client import Network
+from website_scan.net.errors import TimedOut
+from website_scan.net.policy import Policy
+from website_scan.net.resolver import Resolver
+from website_scan.net.targets import Target
 
 # Names that are looked up at the same time, and the time limit for all of a call.
 AT_ONCE = 16

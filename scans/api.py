@@ -18,7 +18,6 @@ from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
-from scanner.ids import is_id
 from scans import services
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
@@ -30,6 +29,7 @@ from scans.serializers import (
     scan_detail,
 )
 from scans.visits.queue import running_visits
+from website_scan.ids import is_id
 
 POLL_AFTER_S = 2
 

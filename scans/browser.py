@@ -13,12 +13,12 @@ from django.conf import settings
 
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
-from scanner.browser.visit import History
-from scanner.net.browser import browser_to_drive
+from website_scan.browser.visit import History
+from website_scan.net.browser import browser_to_drive
 
 if TYPE_CHECKING:
-    from scanner.browser.visit import Browser
-    from scanner.browser.warm import WarmBrowser
+    from website_scan.browser.visit import Browser
+    from website_scan.browser.warm import WarmBrowser
 
 
 def browser_program() -> Path | None:
@@ -41,7 +41,7 @@ def close_browser() -> None:
 class Spent:
     """Meter of the processor time of this process and its browser from now on; a process does one visit at a time.
 
-    Without a browser, it includes processes that have ended, in which markup was tried (`scanner.page.bounded_parser`).
+    Without a browser, it includes the ended processes in which markup was tried (`website_scan.page.bounded_parser`).
     With one, these cannot be told from those of the browser, which the meter of the browser has counted already.
     """
 
@@ -90,7 +90,7 @@ def _warm() -> WarmBrowser | None:
     program = browser_program()
     if program is None:
         return None
-    from scanner.browser.warm import WarmBrowser  # importable only with the extra `browser`
+    from website_scan.browser.warm import WarmBrowser  # importable only with the extra `browser`
 
     found = WarmBrowser(
         program,

@@ -8,9 +8,9 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from infrastructure.retention import HasTime, always
-from scanner.net.credentials import OriginCredentials
-from scanner.net.targets import Target
 from scans.models import KEPT, Keyed, Scan
+from website_scan.net.credentials import OriginCredentials
+from website_scan.net.targets import Target
 
 BATCH = 1000
 

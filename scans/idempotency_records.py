@@ -12,8 +12,8 @@ from django.utils import timezone
 
 from accounts import access
 from infrastructure.api import idempotency
-from scanner.net.credentials import Credentials
 from scans.models import IdempotencyRecord
+from website_scan.net.credentials import Credentials
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,9 +13,9 @@ from rest_framework.serializers import DateTimeField
 from accounts import access
 from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
 from infrastructure.postgresql.statements import sql_timestamp
-from scanner.ids import is_id
 from scans.models import Scan, ScanCount
 from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
+from website_scan.ids import is_id
 
 # Clients poll GET /v1/scan/:id, so it is a prepared statement with the columns that it shows.
 COLUMNS = (

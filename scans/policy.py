@@ -6,8 +6,8 @@ from dataclasses import replace
 
 from django.conf import settings
 
-from scanner.environment import Exemption
-from scanner.net.policy import Policy, user_agent_at
+from website_scan.environment import Exemption
+from website_scan.net.policy import Policy, user_agent_at
 
 # Path of the page for site owners, here because workers do not load the URL configuration.
 ABOUT_OUR_SCANS = "/about-our-scans"

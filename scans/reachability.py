@@ -17,11 +17,11 @@ from contextlib import contextmanager
 from django.core.cache import cache
 from redis.exceptions import RedisError
 
-from scanner.net.client import Network
-from scanner.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
-from scanner.net.policy import Policy
-from scanner.net.targets import Target, parse_target
 from scans.addresses import known_addresses
+from website_scan.net.client import Network
+from website_scan.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
+from website_scan.net.policy import Policy
+from website_scan.net.targets import Target, parse_target
 
 # Time limit for name resolution and connection together; a lost packet is sent again after a second.
 TIMEOUT_S = 2.0

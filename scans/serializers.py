@@ -9,10 +9,10 @@ from rest_framework import serializers
 
 from infrastructure.api.fields import GRADE, SkippedCheckSerializer
 from infrastructure.api.inputs import Address, Choice, Input, refused
-from scanner.errors import Refusal
-from scanner.net.credentials import InvalidRequestField
-from scanner.net.credentials import parse as parse_credentials
 from scans.models import Scan
+from website_scan.errors import Refusal
+from website_scan.net.credentials import InvalidRequestField
+from website_scan.net.credentials import parse as parse_credentials
 
 PHASES = ("queued", "connecting", "collecting", "checking", "done")
 

@@ -14,12 +14,6 @@ from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.logging import request_id
-from scanner.errors import Refusal
-from scanner.findings import ScanType
-from scanner.ids import is_id
-from scanner.net.credentials import Credentials
-from scanner.net.targets import Target
-from scanner.result import ScanError
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
@@ -28,6 +22,12 @@ from scans.serializers import ScanRequestSerializer, scan_detail
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
+from website_scan.errors import Refusal
+from website_scan.findings import ScanType
+from website_scan.ids import is_id
+from website_scan.net.credentials import Credentials
+from website_scan.net.targets import Target
+from website_scan.result import ScanError
 
 
 class ScanNotFound(Refusal):

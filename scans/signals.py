@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from django.dispatch import Signal
 
-from scanner.result import ScanResult
 from scans.models import Scan
+from website_scan.result import ScanResult
 
 # The scans of one visit in their final state, each with its result; None if no attempt produced a result.
 Ended = Sequence[tuple[Scan, ScanResult | None]]

@@ -21,16 +21,6 @@ from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
 from infrastructure.telemetry.definitions import EGRESS_REFUSED
-from scanner.errors import Refusal
-from scanner.late_modules import import_late_modules
-from scanner.memory import give_back, use_one_heap
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.page.evidence import Page
-from scanner.redaction import redacted
-from scanner.result import Budget, Progress, ScanError, ScanResult
-from scanner.run import failed_result, scan
 from scans import credentials
 from scans.browser import Spent, browser, close_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan
@@ -42,6 +32,16 @@ from scans.visits.origin_evidence import OriginEvidence
 from scans.visits.other_sites import OtherSites
 from scans.visits.queue import QUEUES, Worker
 from scans.visits.sweeping import sweep_scans
+from website_scan.errors import Refusal
+from website_scan.late_modules import import_late_modules
+from website_scan.memory import give_back, use_one_heap
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.page.evidence import Page
+from website_scan.redaction import redacted
+from website_scan.result import Budget, Progress, ScanError, ScanResult
+from website_scan.run import failed_result, scan
 
 logger = logging.getLogger(__name__)
 

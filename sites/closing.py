@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from accounts import access
 from accounts.models import Organization
-from scanner.result import ScanError
 from sites.audits.services import cancel
 from sites.lists import runs
 from sites.models import Audit, Monitor, SiteList
+from website_scan.result import ScanError
 
 
 def stop_audits(*, organization: Organization, **_: object) -> None:

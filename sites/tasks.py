@@ -11,13 +11,13 @@ from django.utils import timezone
 
 from infrastructure.periodic import PeriodicTask
 from infrastructure.postgresql.silence import log_failure
-from scanner.memory import give_back
 from scans.tasks import this_worker
 from sites.audits import discovering, sweeping
 from sites.lists import counting, starting
 from sites.lists import runs as list_runs
 from sites.models import Audit, ListResult, ListRun, Monitor, MonitorRun, SiteList
 from sites.monitors import notices, outcome, runs
+from website_scan.memory import give_back
 
 # Time limits of `run_monitors` and `run_lists`: other tasks wait for this process.
 MONITORS_S = LISTS_S = 20.0

@@ -29,18 +29,18 @@ from accounts.keys.minting import mint
 from accounts.keys.services import create_api_key
 from accounts.models import ApiKey, FormerKey, Tier
 from infrastructure.api.scopes import Scope
-from scanner.ids import new_id
-from scanner.net import client
-from scanner.net.credentials import parse as parse_credentials
 from scans.models import BlockedDomain, Scan, sealed
 from sites.models import Badge, ListRun, ListShare, MonitorRun
 from tests.furnished_audits import make_audit
 from tests.furnished_monitors import make_monitor
-from tests.scanner.net.seams import PUBLIC, Names
 from tests.sites.lists.cast import make_entry, make_list
+from tests.website_scan.net.seams import PUBLIC, Names
 from tests.world import Api, Member, finished_scan, listening, make_scan, member_of, person_of
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
+from website_scan.ids import new_id
+from website_scan.net import client
+from website_scan.net.credentials import parse as parse_credentials
 
 ANSWERS = Path(__file__).with_suffix(".json")
 LONGEST_ERROR = 2_000

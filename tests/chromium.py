@@ -14,9 +14,9 @@ from typing import Any, TypeVar
 
 from playwright.sync_api import Browser, BrowserContext, Playwright, sync_playwright
 
-from scanner.net.browser import find_browser
-from scanner.net.proxy import BrowserProxy
 from tests.playwright_options import context_options, launch_options
+from website_scan.net.browser import find_browser
+from website_scan.net.proxy import BrowserProxy
 
 T = TypeVar("T")
 

@@ -31,14 +31,6 @@ from accounts.usage import month_of
 from infrastructure import encryption
 from infrastructure.api.scopes import Scope
 from reports.models import Mute, Report
-from scanner.browser.visit import Browser
-from scanner.findings import ScanType
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.report.mute_matching import host_and_path
-from scanner.result import Budget, CategoryResult, ScanResult
-from scanner.run import scan
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.models import Audit
@@ -50,6 +42,14 @@ from tests.world import Member, make_result, make_scan, member_of
 from webhooks.delivery.signing import new_secret
 from webhooks.examples import example
 from webhooks.models import Attempt, Delivery, Event, EventKind, Webhook
+from website_scan.browser.visit import Browser
+from website_scan.findings import ScanType
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.report.mute_matching import host_and_path
+from website_scan.result import Budget, CategoryResult, ScanResult
+from website_scan.run import scan
 
 ROLES = ("owner", "admin", "member", "viewer")
 SITES = ("bakery.example.com", "shop.example.com", "www.example.org", "docs.example.net:8443", "xn--bcher-kva.example")

@@ -8,13 +8,13 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.usage import month_of
-from scanner.findings import CRITICAL, HIGH, ScanType
-from scanner.result import CheckResult, ScanError, ScanResult
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.services import add_pages
 from sites.models import Audit, AuditPage
 from tests.world import Member, make_result
+from website_scan.findings import CRITICAL, HIGH, ScanType
+from website_scan.result import CheckResult, ScanError, ScanResult
 
 TYPES = [str(each) for each in ScanType]
 SITE = "https://bakery.example.com/"

@@ -7,14 +7,14 @@ from datetime import datetime, time, timedelta
 from typing import Any, cast, get_args
 
 from accounts.models import User
-from scanner.findings import ScanType
-from scanner.result import ScanResult
 from scans.models import Scan
 from sites.models import Badge, Monitor, MonitorRun
 from sites.models.documents import FindingNews, News, NewsList, PageNews
 from sites.monitors.alerts import USUAL as USUAL_ALERT
 from tests.furnished_audits import SITE, TYPES, look_at, make_audit, make_pages
 from tests.world import Member
+from website_scan.findings import ScanType
+from website_scan.result import ScanResult
 
 DAYS = 365
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"), (0, "F"))

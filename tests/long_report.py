@@ -13,14 +13,14 @@ from django.utils import timezone
 from accounts.models import Organization
 from accounts.usage import month_of
 from reports.page.sample import FOLDER, SHOP
-from scanner import scoring
-from scanner.catalogue import Check, checks
-from scanner.findings import ScanType, Severity
-from scanner.illustrations import MAX_CROPS
-from scanner.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import make_result
+from website_scan import scoring
+from website_scan.catalogue import Check, checks
+from website_scan.findings import ScanType, Severity
+from website_scan.illustrations import MAX_CROPS
+from website_scan.result import CategoryResult, CheckResult, CheckStatus, Pictures, Waterfall, WaterfallRow
 
 CHECKS = 250
 CATEGORY = 25

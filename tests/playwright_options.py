@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from scanner.net.browser import ARGUMENTS, NOWHERE, command_line
-from scanner.net.proxy import BrowserProxy
+from website_scan.net.browser import ARGUMENTS, NOWHERE, command_line
+from website_scan.net.proxy import BrowserProxy
 
 # Default options of Playwright that are meant for tests of trusted sites: software WebGL outside of the GPU process,
 # and no limit on messages with which a page can flood the browser.

@@ -49,7 +49,7 @@ def test_no_two_files_import_each_other() -> None:
     graph = grimp.build_graph(*PACKAGES, cache_dir=None)
     imports = {module: graph.find_modules_directly_imported_by(module) for module in graph.modules}
     assert len(imports) > 100
-    assert imports["scans.visits.claims"] >= {"scans.signals", "scanner.result"}
+    assert imports["scans.visits.claims"] >= {"scans.signals", "website_scan.result"}
     try:
         graphlib.TopologicalSorter(imports).prepare()
     except graphlib.CycleError as error:
@@ -60,9 +60,9 @@ def test_the_engine_runs_without_django() -> None:
     """Check the import contract at run time, including the checks that the catalogue finds by searching."""
     code = (
         "import sys\n"
-        "from scanner.run import scan\n"
-        "from scanner.catalogue import checks\n"
-        "from scanner.findings import ScanType\n"
+        "from website_scan.run import scan\n"
+        "from website_scan.catalogue import checks\n"
+        "from website_scan.findings import ScanType\n"
         "assert all(checks(each) for each in ScanType)\n"
         "print(*sorted({name.partition('.')[0] for name in sys.modules}))\n"
     )
@@ -76,7 +76,7 @@ def test_the_engine_runs_without_django() -> None:
     )
     assert ran.returncode == 0, ran.stderr
     loaded = set(ran.stdout.split())
-    assert "scanner" in loaded
+    assert "website_scan" in loaded
     assert not loaded & {"django", "rest_framework", "celery", "psycopg", "redis"}
 
 

@@ -20,9 +20,6 @@ from accounts.models import ApiKey, Membership, Organization, User
 from accounts.services import ensure_organization
 from accounts.usage import limits_of, month_of
 from infrastructure.api.scopes import Scope
-from scanner.findings import HIGH, LOW, ScanType
-from scanner.net.resolver import Resolver
-from scanner.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
 from scans.models import Scan
 from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
@@ -30,6 +27,9 @@ from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import claim
 from webhooks.delivery.sending import AttemptResult, send
 from webhooks.models import Delivery, Webhook
+from website_scan.findings import HIGH, LOW, ScanType
+from website_scan.net.resolver import Resolver
+from website_scan.result import CategoryResult, CheckResult, ScanResult, SkippedCheck
 
 
 class Api:

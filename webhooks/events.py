@@ -12,11 +12,11 @@ from django.db.models import Model
 
 from accounts import access
 from infrastructure import queue
-from scanner.result import ScanResult
-from scanner.timestamps import timestamp
 from scans.models import Scan
 from scans.signals import Ended
 from webhooks.models import Delivery, Event, EventKind
+from website_scan.result import ScanResult
+from website_scan.timestamps import timestamp
 
 # Locks the webhooks: their deletion waits for the transaction, which so never fails because a webhook is missing.
 RECEIVERS = """

@@ -8,10 +8,10 @@ from typing import Any
 
 from django.conf import settings
 
-from scanner.ids import new_id
-from scanner.timestamps import timestamp
 from webhooks.events import encoded
 from webhooks.models import EventKind
+from website_scan.ids import new_id
+from website_scan.timestamps import timestamp
 
 URL = "https://example.com/"
 LISTS = ("new", "fixed", "worse", "better", "unreachable_pages", "reachable_pages")

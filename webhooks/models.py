@@ -12,7 +12,7 @@ from django.utils import timezone
 
 from accounts.models import Organization
 from infrastructure.leases import Lease, Leased
-from scanner.ids import new_id
+from website_scan.ids import new_id
 
 
 def new_webhook_id() -> str:

@@ -19,12 +19,6 @@ from infrastructure import encryption
 from infrastructure.api import throttling
 from infrastructure.api.errors import RateLimited
 from infrastructure.logging import request_id
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.net.client import Network
-from scanner.net.errors import NotReachable, TimedOut
-from scanner.net.targets import Target, parse_target
-from scanner.page.registrable_domain import site_of
 from scans.policy import scan_policy
 from scans.reachability import place
 from webhooks.delivery import notices
@@ -39,6 +33,12 @@ from webhooks.serializers import (
     WebhookChangesSerializer,
     WebhookRequestSerializer,
 )
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.net.client import Network
+from website_scan.net.errors import NotReachable, TimedOut
+from website_scan.net.targets import Target, parse_target
+from website_scan.page.registrable_domain import site_of
 
 RESOLVE_TIMEOUT_S = 2
 # How long a former secret stays valid, and how many of them a webhook may have.

@@ -24,10 +24,10 @@ from accounts.roles import MemberRequest, page_of, requires
 from accounts.shown_once import SECRETS
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
-from scanner.errors import Refusal
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
+from website_scan.errors import Refusal
 
 Role = Membership.Role
 FORMAT_HINTS = {

@@ -15,7 +15,7 @@ from accounts.identity.factors import forget
 from accounts.members import end_invitations
 from accounts.models import ApiKey, Invitation, LoginSession, Membership, Organization, User
 from accounts.services import AccountRefused, lock
-from scanner.ids import random_base62
+from website_scan.ids import random_base62
 
 # Sent in the transaction that closes an `organization`. Receivers stop its running work.
 organization_closed = Signal()

@@ -25,7 +25,7 @@ from accounts.services import AccountRefused, lock
 from infrastructure import queue
 from infrastructure.leases import Lease
 from infrastructure.postgresql.deletion import delete_with_what_refers
-from scanner.timestamps import timestamp
+from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
 

@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import IO, Any, TypeAlias
 
 from accounts.export.kinds import Kind
-from scanner.timestamps import timestamp
+from website_scan.timestamps import timestamp
 
 # Position at which the next part continues, as JSON: the number of the kind (`kind`), the number of files of the kind
 # that are written (`files`), and the last row's place (`place`).

@@ -11,7 +11,7 @@ from django.core.signing import BadSignature, TimestampSigner
 from django.http import HttpRequest, HttpResponse
 from django.urls import reverse
 
-from scanner.ids import random_base62
+from website_scan.ids import random_base62
 
 COOKIE = "device"
 LIFETIME_S = 365 * 24 * 3600

@@ -13,7 +13,7 @@ import re
 import zlib
 from dataclasses import dataclass
 
-from scanner.ids import BASE62, random_base62
+from website_scan.ids import BASE62, random_base62
 
 SECRET_DIGITS = 32
 CHECKSUM_DIGITS = 6  # 62**6 > 2**32

@@ -6,7 +6,7 @@ import re
 from urllib.parse import urlsplit
 
 from infrastructure.web.colours import Colours, of_grade
-from scanner.page.registrable_domain import is_public_name
+from website_scan.page.registrable_domain import is_public_name
 
 # Characters by which mail programs recognize an address in plain text.
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")

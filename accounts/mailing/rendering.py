@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 
 from accounts.mailing import topics
 from accounts.models import Organization, User
-from scanner.messages import UNWRITABLE, plain
+from website_scan.messages import UNWRITABLE, plain
 
 FORMS = ("txt", "html")
 SUBJECT_CHARACTERS = 200

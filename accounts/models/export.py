@@ -7,7 +7,7 @@ from django.utils import timezone
 
 from accounts.models.organizations import Organization, User
 from infrastructure.leases import Leased
-from scanner.ids import new_id
+from website_scan.ids import new_id
 
 
 def new_export_id() -> str:

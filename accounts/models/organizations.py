@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.addresses import without_addresses
 from infrastructure.api.scopes import Scope
-from scanner.ids import new_id
+from website_scan.ids import new_id
 
 
 class UserManager(BaseUserManager["User"]):

@@ -9,8 +9,8 @@ from accounts.activity import Wanted, document
 from accounts.models import ActivityEvent, Organization
 from accounts.pages.activity_sentences import line
 from infrastructure.web.downloads import in_time
-from scanner.report.spreadsheets import MEDIA_TYPE as CSV
-from scanner.report.spreadsheets import cell, lines
+from website_scan.report.spreadsheets import MEDIA_TYPE as CSV
+from website_scan.report.spreadsheets import cell, lines
 
 MEDIA_TYPES = {"csv": CSV, "json": "application/json"}
 BATCH = 500

@@ -30,7 +30,7 @@ from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused
 from accounts.shown_once import SECRETS
 from infrastructure.api.scopes import Scope
-from scanner.ids import is_id
+from website_scan.ids import is_id
 
 Role = Membership.Role
 

@@ -45,7 +45,7 @@ from accounts.pages.login import limit_mails, mail_not_sent
 from accounts.roles import MemberRequest, page_of, requires
 from accounts.services import AccountRefused, change_login, change_organization
 from accounts.usage import limits_of
-from scanner.ids import is_id
+from website_scan.ids import is_id
 
 Role = Membership.Role
 

@@ -35,7 +35,7 @@ from accounts.services import (
     create_person,
     owned_by,
 )
-from scanner.ids import is_id
+from website_scan.ids import is_id
 
 ORGANIZATIONS_PER_DAY = 5
 

@@ -17,7 +17,7 @@ from infrastructure.maintenance import maintenance_notice, retry_after_s
 from infrastructure.postgresql.availability import is_unavailable
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import REFUSALS
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 logger = logging.getLogger(__name__)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from scanner import __version__
-from scanner.timestamps import TIMESTAMP_FORMAT
+from website_scan import __version__
+from website_scan.timestamps import TIMESTAMP_FORMAT
 
 REST_FRAMEWORK = {
     "DEFAULT_AUTHENTICATION_CLASSES": ["accounts.authentication.BearerAuthentication"],

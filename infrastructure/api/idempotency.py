@@ -11,7 +11,7 @@ from typing import Any
 from django.db import connection
 
 from infrastructure.api.errors import InvalidParams
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 MAX_KEY_LENGTH = 255
 LIFETIME = timedelta(hours=24)

@@ -16,10 +16,10 @@ from rest_framework.exceptions import ErrorDetail
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.parsing import MOMENT, WEB_ADDRESS, as_moment
-from scanner.errors import Refusal
-from scanner.net.errors import Blocked
-from scanner.net.policy import Policy
-from scanner.net.targets import InvalidUrl, Target, parse_target
+from website_scan.errors import Refusal
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import InvalidUrl, Target, parse_target
 
 # Longest URL, in characters.
 MAX_URL = 2048

@@ -12,7 +12,7 @@ from typing import IO, Any
 from rest_framework.parsers import BaseParser
 
 from infrastructure.api.errors import InvalidParams, PayloadTooLarge
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 MAX_BODY_BYTES = 64 * 1024
 # Limit for requests that list many addresses; the server refuses longer bodies everywhere.

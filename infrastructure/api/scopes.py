@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from django.db.models import TextChoices
 
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 
 class Scope(TextChoices):

@@ -49,5 +49,5 @@ def server_major() -> int:
 
 
 def sql_timestamp(column: str) -> str:
-    """Return an SQL expression that formats a `timestamptz` column as the API does; see `scanner.timestamps`."""
+    """Return an SQL expression that formats a `timestamptz` column as the API does; see `website_scan.timestamps`."""
     return f"""to_char({column} AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')"""

@@ -11,7 +11,7 @@ from django.forms.renderers import Jinja2
 
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import REFUSALS
-from scanner.errors import Refusal
+from website_scan.errors import Refusal
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
 from infrastructure.health import PROBES
-from scanner.environment import IPNetwork
+from website_scan.environment import IPNetwork
 
 logger = logging.getLogger(__name__)
 

@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 from operations.stack import embedded
-from scanner import environment
+from website_scan import environment
 
 
 def run_on_own_database(data_dir: Path) -> int | None:

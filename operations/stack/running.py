@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from operations.stack.demo import write_private
-from scanner.environment import read
+from website_scan.environment import read
 
 BASE_DIR = Path(__file__).resolve().parents[2]
 DATA_DIR = read("DATA_DIR", lambda raw: Path(raw).expanduser().resolve(), BASE_DIR / "var", "A folder.")

@@ -1,7 +1,7 @@
 import django.db.models.deletion
 import django.utils.timezone
 import reports.models
-import scanner.ids
+import website_scan.ids
 from django.conf import settings
 from django.db import migrations, models
 
@@ -20,7 +20,7 @@ class Migration(migrations.Migration):
         migrations.CreateModel(
             name='Report',
             fields=[
-                ('id', models.CharField(default=scanner.ids.new_report_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=website_scan.ids.new_report_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('body', models.TextField()),
                 ('export', models.TextField()),
                 ('facts', models.JSONField(default=dict)),

@@ -11,12 +11,12 @@ from rest_framework import serializers
 from infrastructure.api.fields import GRADE
 from infrastructure.api.inputs import Input, Moment, Pattern, Text
 from reports.serializers import FINDING_STATUSES, SEVERITIES
-from scanner.catalogue import check_ids
-from scanner.findings import ScanType
-from scanner.net.errors import Blocked
-from scanner.net.targets import InvalidUrl, parse_target
-from scanner.report.mute_matching import host_and_path
 from scans.policy import scan_policy
+from website_scan.catalogue import check_ids
+from website_scan.findings import ScanType
+from website_scan.net.errors import Blocked
+from website_scan.net.targets import InvalidUrl, parse_target
+from website_scan.report.mute_matching import host_and_path
 
 FINGERPRINT = r"^[0-9a-f]{16}$"
 MUTE_ID = r"^mute_[0-9A-Za-z]{22}$"

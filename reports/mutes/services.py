@@ -16,10 +16,10 @@ from accounts import access, activity, usage
 from accounts.authentication import Caller
 from reports.models import Mute
 from reports.mutes.serializers import MuteRequestSerializer
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.report.mute_matching import MuteRule, Mutes
-from scanner.timestamps import timestamp
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.report.mute_matching import MuteRule, Mutes
+from website_scan.timestamps import timestamp
 
 # The time of the notice before the end: a week, and up to a day until the daily task.
 NOTICE = timedelta(days=8)

@@ -21,11 +21,11 @@ from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
-from scanner.document import ExportDocument, ExportedFinding
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.report.mute_matching import host_and_path
-from scanner.report.places import places_of
+from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.report.mute_matching import host_and_path
+from website_scan.report.places import places_of
 
 Role = Membership.Role
 

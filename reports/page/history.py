@@ -13,10 +13,10 @@ from django.db.models.functions import MD5
 from accounts import access
 from infrastructure.web.charts import Trend, trend
 from reports.models import Report
-from scanner.document import ExportDocument, read_export
-from scanner.report.diff import Diff, diff
-from scanner.report.mute_matching import NO_MUTES, Mutes
 from scans.models import Scan, report_path
+from website_scan.document import ExportDocument, read_export
+from website_scan.report.diff import Diff, diff
+from website_scan.report.mute_matching import NO_MUTES, Mutes
 
 SHOWN = 10
 CHOICES = 1000  # more than the reports of a page that is scanned every hour

@@ -7,8 +7,8 @@ from urllib.parse import urlencode
 from accounts.models import Membership
 from accounts.roles import page_of
 from reports.models import Report
-from scanner.report.mute_matching import Mutes
-from scanner.report.muting import Muting
+from website_scan.report.mute_matching import Mutes
+from website_scan.report.muting import Muting
 
 
 def muting_of(mutes: Mutes, report: Report, membership: Membership | None) -> Muting:

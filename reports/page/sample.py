@@ -12,14 +12,14 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from scanner.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
-from scanner.findings import ScanType
-from scanner.report.elsewhere import OtherReport
-from scanner.report.filters import Filter
-from scanner.report.mute_matching import NO_MUTES
-from scanner.report.muting import Muting
-from scanner.report.pictures import frame_of, pictures_of
-from scanner.report.report_page import ReportPage, report_page
+from website_scan.document import ExportDocument, Facts, StoredBasis, StoredExhibits, StoredPictures, StoredWaterfall
+from website_scan.findings import ScanType
+from website_scan.report.elsewhere import OtherReport
+from website_scan.report.filters import Filter
+from website_scan.report.mute_matching import NO_MUTES
+from website_scan.report.muting import Muting
+from website_scan.report.pictures import frame_of, pictures_of
+from website_scan.report.report_page import ReportPage, report_page
 
 FOLDER = Path(__file__).resolve().parent / "samples"
 # Pictures of the page load that the samples of a page share.

@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from scanner.document import ExportDocument
-from scanner.messages import counted
-from scanner.report.diff import Change, Diff
+from website_scan.document import ExportDocument
+from website_scan.messages import counted
+from website_scan.report.diff import Change, Diff
 
 
 @dataclass(frozen=True, slots=True)

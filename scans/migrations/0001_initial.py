@@ -7,7 +7,7 @@ import django.db.models.deletion
 import django.db.models.functions.comparison
 import django.db.models.functions.text
 import django.utils.timezone
-import scanner.ids
+import website_scan.ids
 import scans.models.domain
 from django.conf import settings
 from django.db import migrations, models
@@ -65,7 +65,7 @@ class Migration(migrations.Migration):
                 ('lease_expires_at', models.DateTimeField(blank=True, null=True)),
                 ('credential_names', models.JSONField(blank=True, help_text='Names of the credentials, which may be shown.', null=True)),
                 ('encrypted_credentials', models.BinaryField(blank=True, null=True)),
-                ('id', models.CharField(default=scanner.ids.new_scan_id, editable=False, max_length=40, primary_key=True, serialize=False)),
+                ('id', models.CharField(default=website_scan.ids.new_scan_id, editable=False, max_length=40, primary_key=True, serialize=False)),
                 ('type', models.CharField(choices=[('security', 'Security'), ('performance', 'Performance'), ('accessibility', 'Accessibility'), ('seo', 'SEO')], max_length=16)),
                 ('url', models.CharField(help_text='Canonical, so it may be longer than what was sent.', max_length=8192)),
                 ('host', models.GeneratedField(db_persist=True, expression=django.db.models.functions.comparison.Coalesce(models.Func(models.F('url'), models.Value('^https?://([^/?#]+)'), function='substring'), models.Value('')), help_text="The URL's host, with its port where that is not the scheme's own: the site.", output_field=models.TextField())),

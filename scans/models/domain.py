@@ -9,7 +9,7 @@ from urllib.parse import urlsplit
 from django.conf import settings
 from django.db import models
 
-from scanner.page.registrable_domain import is_public_name, site_of
+from website_scan.page.registrable_domain import is_public_name, site_of
 
 LONGEST_NAME = 253
 LONGEST_ADDRESS = 60  # of IPv6 with a port

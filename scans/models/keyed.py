@@ -8,7 +8,7 @@ from typing import Any
 from django.db import models
 
 from infrastructure import encryption
-from scanner.net.credentials import Credentials, InvalidRequestField, parse
+from website_scan.net.credentials import Credentials, InvalidRequestField, parse
 
 
 class CredentialsForgotten(InvalidRequestField):

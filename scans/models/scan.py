@@ -16,9 +16,9 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Lease, Leased
-from scanner.ids import new_scan_id
 from scans.models.domain import LONGEST_ADDRESS, LONGEST_NAME, DomainField
 from scans.models.keyed import Keyed
+from website_scan.ids import new_scan_id
 
 # Retention of a row's report from its creation.
 KEPT = ExpressionWrapper(F("kept_days") * Value(timedelta(days=1)), DurationField())

@@ -21,8 +21,6 @@ from infrastructure.logging import working_on
 from infrastructure.postgresql.statements import fetch
 from infrastructure.queue import has_messages, is_first_in
 from infrastructure.telemetry.access_log import scan_line
-from scanner.findings import ScanType
-from scanner.result import Progress, ScanError, ScanResult
 from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
@@ -41,6 +39,8 @@ from scans.visits.queue import (
     types_of,
     wait_in_line,
 )
+from website_scan.findings import ScanType
+from website_scan.result import Progress, ScanError, ScanResult
 
 PASSED_ON_AFTER_S = 0.5
 # Faults of the service, not of the site.

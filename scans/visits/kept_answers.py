@@ -10,9 +10,9 @@ import functools
 import re
 import time
 
-from scanner.net.http.answers import KEPT_S, Answers, Key
-from scanner.net.http.response import Response
 from scans.visits.audit_store import AuditStore
+from website_scan.net.http.answers import KEPT_S, Answers, Key
+from website_scan.net.http.response import Response
 
 AUDITS = 2
 KEPT_BYTES = 8 * 1024 * 1024  # for each audit; a worker has many processes

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from datetime import UTC, datetime
 
-from scanner.catalogue import Probe
-from scanner.kept_evidence import Kept
 from scans.visits.audit_store import AuditStore
+from website_scan.catalogue import Probe
+from website_scan.kept_evidence import Kept
 
 KEPT_S = 30 * 60
 # Maximum compressed size for one probe, and in total for an audit. Larger evidence is gathered again.
@@ -15,7 +15,7 @@ MAX_AUDIT_BYTES = 8 * 1024 * 1024
 
 
 class OriginEvidence:
-    """Evidence cache of one audit. Thread-safe. See `scanner.kept_evidence.KeptEvidence`.
+    """Evidence cache of one audit. Thread-safe. See `website_scan.kept_evidence.KeptEvidence`.
 
     No method raises an error: on a cache miss, a visit only requests the evidence from the site again.
     """

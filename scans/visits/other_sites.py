@@ -19,9 +19,9 @@ from accounts.usage import Account
 from infrastructure.cache import outage
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.definitions import OTHER_SITES, OTHER_SITES_REFUSED
-from scanner.net.errors import BudgetExceeded
-from scanner.net.targets import DEFAULT_PORTS, Target
 from scans.models.domain import address_of, domain_of
+from website_scan.net.errors import BudgetExceeded
+from website_scan.net.targets import DEFAULT_PORTS, Target
 
 MINUTES = 10
 # Requests of an account to one site: at once, and then in a minute, for each of its plan's concurrent scans. With the
@@ -70,7 +70,7 @@ class _Taken:
 
 
 class OtherSites:
-    """Budget for one visit or discovery (`scanner.net.budget.SharedBudget`). Requests to the asked site pass uncounted.
+    """Budget for one visit or discovery (`website_scan.net.budget.SharedBudget`). The asked site is not counted.
 
     Use it as a context manager: the end counts the requests for /metrics. Fails open: without Redis no further visits
     begin, and each has limits of its own.

@@ -15,8 +15,8 @@ from django.db import connection
 
 from infrastructure.api.errors import ServiceUnavailable
 from infrastructure.health import redis_answers
-from scanner.findings import ScanType
 from scans.visits.queue import BUSY, HELD, MAX_ATTEMPTS, queue_of, types_of
+from website_scan.findings import ScanType
 
 # Audits and monitors are refused when the wait reaches this share of the limit.
 SHARE_OF_AUDITS = 0.5

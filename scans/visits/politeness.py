@@ -12,9 +12,9 @@ from django.conf import settings
 from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import execute, fetch
-from scanner.findings import ScanType
 from scans.models.domain import domain_of, is_public
 from scans.visits.queue import HELD, enqueue, types_of
+from website_scan.findings import ScanType
 
 # Longer than any gap, and longer than scans may wait before new ones are refused (`overload.py`).
 KEPT_S = 3600

@@ -18,8 +18,8 @@ from django.conf import settings
 from accounts import access
 from infrastructure import queue
 from infrastructure.postgresql.statements import execute, fetch
-from scanner.findings import ScanType
 from scans.models import SCAN_LEASE, Scan
+from website_scan.findings import ScanType
 
 SCAN_QUEUE, BROWSER_QUEUE = QUEUES = ("scans", "browser")
 # Advisory lock: workers claim visits one after the other, so that each sees the claims before its own.

@@ -11,13 +11,13 @@ from django.db.models import F, Max, Q
 from django.utils import timezone
 from redis import RedisError
 
-from scanner.findings import ScanType
-from scanner.result import ScanError
 from scans.models import Scan, Turn
 from scans.visits import queue
 from scans.visits.claims import fail_scans
 from scans.visits.politeness import forget_domains
 from scans.visits.queue import MAX_ATTEMPTS, QUEUES
+from website_scan.findings import ScanType
+from website_scan.result import ScanError
 
 logger = logging.getLogger(__name__)
 

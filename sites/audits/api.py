@@ -26,7 +26,6 @@ from infrastructure.api.schema import (
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes.services import active_mutes
-from scanner.report.exports import FORMATS
 from scans.models import Scan
 from sites.audits import services
 from sites.audits.exports import WRITERS, export
@@ -44,6 +43,7 @@ from sites.audits.serializers import (
     AuditSummarySerializer,
 )
 from sites.models import Audit, AuditPage
+from website_scan.report.exports import FORMATS
 
 POLL_AFTER_S = 2
 NOT_FOUND = "`AUDIT_NOT_FOUND`: no such audit, or another organization's."

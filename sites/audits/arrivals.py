@@ -11,21 +11,21 @@ from dataclasses import dataclass
 
 from django.db import transaction
 
-from scanner.crawl.discovery.addresses import Site, identity
-from scanner.crawl.discovery.arrival import Arrival, arrive
-from scanner.crawl.discovery.mazes import ANYTHING, Mazes, shape
-from scanner.crawl.discovery.patterns import Patterns
-from scanner.crawl.robots import CrawlerRules, normalised_path, product_token
-from scanner.crawl.robots_file import load_robots
-from scanner.errors import Refusal
-from scanner.net.client import Network
-from scanner.net.errors import NetError
-from scanner.net.http.answers import Reuse
-from scanner.net.targets import Target, parse_target
-from scanner.page.evidence import Page
-from scanner.result import ScanFailed
 from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditPage
+from website_scan.crawl.discovery.addresses import Site, identity
+from website_scan.crawl.discovery.arrival import Arrival, arrive
+from website_scan.crawl.discovery.mazes import ANYTHING, Mazes, shape
+from website_scan.crawl.discovery.patterns import Patterns
+from website_scan.crawl.robots import CrawlerRules, normalised_path, product_token
+from website_scan.crawl.robots_file import load_robots
+from website_scan.errors import Refusal
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError
+from website_scan.net.http.answers import Reuse
+from website_scan.net.targets import Target, parse_target
+from website_scan.page.evidence import Page
+from website_scan.result import ScanFailed
 
 FULL = "The visited pages link to more pages than {:,}; these have no place in the list."
 

@@ -8,17 +8,17 @@ from celery.exceptions import SoftTimeLimitExceeded
 
 from accounts.usage import account_of
 from infrastructure.leases import Renewal, written
-from scanner.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
-from scanner.errors import Refusal
-from scanner.net.client import Network
-from scanner.net.targets import parse_target
-from scanner.result import ScanError
 from scans.credentials import shown_by
 from scans.policy import scan_policy
 from scans.visits.other_sites import OtherSites
 from scans.visits.queue import Worker
 from sites.audits import services
 from sites.models import Audit
+from website_scan.crawl.discovery.discover import Discovery, Wish, discover, discovery_limits
+from website_scan.errors import Refusal
+from website_scan.net.client import Network
+from website_scan.net.targets import parse_target
+from website_scan.result import ScanError
 
 logger = logging.getLogger(__name__)
 

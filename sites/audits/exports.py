@@ -16,14 +16,14 @@ from django.db.models import QuerySet
 
 from documentation.checks import check_pages
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
-from scanner.report import sarif
-from scanner.report.levels import LEVELS
-from scanner.report.spreadsheets import cell, lines
-from scanner.timestamps import timestamp
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
+from website_scan.report import sarif
+from website_scan.report.levels import LEVELS
+from website_scan.report.spreadsheets import cell, lines
+from website_scan.timestamps import timestamp
 
 BATCH = 100
 
@@ -201,7 +201,7 @@ def _text(value: object) -> str:
     return json.dumps(value, ensure_ascii=False)
 
 
-# By the names of `scanner.report.exports.FORMATS`.
+# By the names of `website_scan.report.exports.FORMATS`.
 WRITERS: Mapping[str, Writer] = {
     "json": Writer(_json, "All findings and pages in one document."),
     "sarif": Writer(_sarif, "One run for each type."),

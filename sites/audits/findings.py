@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from infrastructure.postgresql.statements import fetch
-from scanner.need import Need, need
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
 from sites.models.audit import SamplePage
+from website_scan.need import Need, need
 
 PLACES_SHOWN = 10
 BATCH = 20

@@ -13,9 +13,9 @@ from functools import cached_property
 from typing import Protocol
 from urllib.parse import urlsplit
 
-from scanner.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import SamplePage
+from website_scan.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
 
 ALL, SOME, NONE = "all", "some", "none"
 

@@ -20,12 +20,12 @@ from django.db.models.functions import Coalesce
 from django.utils import timezone
 
 from accounts import access, usage
-from scanner.errors import Refusal
-from scanner.findings import ScanType
 from scans.models import Scan
 from scans.visits.queue import enqueue, queue_of
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
+from website_scan.errors import Refusal
+from website_scan.findings import ScanType
 
 RELEASE_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"

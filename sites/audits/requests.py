@@ -10,16 +10,16 @@ from rest_framework import serializers
 from rest_framework.exceptions import ErrorDetail
 
 from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, refused
-from scanner.crawl.discovery.patterns import pattern_fault
-from scanner.errors import Refusal
-from scanner.findings import ScanType
-from scanner.net.credentials import Credentials, InvalidRequestField
-from scanner.net.errors import Blocked
-from scanner.net.policy import Policy
-from scanner.net.targets import InvalidUrl, Target, parse_target
 from scans.models import Scan
 from scans.serializers import CredentialsSerializer, InvalidType
 from sites.models import Audit
+from website_scan.crawl.discovery.patterns import pattern_fault
+from website_scan.errors import Refusal
+from website_scan.findings import ScanType
+from website_scan.net.credentials import Credentials, InvalidRequestField
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import InvalidUrl, Target, parse_target
 
 DISCOVER = ("sitemap", "links")
 MAX_LISTED = 1_000

@@ -19,9 +19,6 @@ from accounts.models import Organization
 from infrastructure import queue
 from infrastructure.leases import Lease
 from infrastructure.logging import request_id
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.result import ScanError
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
@@ -35,6 +32,9 @@ from sites.audits.serializers import AuditSerializer
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 from sites.signals import audit_ended
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.result import ScanError
 
 DISCOVERY_LEASE = Lease(timedelta(seconds=60))
 MAX_ATTEMPTS = 3

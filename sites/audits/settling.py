@@ -9,17 +9,17 @@ from typing import TypedDict
 from django.utils import timezone
 
 from infrastructure.postgresql.statements import fetch
-from scanner.fingerprints import fingerprints
-from scanner.messages import counted
-from scanner.need import is_emergency
-from scanner.repeats import CheckKey, told, told_elsewhere
-from scanner.result import ScanResult
 from scans.models import Scan
 from scans.signals import Ended
 from scans.visits.claims import LEFT_OUT
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import PageResult, SamplePage
 from sites.signals import audit_ended
+from website_scan.fingerprints import fingerprints
+from website_scan.messages import counted
+from website_scan.need import is_emergency
+from website_scan.repeats import CheckKey, told, told_elsewhere
+from website_scan.result import ScanResult
 
 MAX_REASONS = 20  # of caps; catalogues have few
 CHECKS_SKIPPED = "CHECKS_SKIPPED"

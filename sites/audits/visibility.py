@@ -13,8 +13,8 @@ from django.utils import timezone
 from accounts import access, activity, roles
 from accounts.identity import requirements
 from accounts.models import Membership
-from scanner.ids import is_id
 from sites.models import Audit
+from website_scan.ids import is_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,13 +16,13 @@ from accounts import access, activity
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
-from scanner.errors import Refusal
-from scanner.ids import is_id
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.badges.serializers import BadgeRequestSerializer
 from sites.models import Badge, Monitor
 from sites.monitors.services import MonitorNotFound
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
 
 # Maximum number per organization. Concurrent requests may exceed it slightly, which does no harm.
 MAX_BADGES = 1_000

@@ -26,12 +26,12 @@ from infrastructure.web.cards import responses as cards
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, day_of
 from infrastructure.web.csp import csp_override
-from scanner.errors import Refusal
 from scans.models import Scan
 from sites.badges.drawing import draw, draw_note
 from sites.badges.responses import kept, picture
 from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
+from website_scan.errors import Refusal
 
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600

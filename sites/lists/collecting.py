@@ -17,14 +17,14 @@ from django.utils import timezone
 
 from infrastructure import queue
 from infrastructure.queue import is_first_in
-from scanner.document import StoredHop
-from scanner.findings import Severity
-from scanner.result import CheckResult, ScanResult
 from scans.models import Scan
 from scans.signals import Ended
 from sites.models import Audit, ListResult
 from sites.models.site_list import Fact, ResultFinding
 from sites.monitors.changes import cut
+from website_scan.document import StoredHop
+from website_scan.findings import Severity
+from website_scan.result import CheckResult, ScanResult
 
 # Seconds between two counts of a run while it goes on: each writes the counts of the whole run and its tags.
 COUNTED_EVERY_S = 2.0

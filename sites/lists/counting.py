@@ -19,16 +19,16 @@ from django.utils import timezone
 
 from infrastructure import queue
 from infrastructure.postgresql.statements import fetch
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.messages import counted
-from scanner.result import ScanError
 from scans.models import Scan
 from sites.events import record_list_event
 from sites.lists import changes, notices
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from webhooks.models import EventKind
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.messages import counted
+from website_scan.result import ScanError
 
 AT_ONCE = 200
 # Errors that say nothing about a site: it was not looked at.

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
-from scanner.findings import Severity
-from scanner.report.spreadsheets import MEDIA_TYPE, cell, lines
 from scans.models import Scan
 from sites.models import ListResult, ListRun
 from sites.models.site_list import Fact
+from website_scan.findings import Severity
+from website_scan.report.spreadsheets import MEDIA_TYPE, cell, lines
 
 BATCH = 100
 SEVERITIES = tuple(str(each) for each in Severity)

@@ -14,7 +14,6 @@ from django.utils import timezone
 from accounts import activity
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
-from scanner.net.targets import InvalidUrl
 from sites.lists.services import (
     forget_credentials,
     locked_list,
@@ -29,6 +28,7 @@ from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.lists.uploads import Faults, Row, refuse_line
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_entry_id
+from website_scan.net.targets import InvalidUrl
 
 SAMPLES = 10  # of each kind of difference
 WRITTEN_AT_ONCE = 10_000

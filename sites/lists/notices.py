@@ -7,11 +7,11 @@ from typing import Any
 
 from accounts.mailing import outbox
 from accounts.models import User
-from scanner.messages import counted
 from sites.events import list_results
 from sites.lists.changes import Changes
 from sites.lists.recipients import topic_of
 from sites.models import ListRun
+from website_scan.messages import counted
 
 
 def post_ended(run: ListRun, changes: Changes | None) -> int:

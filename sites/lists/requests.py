@@ -12,9 +12,6 @@ from rest_framework import serializers
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Chosen, Flag, Input, Parsed, Text, Whole, refused
-from scanner.findings import ScanType
-from scanner.net.credentials import Credentials
-from scanner.net.policy import Policy
 from scans.models import Scan
 from scans.serializers import CredentialsSerializer, InvalidType
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
@@ -22,6 +19,9 @@ from sites.models import SiteList
 from sites.models.site_list import ListInterval
 from sites.monitors.requests import NAME_LENGTH, NotifySerializer
 from sites.monitors.schedule import PERIODS, time_zones
+from website_scan.findings import ScanType
+from website_scan.net.credentials import Credentials
+from website_scan.net.policy import Policy
 
 USUAL_WINDOW_HOURS, MAX_WINDOW_HOURS = 24, 7 * 24
 # The shortest time between two runs; a month counts as its shortest, February.

@@ -21,9 +21,6 @@ from accounts import access, activity, usage
 from accounts.authentication import Caller
 from infrastructure import queue
 from infrastructure.api.errors import InvalidParams
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import end_queued, tell_ended
 from sites.audits.services import cancel
@@ -31,6 +28,9 @@ from sites.lists import counting
 from sites.lists.schedule import next_run
 from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound, find_run
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.result import ScanError
 
 # Runs begun by one call of `create_due`.
 CREATED_AT_ONCE = 50

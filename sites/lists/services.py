@@ -15,9 +15,6 @@ from django.utils import timezone
 from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import Organization, Tier
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.net.credentials import Credentials, InvalidRequestField
 from scans.idempotency_records import Created, created_once
 from scans.models import sealed
 from scans.policy import scan_policy
@@ -29,6 +26,9 @@ from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import new_list_id
 from sites.monitors.recipients import usual_recipients
 from sites.monitors.services import RunNotFound as RunNotFound
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.net.credentials import Credentials, InvalidRequestField
 
 OF_SCHEDULE = frozenset({"every", "timezone"})
 REMOVED_AT_ONCE = 5_000

@@ -14,13 +14,13 @@ from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
 from infrastructure.web.reading import cut
-from scanner.scoring import mean_grade, rounded
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note, draw_number
 from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
 from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
 from sites.models import ListResult, ListRun, ListShare, SiteList
+from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
 HELD_BACK = 30  # checks in the table of what holds sites back

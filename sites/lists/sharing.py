@@ -9,11 +9,11 @@ from django.db.models import QuerySet
 
 from accounts import activity
 from accounts.authentication import Caller
-from scanner.errors import Refusal
-from scanner.ids import is_id
 from sites.lists.services import find_list
 from sites.lists.snapshots import find_snapshot, is_kept, latest
 from sites.models import ListRun, ListShare, SiteList
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
 
 # Maximum number per list. Concurrent requests may exceed it slightly, which does no harm.
 MAX_SHARES = 20

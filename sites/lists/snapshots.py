@@ -15,12 +15,12 @@ from django.db.models.functions import Now
 from django.utils import timezone
 
 from documentation.checks import check_name, entries
-from scanner.errors import Refusal
-from scanner.ids import is_id
-from scanner.scoring import GRADES, mean_grade, rounded
 from scans.models import Scan
 from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+from website_scan.scoring import GRADES, mean_grade, rounded
 
 # Every grade, the best first; "A+" is one of its own.
 LETTERS = (*(letter for _, letter in GRADES), "F")

@@ -19,11 +19,6 @@ from django.utils import timezone
 from accounts import access, usage
 from accounts.models import Organization
 from infrastructure import queue
-from scanner.errors import Refusal
-from scanner.findings import ScanType
-from scanner.net.policy import Policy
-from scanner.net.resolver import Resolver
-from scanner.net.targets import parse_target
 from scans import addresses
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
@@ -33,6 +28,11 @@ from sites.audits.services import insert_audit, sites_left
 from sites.lists import counting
 from sites.lists.collecting import count_soon
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
+from website_scan.errors import Refusal
+from website_scan.findings import ScanType
+from website_scan.net.policy import Policy
+from website_scan.net.resolver import Resolver
+from website_scan.net.targets import parse_target
 
 STARTED_AT_ONCE = 20  # in one transaction
 # Entries whose addresses are looked up before their turn, in one batch.

@@ -15,11 +15,11 @@ from typing import Any
 
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.names import Names
-from scanner.errors import Refusal
-from scanner.net.errors import Blocked
-from scanner.net.policy import Policy
-from scanner.net.targets import InvalidUrl, parse_target
 from sites.lists.tags import SEPARATOR, tidy_note, tidy_tags
+from website_scan.errors import Refusal
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import InvalidUrl, parse_target
 
 MAX_ROWS = 100_000
 MAX_LINE = 8_192  # characters

@@ -13,11 +13,11 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
-from scanner.ids import new_id
-from scanner.scoring import mean_grade, rounded
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from scans.models.scan import KEPT
+from website_scan.ids import new_id
+from website_scan.scoring import mean_grade, rounded
 
 UNFINISHED = ("queued", "discovering", "running")
 MOST = 100  # the highest score

@@ -9,8 +9,8 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from accounts.models import Organization
-from scanner.ids import new_id
 from sites.models.monitor import Monitor
+from website_scan.ids import new_id
 
 
 def new_badge_id() -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Literal, TypedDict
 
-from scanner.document import ExportedError
+from website_scan.document import ExportedError
 
 
 class Doubt(TypedDict):

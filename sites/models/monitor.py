@@ -14,11 +14,11 @@ from django.db.models import F, Func, Q, QuerySet, Value
 from django.utils import timezone
 
 from accounts.models import ApiKey, Interval, Organization
-from scanner.document import ReducedDocument
-from scanner.ids import new_id
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
+from website_scan.document import ReducedDocument
+from website_scan.ids import new_id
 
 
 def new_monitor_id() -> str:

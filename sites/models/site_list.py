@@ -16,11 +16,11 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from accounts.models import ApiKey, Organization
-from scanner.ids import new_id
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
 from sites.models.monitor import new_run_id
+from website_scan.ids import new_id
 
 
 class ListInterval(models.TextChoices):

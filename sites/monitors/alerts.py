@@ -15,13 +15,13 @@ from rest_framework import serializers
 
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
 from reports.serializers import SEVERITIES
-from scanner.findings import Severity
-from scanner.need import SEVERITY_RANK
 from scans.models import Scan
 from sites.models import Monitor
 from sites.models.documents import CertificateNews, Direction, ToldCertificate
 from sites.monitors.changes import ChangeGroups
 from sites.monitors.scores import Scored
+from website_scan.findings import Severity
+from website_scan.need import SEVERITY_RANK
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,9 +10,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from dataclasses import dataclass, field, replace
 
-from scanner.document import ReducedDocument
-from scanner.need import SEVERITY_RANK, Need
-from scanner.report.diff import Change, Diff, Place, Reason, diff
 from sites.models.documents import (
     Changes,
     Direction,
@@ -24,6 +21,9 @@ from sites.models.documents import (
     UnreachablePage,
 )
 from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
+from website_scan.document import ReducedDocument
+from website_scan.need import SEVERITY_RANK, Need
+from website_scan.report.diff import Change, Diff, Place, Reason, diff
 
 # Number of runs for which a check's changes are remembered, and maximum number of runs in a row for a confirmation.
 REMEMBERED_RUNS = 10

@@ -18,9 +18,6 @@ from django.db import connection
 
 from reports.models import Report
 from reports.mutes.services import active_mutes
-from scanner.catalogue import measured_checks
-from scanner.document import ExportDocument, Facts, ReducedDocument, read_export
-from scanner.findings import ScanType
 from scans.models import Scan, report_path
 from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
@@ -29,6 +26,9 @@ from sites.monitors import alerts
 from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
 from sites.monitors.ended_mutes import with_ended_mutes
 from sites.monitors.states import has_browser, page_key, reduced
+from website_scan.catalogue import measured_checks
+from website_scan.document import ExportDocument, Facts, ReducedDocument, read_export
+from website_scan.findings import ScanType
 
 # Each page has up to four reports of some 100 KB.
 PAGES_AT_ONCE = 20

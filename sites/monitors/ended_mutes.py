@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 
-from scanner.document import ReducedDocument, ReducedFinding
-from scanner.need import need_of
-from scanner.report.diff import Change, Place, State
 from sites.models.documents import Direction, Doubts
 from sites.monitors.changes import Compared, IsMuted
 from sites.monitors.states import checks_of
+from website_scan.document import ReducedDocument, ReducedFinding
+from website_scan.need import need_of
+from website_scan.report.diff import Change, Place, State
 
 
 def with_ended_mutes(

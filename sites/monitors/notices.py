@@ -18,9 +18,6 @@ from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
 from documentation.checks import check_pages
-from scanner.messages import counted
-from scanner.report.references import page_url
-from scanner.timestamps import timestamp
 from sites.models import Monitor, MonitorRun
 from sites.models.documents import (
     ChangedData,
@@ -32,6 +29,9 @@ from sites.models.documents import (
     RunScore,
 )
 from sites.monitors.recipients import topic_of
+from website_scan.messages import counted
+from website_scan.report.references import page_url
+from website_scan.timestamps import timestamp
 
 # Maximum number of findings for each kind of change and of listed pages, and of the pages of a finding.
 MOST_FINDINGS = 10

@@ -19,8 +19,6 @@ from django.db import DatabaseError, InterfaceError, OperationalError, connectio
 from django.db.models import Q
 
 from infrastructure import queue
-from scanner.document import ExportedError
-from scanner.timestamps import timestamp
 from scans.models import Scan
 from scans.visits.claims import REFUNDED
 from sites.events import record_monitor_event
@@ -42,6 +40,8 @@ from sites.monitors.changes import DIRECTIONS, cut
 from sites.monitors.comparison import Comparison, compare_audit
 from sites.monitors.scores import Run, Scored, scored
 from webhooks.models import EventKind
+from website_scan.document import ExportedError
+from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)
 

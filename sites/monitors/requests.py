@@ -12,11 +12,11 @@ from rest_framework import serializers
 from accounts import access
 from accounts.models import Interval, Tier
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Pattern, Text, Whole
-from scanner.net.policy import Policy
 from sites.audits.requests import AuditFields, AuditRequest, parse_audit
 from sites.models import Audit, Monitor
 from sites.monitors.alerts import USUAL, AlertSerializer
 from sites.monitors.schedule import PERIODS, time_zones
+from website_scan.net.policy import Policy
 
 NAME_LENGTH = 100
 MOST_EMAILS = 50

@@ -13,8 +13,6 @@ from django.db import connection, transaction
 
 from accounts import usage
 from infrastructure import queue
-from scanner.errors import Refusal
-from scanner.findings import ScanType
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
 from sites.audits.release import release_pages
@@ -26,6 +24,8 @@ from sites.monitors import notices
 from sites.monitors.requests import audit_body
 from sites.monitors.schedule import PERIODS, Schedule, spread
 from sites.monitors.services import allowed, schedule_of
+from website_scan.errors import Refusal
+from website_scan.findings import ScanType
 
 CREATED_AT_ONCE = 1_000
 # A run later than this was missed. It starts after a delay that depends on the monitor's ID, because otherwise all

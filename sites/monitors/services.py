@@ -13,8 +13,6 @@ from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
 from infrastructure import queue
-from scanner.errors import Refusal
-from scanner.ids import is_id
 from scans.idempotency_records import Created, created_once
 from scans.models import sealed
 from scans.policy import scan_policy
@@ -26,6 +24,8 @@ from sites.monitors.recipients import usual_recipients
 from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
 from sites.monitors.schedule import Schedule
 from sites.monitors.serializers import shown
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
 
 
 class MonitorNotFound(Refusal):

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Iterator, Set
 from urllib.parse import urlsplit
 
-from scanner.document import (
+from website_scan.document import (
     ExportDocument,
     ExportedCheck,
     Facts,
@@ -14,7 +14,7 @@ from scanner.document import (
     ReducedDocument,
     ReducedFinding,
 )
-from scanner.report.places import is_cut, occurrences_of
+from website_scan.report.places import is_cut, occurrences_of
 
 # The check whose evidence names the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
@@ -28,7 +28,7 @@ def page_key(url: str) -> str:
 
 
 def reduced(export: ExportDocument, facts: Facts) -> ReducedDocument:
-    """Reduce a JSON export to the fields that `scanner.report.diff` reads, and add two fields for monitors.
+    """Reduce a JSON export to the fields that `website_scan.report.diff` reads, and add two fields for monitors.
 
     `answer` is the HTTP status of the page, None if unknown; `certificate` is the host and the expiry of its
     certificate, None if none was seen.

@@ -1,4 +1,4 @@
-// Filters and keys of the report page. The server answers the same addresses without scripts (scanner/report/filters.py):
+// Filters and keys of the report page. The server answers the same addresses without scripts (website_scan/report/filters.py):
 // there as here, findings that do not fit are `hidden`, and so is what only holds such.
 
 const [EXPAND, COLLAPSE] = ["Expand all", "Collapse all"];

@@ -14,8 +14,8 @@ from jinja2 import Environment, UndefinedError, nodes
 from accounts.keys.services import create_api_key
 from accounts.models import Organization
 from documentation.landing import server_error
-from scanner.report import templating
 from tests.world import Member, browser_of, make_scan, member_of, person_of
+from website_scan.report import templating
 
 HOSTILE = """<script>alert(1)</script>"'&"""
 TEMPLATES: Environment = engines["jinja2"].env  # type: ignore[attr-defined]

@@ -14,13 +14,13 @@ from accounts.closing.services import close_organization
 from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from reports.models import Report
 from reports.page.since import when_before
-from scanner.result import ScanError
 from scans.models import Scan
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.dashboard.test_pages import browser_of, page_of, rows_of, text_of, used
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.queries import counted
 from tests.world import Member, finished_scan, make_result, member_of
+from website_scan.result import ScanError
 
 NOW = timezone.now
 FAILURE: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from django.test import Client
 
-from scanner.crawl.robots import product_token
-from scanner.net.policy import PRODUCT, Policy
 from scans.policy import scan_policy, settings_policy
+from website_scan.crawl.robots import product_token
+from website_scan.net.policy import PRODUCT, Policy
 
 pytestmark = pytest.mark.django_db
 

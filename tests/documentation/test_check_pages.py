@@ -14,11 +14,11 @@ from django.test import Client
 from lxml import html
 
 from documentation.checks import entries, search
-from scanner import catalogue
-from scanner.catalogue import checks
-from scanner.command.listing import EVIDENCE
-from scanner.findings import ScanType
-from scanner.report.snippets import SERVERS, fixes
+from website_scan import catalogue
+from website_scan.catalogue import checks
+from website_scan.command.listing import EVIDENCE
+from website_scan.findings import ScanType
+from website_scan.report.snippets import SERVERS, fixes
 
 CATALOGUE = {check.id: check for scan_type in ScanType for check in checks(scan_type)}
 SECTIONS = ["What it finds", "Why it matters", "How it is judged", "How to fix it", "Sources"]

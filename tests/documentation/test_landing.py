@@ -25,11 +25,11 @@ from infrastructure.environment import contact
 from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
 from reports.page.sample import sample_of
-from scanner import __version__
-from scanner.catalogue import checks
-from scanner.findings import ScanType
 from tests.generated import description
 from tests.world import Member, finished_scan, make_scan
+from website_scan import __version__
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
 
 
 def browser(member: Member) -> Client:
@@ -314,7 +314,7 @@ def test_load_balancers_may_ask_by_any_name(db: None, path: str) -> None:
 
 def test_the_version_stands_in_one_place(settings) -> None:
     project = tomllib.loads((settings.BASE_DIR / "pyproject.toml").read_text())
-    assert project["tool"]["hatch"]["version"] == {"path": "scanner/__init__.py"}
+    assert project["tool"]["hatch"]["version"] == {"path": "website_scan/__init__.py"}
     assert "version" in project["project"]["dynamic"]
     assert f"version: {__version__}\n" in (settings.BASE_DIR / "openapi.yaml").read_text()[:200]
 

@@ -8,12 +8,12 @@ import pytest
 from django.template import engines
 
 from documentation.checks import check_name, check_pages
-from scanner.command.formats.markdown import markdown
-from scanner.command.formats.sarif import sarif
-from scanner.command.judged import Judged, Outcome
-from scanner.report.cards import card_of
-from scanner.report.references import page_url
-from scanner.report.sarif import run
+from website_scan.command.formats.markdown import markdown
+from website_scan.command.formats.sarif import sarif
+from website_scan.command.judged import Judged, Outcome
+from website_scan.report.cards import card_of
+from website_scan.report.references import page_url
+from website_scan.report.sarif import run
 
 PAGES = "https://scan.acme.test/docs/checks/"
 

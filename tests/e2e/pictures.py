@@ -29,15 +29,6 @@ from playwright.sync_api import Page, ViewportSize
 from documentation.landing import GATE
 from reports.models import Report
 from reports.page.sample import FILM, FOLDER, PAGE_PICTURE, PAGES, SCREENSHOT, SamplePage, sample_of, samples_of
-from scanner.browser.warm import WarmBrowser
-from scanner.document import ExportDocument
-from scanner.findings import ScanType
-from scanner.net.browser import find_browser
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget, ScanResult
-from scanner.run import scan
 from scans.models import Scan
 from tests.e2e.pages import PICTURE as PICTURES
 from tests.e2e.pages import Rendering, Shown, ask, render_pages, window
@@ -50,6 +41,15 @@ from tests.targets.gallery import blog_site, council_site, leak_site, library_si
 from tests.targets.server import Answer, Site
 from tests.targets.shop import shop_site
 from tests.world import member_of
+from website_scan.browser.warm import WarmBrowser
+from website_scan.document import ExportDocument
+from website_scan.findings import ScanType
+from website_scan.net.browser import find_browser
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget, ScanResult
+from website_scan.run import scan
 
 IMAGES = settings.BASE_DIR / "static" / "img"
 HOST, ADDRESS = "shop.example.com", "203.0.113.7"  # RFC 2606, RFC 5737

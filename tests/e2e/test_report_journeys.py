@@ -10,15 +10,15 @@ from axe_playwright_python.base import AXE_SCRIPT
 from django.test import Client
 from playwright.sync_api import Page, expect
 
-from scanner import scoring
-from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
-from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
-from scanner.scoring import Cap
 from scans.visits.claims import claim_scan, finish_scan
 from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
+from website_scan import scoring
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
+from website_scan.scoring import Cap
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("pages"), pytest.mark.django_db]
 

@@ -19,7 +19,7 @@ from config.celery import app
 from infrastructure.logging import Outage
 from infrastructure.queue import enqueue
 from tests.operations.stack.processes import wait_until
-from tests.scanner.net.tls_servers import self_signed, tls_server
+from tests.website_scan.net.tls_servers import self_signed, tls_server
 
 
 @pytest.mark.parametrize(("task", "queue"), [("scans.tasks.run_scan", "scans"), ("webhooks.tasks.deliver", "webhooks")])

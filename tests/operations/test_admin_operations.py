@@ -17,10 +17,10 @@ from accounts.models import User
 from infrastructure import encryption, heartbeat
 from infrastructure.models import MaintenanceSwitch
 from operations import state
-from scanner import __version__
 from scans import tasks
 from tests.world import Member, browser_of, make_scan
 from webhooks.models import Delivery, Event, Webhook
+from website_scan import __version__
 
 PAGE = "/admin/operations/"
 

@@ -55,7 +55,7 @@ def test_a_missing_chromium_is_told_of(settings: Settings, monkeypatch: pytest.M
 
 def test_missing_packages_are_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "auto"
-    monkeypatch.setattr("scanner.net.browser.PACKAGES", ("playwright", "no_such_package"))
+    monkeypatch.setattr("website_scan.net.browser.PACKAGES", ("playwright", "no_such_package"))
     (message,) = browser(None)
     assert message.id == "scans.W001"
     assert "no_such_package" in message.msg

@@ -19,14 +19,14 @@ from prometheus_client.metrics_core import Metric
 from infrastructure.telemetry import counters
 from operations import metrics as views
 from operations import rows
-from scanner.findings import ScanType
-from scanner.result import ScanError
-from scanner.run import failed_result
 from scans.models import EndedScan, Scan, ScanTally
 from scans.visits import claims, tallies
 from tests.operations.scraping import TOKEN, Samples, scrape
 from tests.operations.stack.processes import wait_until
 from tests.world import Member, make_scan
+from website_scan.findings import ScanType
+from website_scan.result import ScanError
+from website_scan.run import failed_result
 
 SAID = ScanError("NOT_REACHABLE", "It does not answer.")
 

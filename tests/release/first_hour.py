@@ -24,7 +24,7 @@ from pathlib import Path
 from typing import Self
 
 from tests.house import ROOT
-from tests.scanner.net.tls_servers import Identity
+from tests.website_scan.net.tls_servers import Identity
 
 SITE = "scan.example.com"
 PACKAGES = ("caddy", "prometheus", "prometheus-alertmanager")

@@ -22,7 +22,7 @@ from gunicorn.config import Config
 
 from config.celery import app
 from operations.stack.management.commands.up import programs
-from scanner.environment import defaults
+from website_scan.environment import defaults
 
 ROOT = Path(__file__).resolve().parents[2]
 COMPOSE: dict[str, Any] = yaml.safe_load((ROOT / "compose.yaml").read_text(encoding="utf-8"))
@@ -187,7 +187,7 @@ def test_the_browser_gets_namespaces_for_its_sandbox_and_a_bound_for_its_memory(
 
 def test_a_variable_that_is_passed_on_empty_is_as_good_as_unset() -> None:
     unset = [name for name, value in SERVICES["web"]["environment"].items() if value.endswith(":-}")]
-    code = "from config import settings; from scanner import environment; print(environment.problems)"
+    code = "from config import settings; from website_scan import environment; print(environment.problems)"
     known = {"PATH": os.environ["PATH"], "SECRET_KEY": "x1" * 20}
     ran = subprocess.run(
         [sys.executable, "-c", code],

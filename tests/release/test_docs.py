@@ -12,9 +12,9 @@ import textwrap
 import tomllib
 from pathlib import Path
 
-from scanner.environment import SECRETS, defaults
-from scanner.net.client import DEFAULT_LIMITS
-from scanner.net.targets import RESERVED_SUFFIXES
+from website_scan.environment import SECRETS, defaults
+from website_scan.net.client import DEFAULT_LIMITS
+from website_scan.net.targets import RESERVED_SUFFIXES
 
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
@@ -127,14 +127,14 @@ def test_a_check_that_is_added_as_contributing_says_is_complete(tmp_path: Path) 
     """The shown check is found after adding it to its category's file, and the shown test passes in its file."""
     check, test = steps()
     for entry in ROOT.iterdir():
-        if entry.name in ("scanner", "tests"):
+        if entry.name in ("website_scan", "tests"):
             shutil.copytree(entry, tmp_path / entry.name, ignore=shutil.ignore_patterns("__pycache__"))
         elif entry.is_file():
             shutil.copy(entry, tmp_path)
         elif entry.name not in (".git", "var"):
             (tmp_path / entry.name).symlink_to(entry)
-    tests = Path("tests", "scanner", "security", "checks", "test_headers.py")
-    for path, added in ((Path("scanner", "security", "checks", "headers.py"), check), (tests, test)):
+    tests = Path("tests", "website_scan", "security", "checks", "test_headers.py")
+    for path, added in ((Path("website_scan", "security", "checks", "headers.py"), check), (tests, test)):
         with (tmp_path / path).open("a", encoding="utf-8") as file:
             file.write(f"\n\n{added}")
 

@@ -22,12 +22,6 @@ from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
 from reports.models import Report
-from scanner.catalogue import probes
-from scanner.errors import Refusal
-from scanner.ids import new_report_id, new_scan_id
-from scanner.net.errors import NetError
-from scanner.net.targets import InvalidUrl
-from scanner.result import ScanFailed
 from scans import tasks
 from scans.models import Scan
 from scans.policy import scan_policy
@@ -44,6 +38,12 @@ from webhooks.delivery.signing import signature_headers
 from webhooks.events import record_scan_ends
 from webhooks.examples import example as example_of
 from webhooks.models import Event, EventKind
+from website_scan.catalogue import probes
+from website_scan.errors import Refusal
+from website_scan.ids import new_report_id, new_scan_id
+from website_scan.net.errors import NetError
+from website_scan.net.targets import InvalidUrl
+from website_scan.result import ScanFailed
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")

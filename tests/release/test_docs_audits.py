@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from scanner.crawl import links, robots
-from scanner.crawl import sitemaps as files
-from scanner.crawl.discovery import crawl, effort, mazes, patterns, sitemaps
-from scanner.crawl.discovery.discover import discovery_limits
-from scanner.crawl.robots import product_token
-from scanner.net.policy import Policy
+from website_scan.crawl import links, robots
+from website_scan.crawl import sitemaps as files
+from website_scan.crawl.discovery import crawl, effort, mazes, patterns, sitemaps
+from website_scan.crawl.discovery.discover import discovery_limits
+from website_scan.crawl.robots import product_token
+from website_scan.net.policy import Policy
 
 KIB = 1024
 MIB = 1024 * KIB

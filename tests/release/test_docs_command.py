@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from scanner.command import lists
-from scanner.command.arguments import FORMATS, is_about_lists, options_from, parser
-from scanner.command.configuration import KEYS, NAME
-from scanner.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
+from website_scan.command import lists
+from website_scan.command.arguments import FORMATS, is_about_lists, options_from, parser
+from website_scan.command.configuration import KEYS, NAME
+from website_scan.command.errors import EXIT_FAILED, EXIT_GATE, EXIT_USAGE
 
 ROOT = Path(__file__).resolve().parents[2]
 DOC = (ROOT / "docs" / "command.md").read_text(encoding="utf-8")

@@ -15,12 +15,12 @@ from typing import Any
 import pytest
 
 from accounts.models import DELIVERIES_KEPT_DAYS
-from scanner.net import errors
-from scanner.net.targets import InvalidUrl
 from tests.targets.server import Answer, Site
 from webhooks import services
 from webhooks.delivery import claims, schedule, sending
 from webhooks.delivery.signing import new_secret, signature_headers
+from website_scan.net import errors
+from website_scan.net.targets import InvalidUrl
 
 DOC = (Path(__file__).resolve().parents[2] / "docs" / "webhooks.md").read_text(encoding="utf-8")
 TEXT = " ".join(DOC.split())

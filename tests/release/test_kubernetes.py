@@ -17,8 +17,6 @@ import pytest
 import yaml
 from django.conf import settings
 
-from scanner.environment import SECRETS, defaults
-from scanner.net.addresses import IPV4_SPECIAL, IPV6_GLOBAL, IPV6_SPECIAL
 from tests.kubernetes import kubectl
 from tests.release.test_containers import (
     KEYS,
@@ -30,6 +28,8 @@ from tests.release.test_containers import (
     command_of,
     queues_of,
 )
+from website_scan.environment import SECRETS, defaults
+from website_scan.net.addresses import IPV4_SPECIAL, IPV6_GLOBAL, IPV6_SPECIAL
 
 FOLDER = ROOT / "deploy" / "kubernetes"
 PARTS = ("base", "autoscaling", "example")

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from ci import release
-from scanner import __version__
 from tests.house import ROOT
+from website_scan import __version__
 
 
 def git(folder: Path, *arguments: str) -> str:
@@ -125,7 +125,7 @@ def test_two_builds_of_a_commit_are_the_same(tmp_path: Path) -> None:
     assert wheel.name == f"website_scan-{__version__}-py3-none-any.whl"
     assert source.name == f"website_scan-{__version__}.tar.gz"
     with zipfile.ZipFile(wheel) as archive:
-        assert "scanner/run.py" in archive.namelist()
+        assert "website_scan/run.py" in archive.namelist()
     assert {path.name for path in tmp_path.iterdir()} == {"files"}, "nothing else is left"
 
 

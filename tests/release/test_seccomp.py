@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from scanner.net.browser import find_browser, sandbox_problem
 from tests.release.test_containers import ROOT
+from website_scan.net.browser import find_browser, sandbox_problem
 
 PROFILE = ROOT / "deploy" / "seccomp.json"
 CONFINED = ROOT / "tests" / "confined.py"

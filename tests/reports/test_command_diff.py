@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 
 from tests.command_line import run, run_here
-from tests.scanner.report.test_diff import document
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
+from tests.website_scan.report.test_diff import document
 
 PAGE = '<!doctype html><html lang=en><title>A bakery</title><main><h1>Hello</h1><nav><img src="/a.png">{}</nav></main>'
 

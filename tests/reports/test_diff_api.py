@@ -11,11 +11,11 @@ from typing import Any
 from django.utils import timezone
 
 from reports.models import Report
-from scanner.findings import HIGH, LOW, Severity
-from scanner.result import CategoryResult, CheckResult
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, finished_scan, make_result, make_scan
+from website_scan.findings import HIGH, LOW, Severity
+from website_scan.result import CategoryResult, CheckResult
 
 TOP = [
     *("from", "to", "score", "same_rules", "same_browser"),

@@ -13,10 +13,10 @@ from django.utils import timezone
 
 from reports.models import Report
 from reports.retention import delete_reports
-from scanner.result import OmittedCheck
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, browser_of, finished_scan, make_result, make_scan, person_of
+from website_scan.result import OmittedCheck
 
 LATER = ("browser", "omitted_checks", "repeated_checks")  # added to exports after others were stored
 TOP = ["id", "type", "url", "score", "grade", "created_at", "completed_at", "categories", "summary"]

@@ -10,12 +10,12 @@ from typing import Any
 
 import pytest
 
-from scanner.net.deadline import Deadline
-from scanner.net.targets import Target, parse_target
 from scans import addresses
 from scans.addresses import look_up
 from scans.policy import settings_policy
 from tests.sites.lists.running import Names
+from website_scan.net.deadline import Deadline
+from website_scan.net.targets import Target, parse_target
 
 
 def targets(*urls: str) -> list[Target]:

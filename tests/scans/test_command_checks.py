@@ -8,10 +8,10 @@ import re
 
 import pytest
 
-from scanner.catalogue import Category, catalogue_version, checks
-from scanner.findings import ScanType
-from scanner.plan import needs_browser
 from tests.command_line import run, run_here, start
+from website_scan.catalogue import Category, catalogue_version, checks
+from website_scan.findings import ScanType
+from website_scan.plan import needs_browser
 
 CATALOGUE = [check for scan_type in ScanType for check in checks(scan_type)]
 FIELDS = {

@@ -10,9 +10,9 @@ import pytest
 import pytest_django
 from django.core.management import CommandError, call_command
 
-from scanner.security import javascript_libraries
-from tests.scanner.net.loopback import NETWORKS
 from tests.targets.server import Answer, Request, Site
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.security import javascript_libraries
 
 ADVISORIES = {
     "jquery": [

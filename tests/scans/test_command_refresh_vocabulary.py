@@ -10,9 +10,9 @@ import pytest
 import pytest_django
 from django.core.management import CommandError, call_command
 
-from scanner.seo import structured_data
-from tests.scanner.net.loopback import NETWORKS
 from tests.targets.server import Answer, Site
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.seo import structured_data
 
 RELEASE = {
     "@graph": [

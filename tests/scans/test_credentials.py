@@ -16,9 +16,6 @@ from django.test import Client, override_settings
 from django.utils import timezone
 
 from accounts.models import REPORTS_KEPT_DAYS
-from scanner.findings import ScanType
-from scanner.net.credentials import Credentials, parse
-from scanner.report.exports import FORMATS
 from scans.browser import _warm, close_browser
 from scans.closing import stop_scans
 from scans.credentials import forget
@@ -26,10 +23,13 @@ from scans.models import Scan, sealed
 from scans.services import requeue_scan
 from scans.tasks import run_scan
 from tests.database_dump import dump_of_database
-from tests.scanner.net.loopback import NETWORKS
 from tests.targets.repeating import OTHER, Canaries, site_that_repeats_everything
 from tests.targets.server import Answer, Site
+from tests.website_scan.net.loopback import NETWORKS
 from tests.world import Member, attempt_deliveries, browser_of, make_scan, person_of, register_webhook
+from website_scan.findings import ScanType
+from website_scan.net.credentials import Credentials, parse
+from website_scan.report.exports import FORMATS
 
 GIVEN = {
     "headers": {"X-Key": "value-of-the-key"},

@@ -10,12 +10,12 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 import pytest_django
 
-from scanner.net.errors import NotReachable
-from scanner.net.policy import Policy
-from scanner.net.targets import Target, parse_target
 from scans import reachability
-from tests.scanner.net.loopback import NETWORKS
+from tests.website_scan.net.loopback import NETWORKS
 from tests.world import Member
+from website_scan.net.errors import NotReachable
+from website_scan.net.policy import Policy
+from website_scan.net.targets import Target, parse_target
 
 PATIENCE_S = 30
 
@@ -106,7 +106,7 @@ def test_while_many_look_a_scan_is_accepted_without_a_look(
 @pytest.mark.django_db
 def test_while_many_look_a_webhook_is_registered_without_a_look(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each delivery attempt checks the receiver's address again."""
-    monkeypatch.setattr("scanner.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
+    monkeypatch.setattr("website_scan.net.client.Network.addresses", lambda *_: pytest.fail("looked"))
     with reachability.place(1), reachability.place(2):
         answer = home.api.post("/api/webhooks", {"url": "https://hooks.example.com/", "events": ["scan.completed"]})
     assert answer.status_code == 201

@@ -26,7 +26,7 @@ from enum import Enum, auto
 from pathlib import Path
 from typing import Self
 
-from tests.scanner.net.tls_servers import DAY, LOOPBACK, Identity, self_signed
+from tests.website_scan.net.tls_servers import DAY, LOOPBACK, Identity, self_signed
 
 END_OF_HEADERS = b"\r\n\r\n"
 JOIN_TIMEOUT_S = 5.0

@@ -19,7 +19,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import Self
 
-from tests.scanner.net.tls_servers import LOOPBACK
+from tests.website_scan.net.tls_servers import LOOPBACK
 
 BYTES_PER_S = 200_000.0  # 1.6 Mbit/s
 ROUND_TRIP_S = 0.15

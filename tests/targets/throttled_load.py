@@ -12,8 +12,8 @@ from typing import Any
 
 from playwright.async_api import Browser, CDPSession, Page, async_playwright
 
-from scanner.browser.chromium import PIXEL_RATIO, SCREEN
 from tests.playwright_options import launch_options
+from website_scan.browser.chromium import PIXEL_RATIO, SCREEN
 
 SLOWDOWN = 4
 LIMIT_S = 60.0

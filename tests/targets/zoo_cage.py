@@ -8,8 +8,8 @@ import struct
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from scanner.findings import ScanType
 from tests.targets.server import Answer, Certificate, Request, Route, Site
+from website_scan.findings import ScanType
 
 KIB = 1024
 MIB = 1024 * KIB

@@ -8,8 +8,6 @@ from collections.abc import Callable
 
 import brotli
 
-from scanner.findings import ScanType
-from scanner.net.http.decoding import zstd
 from tests.targets.server import Answer, Request, Site
 from tests.targets.zoo_cage import (
     ACCESSIBILITY,
@@ -26,6 +24,8 @@ from tests.targets.zoo_cage import (
     site,
 )
 from tests.targets.zoo_wire import PAGE
+from website_scan.findings import ScanType
+from website_scan.net.http.decoding import zstd
 
 START = PAGE.decode()
 BOMB_BYTES = 1024 * MIB

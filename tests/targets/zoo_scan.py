@@ -14,14 +14,14 @@ import time
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
-from scanner.findings import ScanType
-from scanner.memory import give_back, use_one_heap
-from scanner.net.client import Network
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget
-from scanner.run import scan
-from tests.scanner.net.loopback import NETWORKS
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.findings import ScanType
+from website_scan.memory import give_back, use_one_heap
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget
+from website_scan.run import scan
 
 
 @dataclass(frozen=True)

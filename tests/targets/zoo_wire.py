@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 
-from scanner.findings import ScanType
 from tests.targets.server import Answer, Request
 from tests.targets.zoo_cage import (
     COMPLETED,
@@ -25,6 +24,7 @@ from tests.targets.zoo_cage import (
     silence,
     site,
 )
+from website_scan.findings import ScanType
 
 PAGE = b"<!doctype html><html lang=en><title>A page</title><h1>A page</h1>"
 HTTP2_SETTINGS = b"\x00\x00\x12\x04\x00\x00\x00\x00\x00" + b"\x00\x03\x00\x00\x00\x64" * 3

@@ -11,14 +11,14 @@ import pytest
 from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
-from scanner.net import client
 from tests.generated import assert_described
-from tests.scanner.net.seams import PUBLIC, Names
 from tests.targets.server import Answer, Site
+from tests.website_scan.net.seams import PUBLIC, Names
 from tests.world import ALL_EVENTS, Member, attempt_deliveries, finished_scan, key_caller, make_due, register_webhook
 from webhooks import services
 from webhooks.models import Delivery, Event, FormerSecret, Webhook
 from webhooks.services import MAX_FORMER_SECRETS
+from website_scan.net import client
 
 DETAIL = {"id", "url", "events", "created_at", "enabled", "disabled_at", "disabled_reason", "failing_since", "format"}
 DELIVERY = {

@@ -19,11 +19,11 @@ from infrastructure.logging import working_on
 from infrastructure.postgresql import statements
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry.tracing import job_span
-from scanner.net.policy import Policy
 from scans.policy import scan_policy
 from webhooks.delivery.attempts import record
 from webhooks.delivery.claims import DeliveryClaim, claim, next_due
 from webhooks.delivery.sending import AttemptResult, send
+from website_scan.net.policy import Policy
 
 logger = logging.getLogger(__name__)
 

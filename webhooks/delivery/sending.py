@@ -12,15 +12,15 @@ from datetime import UTC, datetime
 from cryptography.fernet import InvalidToken
 
 from infrastructure import encryption
-from scanner.net.client import Network
-from scanner.net.errors import Blocked, NetError
-from scanner.net.http.response import Response
-from scanner.net.policy import Policy
-from scanner.net.resolver import Resolver
-from scanner.net.targets import InvalidUrl
 from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.formats import sent_body
 from webhooks.delivery.signing import signature_headers
+from website_scan.net.client import Network
+from website_scan.net.errors import Blocked, NetError
+from website_scan.net.http.response import Response
+from website_scan.net.policy import Policy
+from website_scan.net.resolver import Resolver
+from website_scan.net.targets import InvalidUrl
 
 logger = logging.getLogger(__name__)
 

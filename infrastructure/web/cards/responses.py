@@ -9,7 +9,7 @@ from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect
 from django.utils.http import parse_etags
 
-import scanner
+import website_scan
 from infrastructure.web.cards.drawing import Card, draw
 
 # The content of an address never changes. Access to a shared thing may end: then no cache between may still serve it.
@@ -21,7 +21,7 @@ MEMBERS = "private, no-cache"
 
 def digest_of(card: Card) -> str:
     """Return the part of a card's address that changes with its content, and with each version of the drawing."""
-    return hashlib.sha256(f"{scanner.__version__} {card!r}".encode()).hexdigest()[:16]
+    return hashlib.sha256(f"{website_scan.__version__} {card!r}".encode()).hexdigest()[:16]
 
 
 def card_at(request: HttpRequest, card: Card, digest: str, address: Callable[[str], str], caching: str) -> HttpResponse:

@@ -15,13 +15,13 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from infrastructure.telemetry.counters import Counter, Histogram
 from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
 from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
-from scanner import environment
-from scanner.findings import Severity
-from scanner.repeats import REPEATS
-from scanner.report.levels import LEVELS
-from scanner.scoring import GRADES, SEVERITY_WEIGHT
 from sites.monitors.alerts import KINDS
 from webhooks.delivery.schedule import PAUSES
+from website_scan import environment
+from website_scan.findings import Severity
+from website_scan.repeats import REPEATS
+from website_scan.report.levels import LEVELS
+from website_scan.scoring import GRADES, SEVERITY_WEIGHT
 
 MARKED = re.compile(r"(?<=^<!-- generated: )([\w ]+) -->\n(.*?)(?=^<!-- end -->$)", re.MULTILINE | re.DOTALL)
 

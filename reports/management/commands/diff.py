@@ -12,9 +12,9 @@ from typing import Any
 from django.core.management.base import BaseCommand, CommandError
 
 from reports.diff_serializers import DiffSerializer
-from scanner.command.terminal import printable, show_what_can_be_shown
-from scanner.document import ExportDocument
-from scanner.report.diff import Change, Diff, NotCompared, diff
+from website_scan.command.terminal import printable, show_what_can_be_shown
+from website_scan.document import ExportDocument
+from website_scan.report.diff import Change, Diff, NotCompared, diff
 
 EXIT_WORSE = 1
 EXIT_USAGE = 2

@@ -18,8 +18,8 @@ from django.utils.safestring import SafeString
 from infrastructure.web.kept_html import KeptHtml
 from reports.page.history import History
 from reports.page.since import since
-from scanner.report.filters import Filter
 from scans.models import Scan
+from website_scan.report.filters import Filter
 
 PARTS = ("preview", "short", "contents", "full")  # templates report/preview.html and so on
 # The cache of each process; holds some hundred parts of long reports.

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scanner.command.listing import FORMATS, listed
+from website_scan.command.listing import FORMATS, listed
 
 
 class Command(BaseCommand):

@@ -9,11 +9,11 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scanner.net.client import Network
-from scanner.net.errors import NetError
-from scanner.net.targets import InvalidUrl
-from scanner.security import javascript_libraries
 from scans.policy import settings_policy
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError
+from website_scan.net.targets import InvalidUrl
+from website_scan.security import javascript_libraries
 
 API = "https://api.osv.dev/v1/query"
 MAX_BYTES = 8 * 1024 * 1024
@@ -21,7 +21,7 @@ TIME_LIMIT_S = 300.0
 
 
 class Command(BaseCommand):
-    """Rewrites `scanner/security/javascript_libraries.json`; the list of libraries and their banners stays."""
+    """Rewrites `website_scan/security/javascript_libraries.json`; the list of libraries and their banners stays."""
 
     help = "Bring the known holes of JavaScript libraries up to date, from the OSV database."
 

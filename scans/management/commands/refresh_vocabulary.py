@@ -8,19 +8,19 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from scanner.net.budget import Limits
-from scanner.net.client import Network
-from scanner.net.errors import NetError
-from scanner.net.targets import InvalidUrl
-from scanner.seo import structured_data
 from scans.policy import settings_policy
+from website_scan.net.budget import Limits
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError
+from website_scan.net.targets import InvalidUrl
+from website_scan.seo import structured_data
 
 RELEASE = "https://schema.org/version/latest/schemaorg-current-https.jsonld"
 MAX_BYTES = 40 * 1024 * 1024
 
 
 class Command(BaseCommand):
-    """Rewrites `scanner/seo/schema_org.json`."""
+    """Rewrites `website_scan/seo/schema_org.json`."""
 
     help = "Bring the vocabulary of schema.org up to date, from its newest release."
 

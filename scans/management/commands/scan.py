@@ -8,7 +8,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from scanner.command.main import run
+from website_scan.command.main import run
 
 
 class Command(BaseCommand):

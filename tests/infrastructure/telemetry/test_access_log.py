@@ -145,12 +145,12 @@ def test_pages_of_an_audit_carry_it_too(home: Member, target: str) -> None:
 def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     """Probes run in threads of their own."""
     from infrastructure.logging import current_job, working_on
-    from scanner.findings import ScanType
-    from scanner.net.client import Network
-    from scanner.net.targets import parse_target
-    from scanner.result import Budget
-    from scanner.run import scan
     from scans.policy import scan_policy
+    from website_scan.findings import ScanType
+    from website_scan.net.client import Network
+    from website_scan.net.targets import parse_target
+    from website_scan.result import Budget
+    from website_scan.run import scan
 
     seen: set[str] = set()
 

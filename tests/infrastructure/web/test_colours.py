@@ -10,8 +10,8 @@ import pytest
 
 from accounts.mailing.filters import SEVERITY_COLORS
 from infrastructure.web.colours import GRADES, Colours, of_grade
-from scanner.report.templating import STATIC
 from sites.badges.drawing import LABEL, NEUTRAL
+from website_scan.report.templating import STATIC
 
 CSS = (STATIC / "css" / "site.css").read_text()
 LIGHT, DARK = (dict(re.findall(r"--([\w-]+): (#[0-9a-f]{6});", each)) for each in CSS.split("@media", 2)[:2])

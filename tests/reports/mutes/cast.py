@@ -8,14 +8,14 @@ from typing import Any
 
 from accounts.authentication import Caller, member_caller
 from accounts.models import Membership
-from scanner.catalogue import caps
-from scanner.findings import CRITICAL, HIGH, MEDIUM, ScanType
-from scanner.report.mute_matching import MuteRule
-from scanner.result import AppliedCap, CategoryResult, CheckResult
-from scanner.scoring import basis, score
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import Member, make_result, make_scan
+from website_scan.catalogue import caps
+from website_scan.findings import CRITICAL, HIGH, MEDIUM, ScanType
+from website_scan.report.mute_matching import MuteRule
+from website_scan.result import AppliedCap, CategoryResult, CheckResult
+from website_scan.scoring import basis, score
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 URL = "https://example.com/shop/shoes?page=2"

@@ -9,11 +9,11 @@ from typing import Any
 from django.utils import timezone
 
 from reports.models import Mute, Report
-from scanner.fingerprints import fingerprints
-from scanner.timestamps import timestamp
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.sarif import assert_sarif
 from tests.world import Member
+from website_scan.fingerprints import fingerprints
+from website_scan.timestamps import timestamp
 
 BODY = {"check": "exposed-git", "host": "example.com", "reason": "A copy for auditors."}
 COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)

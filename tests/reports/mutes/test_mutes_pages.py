@@ -12,11 +12,11 @@ from django.utils import timezone
 from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report
 from reports.mutes import services
-from scanner.fingerprints import fingerprints
 from scans.models import Scan
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member
+from website_scan.fingerprints import fingerprints
 
 COOKIES = fingerprints("cookie-secure", CHECKS[1].evidence, URL)
 REASON = "A copy for <auditors>."

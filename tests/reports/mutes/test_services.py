@@ -19,10 +19,10 @@ from reports.mutes.services import (
     in_force,
     rule_of,
 )
-from scanner.fingerprints import fingerprint
 from tests.queries import counted
 from tests.reports.mutes.cast import caller_with_key
 from tests.world import Member, member_of
+from website_scan.fingerprints import fingerprint
 
 pytestmark = pytest.mark.django_db
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from infrastructure.api.fields import GRADES as LETTERS
-from scanner.catalogue import checks
-from scanner.findings import ScanType
-from scanner.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
-from scanner.report.metrics import METRICS, metrics
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
+from website_scan.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
+from website_scan.report.metrics import METRICS, metrics
 
 
 def test_every_grade_of_every_type_has_its_meaning() -> None:
@@ -27,7 +27,7 @@ def test_meanings_are_of_categories_that_exist() -> None:
 
 
 def test_advice_is_for_codes_that_exist() -> None:
-    source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "scanner").rglob("*.py"))
+    source = "".join(path.read_text() for path in (Path(__file__).parents[3] / "website_scan").rglob("*.py"))
     assert [code for code in ADVICE if f'"{code}"' not in source] == []
     assert "scan ID" in advice("SOMETHING_NEW")
 

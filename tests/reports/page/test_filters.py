@@ -8,14 +8,14 @@ from typing import Any
 import pytest
 from django.http import HttpResponse
 
-from scanner.catalogue import checks
-from scanner.findings import HIGH, LOW, ScanType
-from scanner.report.filters import Filter
-from scanner.report.metrics import CONCERNED, METRICS
-from scanner.result import CategoryResult, CheckResult
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
+from website_scan.catalogue import checks
+from website_scan.findings import HIGH, LOW, ScanType
+from website_scan.report.filters import Filter
+from website_scan.report.metrics import CONCERNED, METRICS
+from website_scan.result import CategoryResult, CheckResult
 
 CHECK: dict[str, Any] = {
     "id": "lcp",

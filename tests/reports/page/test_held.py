@@ -7,14 +7,14 @@ from urllib.parse import urlsplit
 
 from django.http import HttpResponse
 
-from scanner import scoring
-from scanner.findings import CRITICAL, HIGH, LOW, Severity
-from scanner.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
-from scanner.scoring import Cap
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
+from website_scan import scoring
+from website_scan.findings import CRITICAL, HIGH, LOW, Severity
+from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
+from website_scan.scoring import Cap
 
 CAPS = (
     Cap(49, "A critical check failed.", severity=CRITICAL),

@@ -9,15 +9,15 @@ from django.test import Client
 from django.utils import timezone
 
 from reports.models import Report
-from scanner.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
-from scanner.findings import HIGH, ScanType
-from scanner.illustrations import MAX_CROPS, pictures
-from scanner.report.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
-from scanner.result import CheckResult, Pictures
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person
 from tests.world import Member, make_result, make_scan
+from website_scan.browser.evidence import Box, BrowserLoad, Frame, Load, PagePicture
+from website_scan.findings import HIGH, ScanType
+from website_scan.illustrations import MAX_CROPS, pictures
+from website_scan.report.pictures import NO_PICTURES, frame_of, pictures_in_file, pictures_of
+from website_scan.result import CheckResult, Pictures
 
 PLACES = {
     "of": "page",

@@ -11,9 +11,9 @@ from django.utils import timezone
 
 from reports.models import Report
 from reports.page.steps import NAMES
-from scanner.result import Phase
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_scan
+from website_scan.result import Phase
 
 HTMX = {"HX-Request": "true"}
 

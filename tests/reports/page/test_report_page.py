@@ -15,15 +15,23 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from accounts.models import Membership, User
-from scanner.findings import CRITICAL, HIGH, LOW
-from scanner.report.explanations import GRADES
-from scanner.report.report_page import report_page
-from scanner.report.waterfall import waterfall
-from scanner.result import NOT_JUDGED, AppliedCap, CategoryResult, CheckResult, OmittedCheck, Waterfall, WaterfallRow
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, finished_scan, make_result, make_scan
+from website_scan.findings import CRITICAL, HIGH, LOW
+from website_scan.report.explanations import GRADES
+from website_scan.report.report_page import report_page
+from website_scan.report.waterfall import waterfall
+from website_scan.result import (
+    NOT_JUDGED,
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    OmittedCheck,
+    Waterfall,
+    WaterfallRow,
+)
 
 EVIL = "<script>alert(1)</script><img src=x onerror=alert(2)>\"'&<b style=color:red>"
 EVIL_URL = "javascript:alert(document.domain)"

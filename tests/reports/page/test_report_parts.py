@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
-from scanner.findings import CRITICAL, HIGH, LOW
-from scanner.report.report_page import report_page
-from scanner.result import CategoryResult, CheckResult, SkippedCheck
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
+from website_scan.findings import CRITICAL, HIGH, LOW
+from website_scan.report.report_page import report_page
+from website_scan.result import CategoryResult, CheckResult, SkippedCheck
 
 
 def shown(member: Member, **columns: Any) -> Any:

@@ -11,8 +11,8 @@ from lxml import html
 
 from reports.page.frozen import FROZEN, frozen_page
 from reports.page.sample import PAGES, SHOP, SamplePage, page_of, sample_of, samples_of
-from scanner.catalogue import checks
-from scanner.findings import ScanType
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
 
 pytestmark = pytest.mark.django_db
 SAMPLES = [(page, scan_type) for page in PAGES for scan_type in page.types]

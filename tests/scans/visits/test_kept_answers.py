@@ -5,15 +5,15 @@ from __future__ import annotations
 import pytest
 from django.core.cache import cache
 
-from scanner.net.client import Network
-from scanner.net.credentials import Credentials, OriginCredentials
-from scanner.net.http.answers import KEPT_S, Answers, Reuse, Wish, key_of
-from scanner.net.http.response import Headers, Response
-from scanner.net.targets import parse_target
 from scans.visits import kept_answers
 from scans.visits.kept_answers import KEPT_BYTES, SharedAnswers
-from tests.scanner.cast import POLICY
 from tests.targets.server import Answer, Request, Site
+from tests.website_scan.cast import POLICY
+from website_scan.net.client import Network
+from website_scan.net.credentials import Credentials, OriginCredentials
+from website_scan.net.http.answers import KEPT_S, Answers, Reuse, Wish, key_of
+from website_scan.net.http.response import Headers, Response
+from website_scan.net.targets import parse_target
 
 pytestmark = pytest.mark.usefixtures("db")  # for an empty Redis
 

@@ -9,14 +9,14 @@ from django.utils import timezone
 
 from accounts.models import MonthlyUsage
 from reports.models import Report
-from scanner.findings import ScanType
-from scanner.result import Checked, Phase, Progress, ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan, renew_claim
 from scans.visits.queue import MAX_ATTEMPTS
 from scans.visits.sweeping import sweep_scans
 from tests.queries import counted
 from tests.world import Member, make_result, make_scan
+from website_scan.findings import ScanType
+from website_scan.result import Checked, Phase, Progress, ScanError
 
 
 def failed(scan: Scan, code: str):

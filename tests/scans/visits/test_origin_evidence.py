@@ -12,21 +12,21 @@ from django.core.cache import cache
 from django.test import override_settings
 from redis import RedisError
 
-from scanner.catalogue import Probe, probes
-from scanner.findings import ScanType
-from scanner.kept_evidence import Kept
-from scanner.net.client import Network
-from scanner.net.deadline import Deadline
-from scanner.net.dns_records import DnsAnswer
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
-from scanner.result import Budget, ScanResult
-from scanner.run import scan
 from scans.visits import origin_evidence
 from scans.visits.origin_evidence import OriginEvidence
-from tests.scanner.cast import POLICY
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
+from tests.website_scan.cast import POLICY
+from website_scan.catalogue import Probe, probes
+from website_scan.findings import ScanType
+from website_scan.kept_evidence import Kept
+from website_scan.net.client import Network
+from website_scan.net.deadline import Deadline
+from website_scan.net.dns_records import DnsAnswer
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget, ScanResult
+from website_scan.run import scan
 
 PATIENCE_S = 60.0
 ORIGIN = "https://example.com:443"

@@ -16,15 +16,15 @@ from django.conf import settings as django_settings
 from accounts.models import Membership, Organization, Tier, User
 from accounts.usage import Account, account_of
 from infrastructure.telemetry.counters import counters
-from scanner.net.client import Network
-from scanner.net.errors import BudgetExceeded
-from scanner.net.policy import Policy
-from scanner.net.targets import parse_target
 from scans.visits import other_sites
 from scans.visits.other_sites import OtherSites
-from tests.scanner.net.seams import PUBLIC, Names, Wires
 from tests.targets.server import Answer, Site
+from tests.website_scan.net.seams import PUBLIC, Names, Wires
 from tests.world import Member, person_of
+from website_scan.net.client import Network
+from website_scan.net.errors import BudgetExceeded
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
 
 pytestmark = pytest.mark.usefixtures("db")  # which empties Redis
 

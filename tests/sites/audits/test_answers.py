@@ -8,12 +8,12 @@ from datetime import UTC, datetime
 import pytest
 
 from accounts.models import Tier
-from scanner.result import AppliedCap, ScanError, SkippedCheck
 from scans.models import Scan
 from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, browser_of, person_of
 from webhooks.models import Event
+from website_scan.result import AppliedCap, ScanError, SkippedCheck
 
 FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 NOT_JUDGED = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}

@@ -10,7 +10,6 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Tier
-from scanner.result import ScanError
 from tests.generated import assert_described
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, attempt_deliveries, browser_of, key_caller, make_due, person_of
@@ -18,6 +17,7 @@ from webhooks.delivery.schedule import PAUSES
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, Webhook
 from webhooks.services import recover_failed
+from website_scan.result import ScanError
 
 FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 

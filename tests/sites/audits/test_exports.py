@@ -12,15 +12,15 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import Tier
-from scanner.findings import HIGH, LOW, Severity
-from scanner.report import sarif
-from scanner.result import CategoryResult, CheckResult, ScanError
 from sites.audits import exports
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.reports.sarif import assert_sarif
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member
+from website_scan.findings import HIGH, LOW, Severity
+from website_scan.report import sarif
+from website_scan.result import CategoryResult, CheckResult, ScanError
 
 FAILED = ScanError("TARGET_STATUS", "The page answers with status 404.")
 

@@ -18,9 +18,6 @@ from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
 from accounts.usage import month_of
 from infrastructure import leases
-from scanner.crawl.discovery.discover import Discovery
-from scanner.findings import HIGH, ScanType
-from scanner.result import CategoryResult, CheckResult
 from scans import tasks
 from scans.models import BlockedDomain, IdempotencyRecord, Scan
 from scans.visits import overload
@@ -33,6 +30,9 @@ from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage, AuditPlace
 from tests.sites.audits.test_life import created, pages, shown, used, visit
 from tests.world import Member, finished_scan, make_result, make_scan
+from website_scan.crawl.discovery.discover import Discovery
+from website_scan.findings import HIGH, ScanType
+from website_scan.result import CategoryResult, CheckResult
 
 JANUARY = datetime(2027, 1, 31, 23, 59, tzinfo=UTC)
 

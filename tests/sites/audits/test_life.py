@@ -5,8 +5,6 @@ from __future__ import annotations
 from typing import Any
 
 from accounts.models import MonthlyUsage, Tier
-from scanner.findings import ScanType
-from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
@@ -14,6 +12,8 @@ from sites.audits.release import release_pages
 from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.world import Member, make_result, person_of
+from website_scan.findings import ScanType
+from website_scan.result import ScanError
 
 ALL = ["security", "performance", "accessibility", "seo"]
 

@@ -13,12 +13,12 @@ from django.utils import timezone
 from pytest_django import DjangoAssertNumQueries
 
 from reports.mutes.services import active_mutes
-from scanner.fingerprints import fingerprint
 from sites.audits.muting import AuditMutes
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from tests.reports.people import page_of, person, text_of
 from tests.reports.sarif import assert_sarif
 from tests.world import Member, make_scan
+from website_scan.fingerprints import fingerprint
 
 REASON = "Sent by the load balancer."
 

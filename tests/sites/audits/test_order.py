@@ -15,10 +15,6 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from accounts.models import Tier
-from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM, Severity
-from scanner.need import need
-from scanner.result import AppliedCap, CategoryResult, CheckResult
-from scanner.scoring import Cap, score
 from scans.models import Scan
 from sites.audits import settling
 from sites.audits.findings import in_order
@@ -28,6 +24,10 @@ from tests.furnished_audits import make_audit, release
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import shown
 from tests.world import Member, make_result
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Severity
+from website_scan.need import need
+from website_scan.result import AppliedCap, CategoryResult, CheckResult
+from website_scan.scoring import Cap, score
 
 SITE = "https://shop.example.com/"
 EMERGENCIES = ["exposed-env", "exposed-git"]

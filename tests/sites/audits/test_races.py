@@ -13,8 +13,6 @@ from django.db.models import Count
 
 from accounts.closing.services import close_organization
 from accounts.models import MonthlyUsage, Tier
-from scanner.findings import ScanType
-from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker, running_visits
@@ -23,6 +21,8 @@ from sites.audits.sweeping import sweep_audits
 from sites.models import Audit, AuditPage
 from tests.scans.test_races import PARALLEL, all_at_once
 from tests.world import Api, Member, make_result, member_of
+from website_scan.findings import ScanType
+from website_scan.result import ScanError
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

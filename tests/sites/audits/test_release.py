@@ -12,7 +12,6 @@ import pytest
 from django.db import OperationalError, connection
 
 from accounts.models import MonthlyUsage, Tier
-from scanner.result import Progress
 from scans import tasks
 from scans.models import Scan, ScanCount
 from scans.visits.claims import claim_next, finish_scan, renew_claim, wake_next
@@ -23,6 +22,7 @@ from sites.models import Audit
 from tests.queries import counted, explained, rows_read
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, make_result, member_of
+from website_scan.result import Progress
 
 LARGE = 200
 

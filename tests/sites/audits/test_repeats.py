@@ -8,8 +8,6 @@ import json
 from typing import Any
 
 from accounts.models import Tier
-from scanner.findings import HIGH, LOW, ScanType
-from scanner.result import CategoryResult, CheckResult
 from scans.models import Scan
 from scans.visits.claims import claim_next, finish_scan
 from scans.visits.queue import Worker
@@ -18,6 +16,8 @@ from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import created, pages, shown
 from tests.world import Member, make_result
+from website_scan.findings import HIGH, LOW, ScanType
+from website_scan.result import CategoryResult, CheckResult
 
 BOTH = {"seo": "lang-present", "accessibility": "html-has-lang"}
 

@@ -10,7 +10,6 @@ import pytest
 
 from accounts.models import Tier
 from reports.models import Report
-from scanner.performance.probes import timing
 from scans import tasks
 from scans.models import Scan
 from scans.visits.kept_answers import answers_of
@@ -19,6 +18,7 @@ from tests.sites.audits.cast import places_of, work_off
 from tests.targets.server import Site
 from tests.targets.templated import FAULTS, TEMPLATES, page_paths, template_of, templated_site
 from tests.world import Member, member_of
+from website_scan.performance.probes import timing
 
 PAGES = 16
 TYPES = ["security", "performance", "accessibility", "seo"]

@@ -9,18 +9,18 @@ from urllib.parse import urlsplit
 
 from django.utils import timezone
 
-from scanner.findings import HIGH, ScanType, Severity
-from scanner.net.deadline import Deadline
-from scanner.net.errors import NotReachable
-from scanner.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
-from scanner.run import failed_result
-from scanner.scoring import mean_grade
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
 from sites.lists import counting, runs, starting
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.world import Member, make_result
+from website_scan.findings import HIGH, ScanType, Severity
+from website_scan.net.deadline import Deadline
+from website_scan.net.errors import NotReachable
+from website_scan.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
+from website_scan.run import failed_result
+from website_scan.scoring import mean_grade
 
 UNREACHABLE = ScanError("URL_NOT_REACHABLE", "The site did not answer.")
 

@@ -10,11 +10,11 @@ from typing import Any
 
 from django.utils import timezone
 
-from scanner.scoring import mean_grade
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
 from sites.models.site_list import ListCounts
 from tests.sites.lists.cast import make_entries
 from tests.sites.lists.cast import make_list as make_list
+from website_scan.scoring import mean_grade
 
 CHECKS = ("https-available", "http-to-https-redirect", "hsts", "title")
 

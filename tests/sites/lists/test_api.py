@@ -12,7 +12,6 @@ from accounts.keys.services import create_api_key
 from accounts.mailing.topics import Subscription
 from accounts.models import ActivityEvent, Tier
 from infrastructure.api.scopes import Scope
-from scanner.ids import is_id, new_id
 from scans.models import IdempotencyRecord
 from sites.lists import services
 from sites.lists.recipients import NOBODY
@@ -20,6 +19,7 @@ from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, S
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
 from tests.world import Api, Member, key_caller, member_of, person_of, register_webhook
+from website_scan.ids import is_id, new_id
 
 pytestmark = pytest.mark.django_db
 

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.document import StoredHop
-from scanner.findings import LOW
-from scanner.result import CategoryResult
 from scans.models import Scan
 from sites.lists.collecting import facts_of, moved_to
 from tests.sites.lists.running import Found, Script, check, entry_of, listed
 from tests.world import Member, make_result, make_scan, member_of
+from website_scan.document import StoredHop
+from website_scan.findings import LOW
+from website_scan.result import CategoryResult
 
 pytestmark = pytest.mark.django_db
 

@@ -10,11 +10,11 @@ import pytest
 from pytest_django.live_server_helper import LiveServer
 
 from accounts.models import Tier
-from scanner.command.main import run
-from scanner.command.remote import KEY
 from sites.models import ListRun, SiteList
 from tests.sites.lists.snapshot_cast import Looked, snapshot
 from tests.world import Member
+from website_scan.command.main import run
+from website_scan.command.remote import KEY
 
 pytestmark = pytest.mark.django_db(transaction=True, serialized_rollback=True)
 

@@ -11,8 +11,6 @@ import pytest
 from django.db import connection, transaction
 from django.utils import timezone
 
-from scanner.findings import LOW
-from scanner.result import ScanError
 from scans.models import Scan
 from sites.audits.release import release_pages
 from sites.audits.services import add_pages
@@ -20,6 +18,8 @@ from sites.lists import counting, runs
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun
 from tests.sites.lists.running import UNREACHABLE, Found, Script, check, entry_of, listed, scored, usual
 from tests.world import Member, member_of
+from website_scan.findings import LOW
+from website_scan.result import ScanError
 
 pytestmark = pytest.mark.django_db
 

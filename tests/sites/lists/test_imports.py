@@ -10,7 +10,6 @@ from django.db import connection, transaction
 from django.utils import timezone
 
 from accounts.models import ActivityEvent, Tier
-from scanner.net.policy import Policy
 from sites.lists.importing import difference
 from sites.lists.services import delete_entries, tag_entries, tags_of
 from sites.lists.uploads import read_rows
@@ -18,6 +17,7 @@ from sites.models import ListEntry, ListResult, ListRun, SiteList
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
 from tests.world import Member, key_caller, member_of, person_of
+from website_scan.net.policy import Policy
 
 pytestmark = pytest.mark.django_db
 

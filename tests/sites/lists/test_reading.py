@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from infrastructure.api.errors import InvalidParams
-from scanner.net.policy import Policy
 from sites.lists.tags import MAX_TAGS
 from sites.lists.uploads import MAX_LINE, MAX_ROWS, InvalidEntries, Row, read_rows
+from website_scan.net.policy import Policy
 
 POLICY = Policy(blocked_domains=("blocked.example.net",))
 CSV, TEXT, JSON = "text/csv", "text/plain", "application/json"

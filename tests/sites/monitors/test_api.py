@@ -12,12 +12,12 @@ from django.utils import timezone
 from accounts.keys.services import create_api_key
 from accounts.mailing.topics import Subscription
 from accounts.models import Membership, Tier
-from scanner.ids import is_id
 from sites.monitors.recipients import NOBODY
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import EVENTS, HOOK, Judged, Watch, finding
 from tests.world import Api, Member, person_of, register_webhook
+from website_scan.ids import is_id
 
 pytestmark = pytest.mark.django_db
 

@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scanner.catalogue import measured_checks
-from scanner.document import ReducedDocument
-from scanner.findings import ScanType
-from scanner.report.diff import diff
 from sites.models.documents import Doubts
 from sites.monitors.changes import Compared, compare, is_down
 from sites.monitors.states import reduced, silent_checks
-from tests.scanner.report.test_diff import STATES, document
+from tests.website_scan.report.test_diff import STATES, document
+from website_scan.catalogue import measured_checks
+from website_scan.document import ReducedDocument
+from website_scan.findings import ScanType
+from website_scan.report.diff import diff
 
 DOCS = Path(__file__).parents[3] / "docs" / "monitors.md"
 PLACES = st.lists(st.sampled_from([f"#place-{each}" for each in "abcdefghijklmnopqrstuvwx"]), max_size=22, unique=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from scanner.findings import HIGH, MEDIUM, Severity
-from scanner.result import CheckResult
 from tests.sites.monitors.test_outcome import watch
 from tests.sites.monitors.watching import Judged, finding
 from tests.world import Member
+from website_scan.findings import HIGH, MEDIUM, Severity
+from website_scan.result import CheckResult
 
 pytestmark = pytest.mark.django_db
 

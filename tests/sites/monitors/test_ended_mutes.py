@@ -9,13 +9,13 @@ import pytest
 from django.utils import timezone
 
 from reports.models import Mute
-from scanner.findings import HIGH
-from scanner.fingerprints import fingerprints
-from scanner.result import SkippedCheck
 from sites.monitors.outcome import finish_run
 from tests.sites.monitors.test_outcome import BAD, GOOD, UNREACHABLE, mute, watch
 from tests.sites.monitors.watching import Judged, Watch, finding, told
 from tests.world import Member
+from website_scan.findings import HIGH
+from website_scan.fingerprints import fingerprints
+from website_scan.result import SkippedCheck
 
 pytestmark = pytest.mark.django_db
 

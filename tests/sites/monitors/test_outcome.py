@@ -17,9 +17,6 @@ from django.utils import timezone
 
 from infrastructure import queue
 from reports.models import Mute
-from scanner.findings import CRITICAL, HIGH, LOW, MEDIUM
-from scanner.fingerprints import fingerprints
-from scanner.result import ScanError, SkippedCheck
 from sites import tasks
 from sites.audits.services import cancel_audit
 from sites.models import Monitor, MonitorRun, MonitorState
@@ -32,6 +29,9 @@ from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Judged, Watch, finding, told
 from tests.world import Member
 from webhooks.models import Delivery, Event, EventKind
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM
+from website_scan.fingerprints import fingerprints
+from website_scan.result import ScanError, SkippedCheck
 
 UNREACHABLE = ScanError("URL_NOT_REACHABLE", "Nothing answers on port 443.")
 BAD, GOOD = (finding("thing"),), (finding("thing", status="pass"),)

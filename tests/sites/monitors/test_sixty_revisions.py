@@ -10,16 +10,16 @@ from typing import Any
 import pytest
 
 from accounts.models import Tier
-from scanner import catalogue, judging
-from scanner.net.errors import TimedOut
-from scanner.performance.evidence import Timing
-from scanner.security.evidence import Exposure
 from scans import tasks
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import Watch, told
 from tests.targets.changing import Revision, changing_site
 from tests.targets.server import Site
 from tests.world import Member, member_of, register_webhook
+from website_scan import catalogue, judging
+from website_scan.net.errors import TimedOut
+from website_scan.performance.evidence import Timing
+from website_scan.security.evidence import Exposure
 
 ALERT = {"new_findings": "medium", "score_drop": 5, "score_below": {"seo": 80}}
 MONITOR_EVENTS = ["monitor.changed", "monitor.failed", "monitor.recovered"]

@@ -8,9 +8,6 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 from urllib.parse import urlsplit
 
-from scanner.findings import HIGH, ScanType, Severity
-from scanner.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
-from scanner.run import failed_result
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from sites.audits.release import release_pages
@@ -20,6 +17,9 @@ from sites.monitors.runs import start_run
 from tests.sites.audits.cast import work_off
 from tests.world import make_result
 from webhooks.models import Event
+from website_scan.findings import HIGH, ScanType, Severity
+from website_scan.result import CategoryResult, CheckResult, CheckStatus, ScanError, ScanResult
+from website_scan.run import failed_result
 
 HOOK = "https://example.com/hook"
 EVENTS = ["scan.completed", "scan.partial", "scan.failed", "audit.completed", "audit.failed"]

@@ -13,7 +13,6 @@ from django.utils import timezone
 from standardwebhooks.webhooks import Webhook as StandardWebhook
 
 from infrastructure import queue
-from scanner.result import ScanError
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.generated import assert_described
@@ -29,6 +28,7 @@ from tests.world import (
     register_webhook,
 )
 from webhooks.models import Attempt, Delivery, Event
+from website_scan.result import ScanError
 
 
 def headers_of(receiver: Site, number: int = 0) -> dict[str, str]:

@@ -103,7 +103,7 @@ def test_a_secret_that_cannot_be_read_is_our_fault_and_tried_again(
     assert webhook.deliveries.get().status == "pending"
 
 
-SHOW = "import json; from config import settings as s; from scanner import environment as e; "
+SHOW = "import json; from config import settings as s; from website_scan import environment as e; "
 SHOW += "print(json.dumps([s.ENCRYPTION_KEYS, s.DEFAULT_FROM_EMAIL, s.EMAIL_BACKEND, [str(p) for p in e.problems]]))"
 
 

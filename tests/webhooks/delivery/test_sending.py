@@ -11,8 +11,6 @@ from ipaddress import ip_network
 import pytest
 
 from infrastructure import encryption
-from scanner.net import resolver
-from scanner.net.policy import Policy
 from tests.targets.name_server import hosts, name_server
 from tests.targets.server import Answer, Certificate, Site
 from tests.world import Member, attempt_deliveries, finished_scan, listening, make_due, register_webhook
@@ -21,6 +19,8 @@ from webhooks.delivery.claims import DeliveryClaim
 from webhooks.delivery.sending import KEPT_BYTES, AttemptResult, send
 from webhooks.delivery.signing import new_secret
 from webhooks.models import Attempt, Delivery
+from website_scan.net import resolver
+from website_scan.net.policy import Policy
 
 ALLOWING = Policy(allowed_networks=(ip_network("127.0.0.0/8"),))
 

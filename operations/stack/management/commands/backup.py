@@ -20,7 +20,7 @@ from operations.stack import backup
 from operations.stack.clients import NoClients, address_of, clients_for
 from operations.stack.embedded import EmbeddedError
 from operations.stack.own_database import run_on_own_database
-from scanner import __version__
+from website_scan import __version__
 
 SHOWN_BYTES = 2000
 

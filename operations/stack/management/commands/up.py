@@ -41,9 +41,9 @@ from operations.stack.forks import fork
 from operations.stack.processes import ENDING, held
 from operations.stack.running import BASE_DIR, DATA_DIR
 from operations.stack.supervisor import Program, Supervisor
-from scanner import catalogue, environment
-from scanner.findings import ScanType
-from scanner.net.http.connections import Trust, tls_context
+from website_scan import catalogue, environment
+from website_scan.findings import ScanType
+from website_scan.net.http.connections import Trust, tls_context
 
 HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5

@@ -1,0 +1,298 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from tests.website_scan.cast import body, document, head, message, page, verdict
+from website_scan.accessibility.checks import document as checks
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.findings import Finding
+from website_scan.page.evidence import Document
+
+
+def by_document(check: Callable[[Document], Finding], html: str) -> str:
+    return verdict(check(document(page(html))))
+
+
+def by_tree(check: Callable[[AccessibleDocument], Finding], markup: str) -> str:
+    return verdict(check(AccessibleDocument(document(page(body(markup))))))
+
+
+def refreshing(html: str, *headers: tuple[str, str]) -> str:
+    seen = page(html, *headers)
+    return verdict(checks.meta_refresh(seen, document(seen)))
+
+
+@pytest.mark.parametrize(
+    ("root", "has_lang", "mismatch"),
+    [
+        ("<html lang=en>", "pass", "n/a"),
+        ("<html lang=''>", "fail", "n/a"),
+        ("<html lang=' '>", "fail", "n/a"),
+        ("<html>", "fail", "n/a"),
+        ("<html xml:lang=en>", "fail", "n/a"),
+        ("<html lang=en xml:lang=en>", "pass", "pass"),
+        ("<html lang=en-US xml:lang=EN-gb>", "pass", "pass"),  # the same primary language
+        ("<html lang=en xml:lang=de>", "pass", "fail"),
+        ("<html lang=en xml:lang=''>", "pass", "n/a"),
+        ("<html lang=us xml:lang=de>", "pass", "n/a"),  # an unknown language; html-lang-valid reports it
+        ("<html lang=us xml:lang=us>", "pass", "n/a"),
+    ],
+)
+def test_the_language_of_the_page(root: str, has_lang: str, mismatch: str) -> None:
+    html = f"<!doctype html>{root}<p>Text"
+    assert by_document(checks.html_has_lang, html) == has_lang
+    assert by_document(checks.html_xml_lang_mismatch, html) == mismatch
+
+
+ROOTS = [
+    ("", "n/a"),
+    ("lang=''", "n/a"),  # missing, which html-has-lang reports
+    ("lang=' '", "fail"),
+    ("lang=en", "pass"),
+    ("lang=EN", "pass"),
+    ("lang=' en '", "pass"),
+    ("lang=en-US", "pass"),
+    ("lang=en-US-x-twain", "pass"),
+    ("lang=en-nonsense", "pass"),  # the primary subtag counts
+    ("lang=zh-min-nan", "pass"),
+    ("lang=cmn-Hans-CN", "pass"),
+    ("lang=en_US", "fail"),
+    ("lang=us", "fail"),
+    ("lang=eng", "fail"),  # English is registered with two letters only
+    ("lang=tgl", "fail"),
+    ("lang=fil", "pass"),
+    ("lang=gsw", "pass"),
+    ("lang=iw", "pass"),  # deprecated, and registered
+    ("lang=tok", "pass"),  # registered in 2022
+    ("lang=drh", "pass"),
+    ("lang=english", "fail"),
+    ("lang=xyzzy", "fail"),
+    ("lang=x-klingon", "fail"),
+    ("lang=i-klingon", "fail"),
+    ("lang=qab", "fail"),
+    ("lang=mul", "pass"),
+    ("lang=und", "pass"),
+    ("lang={{lang}}", "fail"),
+    ("lang=en xml:lang=en", "pass"),
+    ("lang=en xml:lang=us", "fail"),
+    ("lang='' xml:lang=us", "fail"),
+    ("xml:lang=en", "pass"),
+    ("xml:lang=us", "fail"),
+]
+PARTS = [
+    ("<p>None", "n/a"),
+    ("<p lang=fr>Oui", "pass"),
+    ("<p lang=fr-CA>Oui", "pass"),
+    ("<p lang=us>Oui", "fail"),
+    ("<p lang=''>Oui", "pass"),  # declares that the language is unknown
+    ("<p lang=' '>Oui", "fail"),
+    ("<p xml:lang=us>Oui", "fail"),
+    ("<p lang=us>", "pass"),  # screen readers read nothing
+    ("<p lang=us> &nbsp; ", "pass"),
+    ("<p lang=us hidden>Oui", "n/a"),
+    ("<p lang=us aria-hidden=true>Oui", "n/a"),
+    ("<p lang=us class=d-none>Oui", "warn"),
+    ("<p lang=us><b>Oui</b>", "fail"),
+    ("<p lang=us><b hidden>Oui</b>", "pass"),
+    ("<p lang=us><b lang=fr>Oui</b>", "pass"),
+    ("<p lang=us><b lang=fr>Oui</b> non", "fail"),
+    ("<p lang=us><img src=a alt=Oui>", "fail"),
+    ("<p lang=us><img src=a alt=''>", "pass"),
+    ("<p lang=us><script>1</script>", "pass"),
+    ("<a href=/de hreflang=us>Deutsch</a>", "n/a"),
+    ("<p lang=fr>Oui<p lang=us>Oui", "fail"),
+    ("<div lang=us><p lang=fr>Oui</div>", "pass"),
+    ("<svg><text xml:lang=us>Oui</text></svg>", "fail"),
+]
+CASES = {
+    "html-lang-valid": [(f"<!doctype html><html {root}><title>A page</title><p>Text", to) for root, to in ROOTS],
+    "valid-lang": PARTS,
+}
+
+
+@pytest.mark.parametrize(("html", "expected"), CASES["html-lang-valid"])
+def test_html_lang_valid(html: str, expected: str) -> None:
+    assert by_document(checks.html_lang_valid, html) == expected
+
+
+@pytest.mark.parametrize(("markup", "expected"), PARTS)
+def test_valid_lang(markup: str, expected: str) -> None:
+    assert by_tree(checks.valid_lang, markup) == expected
+
+
+def test_the_fault_is_quoted() -> None:
+    seen = page("<!doctype html><html lang=en_US><p>Text")
+    finding = checks.html_lang_valid(document(seen))
+    assert message(finding) == 'The page declares an invalid language: the html element has lang="en_US".'
+
+
+@pytest.mark.parametrize("markup", ["<p lang=us>" + "<b>" * 5_000 + "Oui", f"<p lang={'a' * 100_000}>Oui"])
+def test_parts_that_are_made_to_be_slow_are_judged_all_the_same(markup: str) -> None:
+    assert by_tree(checks.valid_lang, markup) in ("pass", "fail")
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<title>Shoes</title>", "pass"),
+        ("<title> </title>", "fail"),
+        ("<p>Text", "fail"),
+        ("<p><svg><title>Logo</title></svg>", "fail"),
+        ("<title></title><title>Second</title>", "fail"),  # browsers show the first
+    ],
+)
+def test_document_title(html: str, expected: str) -> None:
+    assert by_document(checks.document_title, html) == expected
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        ("30", "fail"),
+        ("1; url=/next", "fail"),
+        ("72000", "fail"),
+        ("72001", "pass"),
+        ("0; url=/next", "pass"),
+        ("0", "pass"),
+        ("soon", "pass"),
+        ("5x", "pass"),
+        ("", "pass"),
+    ],
+)
+def test_meta_refresh(content: str, expected: str) -> None:
+    html = head(f"<meta http-equiv=refresh content='{content}'>")
+    assert refreshing(html) == expected
+
+
+def test_a_refresh_with_white_space_around_its_name_is_none() -> None:
+    assert refreshing(head("<meta http-equiv=' refresh' content=30>")) == "n/a"
+    assert refreshing(head("<meta http-equiv='REFRESH' content=30>")) == "fail"
+
+
+def test_a_refresh_in_the_body_is_one_too() -> None:
+    assert refreshing(head("", "<meta http-equiv=refresh content=30>")) == "fail"
+    assert refreshing(head("", "<noscript><meta http-equiv=refresh content=30></noscript>")) == "n/a"
+
+
+def test_a_page_without_a_refresh_is_not_judged() -> None:
+    assert refreshing(head("")) == "n/a"
+
+
+def test_a_refresh_header_is_one_too() -> None:
+    seen = page(head(""), ("Refresh", "30"))
+    assert verdict(checks.meta_refresh(seen, document(seen))) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("content", "zoom", "far"),
+    [
+        ("width=device-width, initial-scale=1", "pass", "pass"),
+        ("width=device-width; initial-scale=1; user-scalable=no", "fail", "pass"),
+        ("user-scalable=0", "fail", "pass"),
+        ("user-scalable=0.5", "fail", "pass"),
+        ("user-scalable=yes", "pass", "pass"),
+        ("user-scalable=1", "pass", "pass"),
+        ("user-scalable=-1", "pass", "pass"),
+        ("USER-SCALABLE = NO", "fail", "pass"),
+        ("maximum-scale=1", "fail", "pass"),
+        ("maximum-scale=1.99", "fail", "pass"),
+        ("maximum-scale=2", "pass", "fail"),
+        ("maximum-scale=4.9", "pass", "fail"),
+        ("maximum-scale=5", "pass", "pass"),
+        ("maximum-scale=-1", "pass", "pass"),
+        ("maximum-scale=device-height", "pass", "pass"),
+        ("maximum-scale=yes", "fail", "pass"),
+        ("maximum-scale=big", "fail", "pass"),
+        ("maximum-scale=no", "fail", "pass"),
+        ("maximum-scale=", "pass", "pass"),
+        ("maximum-scale=1, maximum-scale=-1", "pass", "pass"),  # the last one counts
+        ("maximum-scale=1, maximum-scale=5", "pass", "pass"),
+        ("user-scalable=invalid", "fail", "pass"),
+        ("user-scalable=no, maximum-scale=3", "fail", "fail"),
+        ("width=device-width initial-scale=1 maximum-scale=1", "fail", "pass"),  # no commas
+        ("user-scalable=yes initial-scale=1", "pass", "pass"),
+        ("user-scalable=no initial-scale=1", "fail", "pass"),
+        ("user-scalable=true", "fail", "pass"),
+        ("user-scalable=device-width", "pass", "pass"),
+        ("maximum-scale=3px", "pass", "fail"),
+        ("maximum-scale=1e1", "pass", "pass"),
+        ("maximum-scale=30e-1", "pass", "fail"),
+        ("maximum-scale=1e999", "pass", "pass"),
+        ("maximum-scale=1em", "fail", "pass"),
+        ("", "pass", "pass"),
+    ],
+)
+def test_the_viewport(content: str, zoom: str, far: str) -> None:
+    html = head(f"<meta name=Viewport content='{content}'>")
+    assert by_document(checks.meta_viewport, html) == zoom
+    assert by_document(checks.meta_viewport_large, html) == far
+
+
+def test_without_a_viewport_there_is_nothing_to_judge() -> None:
+    assert by_document(checks.meta_viewport, head("")) == "n/a"
+
+
+@pytest.mark.parametrize("tag", ["blink", "marquee"])
+def test_blinking_and_moving_text(tag: str) -> None:
+    check = getattr(checks, tag)
+    assert by_tree(check, f"<{tag}>News</{tag}>") == "fail"
+    assert by_tree(check, f"<{tag} style='display:none'>News</{tag}>") == "pass"
+    assert by_tree(check, f"<div hidden><{tag}>News</{tag}></div>") == "pass"
+    assert by_tree(check, f"<{tag} aria-hidden=true>News</{tag}>") == "fail"  # people still see it
+    assert by_tree(check, f"<{tag} class=modal>News</{tag}>") == "warn"
+    assert by_tree(check, f"<{tag}><img src=a></{tag}>") == "fail"
+    assert by_tree(check, "<p>News") == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<marquee hidden>News</marquee>", "fail"),  # browsers show it nevertheless
+        ("<marquee></marquee>", "pass"),  # takes no room
+        ("<marquee> </marquee>", "pass"),
+        ("<blink hidden>News</blink>", "pass"),
+        ("<blink></blink>", "fail"),  # as axe-core
+    ],
+)
+def test_blinking_and_moving_text_that_nobody_sees(markup: str, expected: str) -> None:
+    check = checks.marquee if "marquee" in markup else checks.blink
+    assert by_tree(check, markup) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>None", "n/a"),
+        ("<video src=a></video>", "warn"),
+        ("<video src=a><track kind=captions src=c></video>", "pass"),
+        ("<video src=a><track kind=Captions src=c></video>", "pass"),
+        ("<video src=a><track src=c></video>", "warn"),  # subtitles are for the hearing
+        ("<video src=a><track kind=' captions' src=c></video>", "warn"),
+        ("<video src=a><div><track kind=captions src=c></div></video>", "pass"),
+        ("<video src=a muted></video>", "n/a"),
+        ("<video src=a hidden></video>", "n/a"),
+    ],
+)
+def test_video_caption(markup: str, expected: str) -> None:
+    assert by_tree(checks.video_caption, markup) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<audio src=a controls></audio>", "n/a"),
+        ("<audio src=a autoplay></audio>", "warn"),
+        ("<audio src=a autoplay controls></audio>", "pass"),
+        ("<video autoplay><source src=a></video>", "warn"),
+        ("<video autoplay muted loop><source src=a></video>", "n/a"),  # a silent background video
+        ("<audio autoplay></audio>", "n/a"),
+        ("<audio autoplay><source></audio>", "n/a"),
+        ("<audio src=a autoplay paused></audio>", "n/a"),
+        ("<audio src=a autoplay hidden></audio>", "warn"),  # audible, though not visible
+        ("<div aria-hidden=true><audio src=a autoplay></audio></div>", "warn"),
+    ],
+)
+def test_no_autoplay_audio(markup: str, expected: str) -> None:
+    assert by_tree(checks.no_autoplay_audio, markup) == expected

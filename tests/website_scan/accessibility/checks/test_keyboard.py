@@ -1,0 +1,201 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import VERDICTS, body, document, message, page, verdict
+from website_scan.accessibility.checks import keyboard as checks
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.findings import Fail, Finding, Warn
+
+TABINDEX = [
+    ("<p>None", "n/a"),
+    ("<p tabindex=0>a", "pass"),
+    ("<p tabindex=-1>a", "pass"),
+    ("<p tabindex=1>a", "fail"),
+    ("<input tabindex=+5>", "fail"),
+    ("<p tabindex=' 2'>a", "fail"),
+    ("<p tabindex=1.5>a", "fail"),
+    ("<p tabindex=3x>a", "fail"),
+    ("<p tabindex>a", "pass"),
+    ("<p tabindex=x1>a", "pass"),
+    ("<p tabindex=99999999999999999999>a", "fail"),
+    ("<p tabindex=00>a", "pass"),
+    ("<p tabindex=1 hidden>a", "n/a"),
+    ("<p tabindex=1 aria-hidden=true>a", "n/a"),
+    ("<p tabindex=1 class=modal>a", "warn"),
+    ("<p tabindex=0>a<p tabindex=1>b", "fail"),
+]
+ACCESSKEYS = [
+    ("<p>None", "n/a"),
+    ("<a href=/ accesskey=s>a</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=t>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=S>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey='s '>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s hidden>b</a>", "pass"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s aria-hidden=true>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><a href=/b accesskey=s class=d-none>b</a>", "warn"),
+    ("<a href=/ accesskey>a</a><a href=/ accesskey>b</a>", "n/a"),
+    ("<a href=/ accesskey=s hidden>a</a>", "n/a"),
+    ("<a href=/a accesskey=s>a</a><a href=/a accesskey=s>a</a>", "pass"),  # whichever it is, it leads to /a
+    ("<a accesskey=s>a</a><a accesskey=s>b</a>", "fail"),
+    ("<a href=/a accesskey=s>a</a><button accesskey=s>a</button>", "fail"),
+]
+BYPASS = [
+    ("<p>None", "n/a"),
+    ("<main><a href=/>a</a></main>", "pass"),
+    ("<div role=main></div><a href=/>a</a>", "pass"),
+    ("<h2>a</h2><a href=/>a</a>", "pass"),
+    ("<div role=heading>a</div><a href=/>a</a>", "pass"),
+    ("<h2 role=tab>a</h2><a href=/>a</a>", "warn"),
+    ("<a href=/>a</a>", "warn"),
+    ("<a href=/ hidden>a</a>b", "warn"),
+    ("<a href=#a>a</a>", "pass"),
+    ("<a href=#a hidden>a</a>b", "pass"),
+    ("<a href=#>a</a>", "warn"),
+    ("<a href=#/a>a</a><a href=#!a>a</a>", "warn"),
+    ("<a href=/#a>a</a>", "warn"),
+    ("<main hidden>a</main><a href=/>a</a>", "warn"),
+    ("<h1 hidden>a</h1><a href=/>a</a>", "warn"),
+    ("<a>a</a>", "n/a"),
+]
+AWAY = "style='position:absolute;left:-9999px'"
+OUTSIDE = "position:absolute;top:-999em"
+SKIP = [
+    ("<p>None", "n/a"),
+    ("<a href=/>Home</a>", "n/a"),
+    (f"<a {AWAY} href=#m>To content</a><main id=m>a</main>", "pass"),
+    (f"<a {AWAY} href=#m>To content</a><main><a name=m></a></main>", "pass"),
+    (f"<a {AWAY} href=#gone>To content</a><main id=m>a</main>", "warn"),
+    (f"<a {AWAY} href=#m>To content</a><main id=m hidden>a</main>", "warn"),
+    (f"<a {AWAY} href=#%C3%BC>To content</a><main id=ü>a</main>", "pass"),
+    (f"<a {AWAY} href=/#m>To content</a><main id=m>a</main>", "pass"),
+    (f"<a {AWAY} href=/#gone>To content</a>", "warn"),
+    (f"<a href=/>Home</a><a {AWAY} href=#gone>To content</a>", "n/a"),  # not before the first link to another page
+    (f"<a href='javascript:go()'>Go</a><a {AWAY} href=#gone>To content</a>", "warn"),
+    (f"<a href=#>Top</a><a {AWAY} href=#gone>To content</a>", "n/a"),
+    (f"<a href=#!/a>A</a><a {AWAY} href=#gone>To content</a>", "n/a"),
+    (f"<a {AWAY} href=#!/gone>To content</a>", "n/a"),
+    (f"<a {AWAY} href=#gone hidden>To content</a>", "n/a"),
+    (f"<a {AWAY} href='/shop/shoes#gone'>To content</a>", "n/a"),
+    ("<a href=#menu>Menu</a>", "n/a"),  # scripts may open the menu
+    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>b, a.go{{{OUTSIDE}}}.go:focus{{top:0}}</style><a class=go href=#gone>To content</a>", "warn"),
+    (f"<style>.go{{{OUTSIDE}}}</style><a class=go href=#m>To content</a><main id=m>a</main>", "pass"),
+    ("<style>.go{position:absolute;top:-1px}</style><a class=go href=#gone>Content</a>", "n/a"),
+    ("<style>.go{position:relative;top:9px}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.go:focus{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>@media print{{.go{{{OUTSIDE}}}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+    (f"<style>.menu .go{{{OUTSIDE}}}</style><a class=go href=#gone>Content</a>", "n/a"),
+]
+# Cases in which axe-core knows from style sheets that the link is visible or its target is not, and our check does not.
+SKIP_BY_LOOKS = [
+    ("<a class=skip-link href=#gone>Zum Inhalt</a>", "warn"),
+    ("<ul class=skip-links><li><a href=#gone>Zum Inhalt</a></ul>", "warn"),
+    ("<div class=skip><p><b><i><a href=#gone>Zum Inhalt</a></i></b></p></div>", "n/a"),
+    ("<p class=sr-only><a href=#gone>Zum Inhalt</a></p>", "warn"),
+    ("<a href=#gone>Skip to content</a>", "warn"),
+    ("<a href=#gone>Jump to content</a>", "warn"),
+    ("<a href=#gone>Skipper</a>", "n/a"),
+    ("<a href=#top>Skip to the top</a>", "pass"),
+    ("<a class='skip-link' href=#m>Zum Inhalt</a><main id=m class=tab-pane>a</main>", "pass"),
+    ("<a class='skip-link d-none' href=#gone>Zum Inhalt</a>", "pass"),
+]
+NESTED = [
+    ("<p>None", "n/a"),
+    ("<button>a</button>", "pass"),
+    ("<button><span>a</span></button>", "pass"),
+    ("<button><a href=/>a</a></button>", "warn"),
+    ("<button><a>a</a></button>", "pass"),
+    ("<div role=button><a href=/>a</a></div>", "warn"),
+    ("<div role=button><span><i><input></i></span></div>", "warn"),
+    ("<div role=button><input type=hidden></div>", "pass"),
+    ("<div role=button><input disabled></div>", "pass"),
+    ("<div role=button><input hidden></div>", "pass"),
+    ("<div role=button><input class=d-none></div>", "pass"),
+    ("<div role=button><a href=/ aria-hidden=true tabindex=-1>a</a></div>", "warn"),
+    ("<div role=button><span tabindex=0>a</span></div>", "pass"),  # not a widget
+    ("<div role=button><span role=link>a</span></div>", "pass"),  # not focusable
+    ("<div role=button><span role=link tabindex=0>a</span></div>", "warn"),
+    ("<div role=button><span role=link tabindex=-1>a</span></div>", "warn"),
+    ("<div role=button><select><option>a</select></div>", "warn"),
+    ("<div role=button><fieldset disabled><input></fieldset></div>", "pass"),
+    ("<div role=checkbox><div role=checkbox tabindex=0>a</div></div>", "warn"),
+    ("<details><summary><a href=/>a</a></summary></details>", "warn"),
+    ("<details><summary>a</summary><a href=/>a</a></details>", "pass"),
+    ("<ul role=tablist><li role=tab><a href=/>a</a></ul>", "warn"),
+    ("<svg role=img><a href=/><text>a</text></a></svg>", "warn"),
+    ("<div role=img><button>a</button></div>", "warn"),
+    ("<a href=/><img src=a alt=a></a>", "pass"),
+    ("<a href=/ role=link><button>a</button></a>", "pass"),  # a link may contain controls
+    ("<label><input> a</label>", "n/a"),
+    ("<div role='shiny button'><a href=/>a</a></div>", "n/a"),
+    ("<div role=button hidden><a href=/>a</a></div>", "n/a"),
+    ("<div role=button class=modal><a href=/>a</a></div>", "pass"),
+    ("<div role=option><a href=/>a</a></div>", "warn"),
+    ("<div role=menuitem><a href=/>a</a></div>", "n/a"),
+]
+CASES = {
+    "tabindex": TABINDEX,
+    "accesskeys": ACCESSKEYS,
+    "bypass": BYPASS,
+    "skip-link": SKIP,
+    "nested-interactive": NESTED,
+}
+FUNCTIONS = {
+    function.__check__.id: function
+    for function in vars(checks).values()
+    if hasattr(function, "__check__") and "axe" not in function.__annotations__
+}
+
+
+def judged(rule: str, markup: str) -> Finding:
+    finding: Finding = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
+    return finding
+
+
+@pytest.mark.parametrize(("rule", "markup", "expected"), [(rule, *row) for rule, rows in CASES.items() for row in rows])
+def test_the_verdicts_are_those_of_axe_core(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judged(rule, markup)) == expected
+
+
+@pytest.mark.parametrize(("markup", "expected"), SKIP_BY_LOOKS)
+def test_skip_links_are_known_by_their_class_or_text(markup: str, expected: str) -> None:
+    assert verdict(judged("skip-link", markup)) == expected
+
+
+def test_a_page_whose_text_scripts_bring_is_not_asked_for_ways_around() -> None:
+    assert verdict(judged("bypass", "<div id=root><a href=/><img src=logo alt=Home></a></div>")) == "n/a"
+
+
+def test_all_who_share_a_key_are_shown() -> None:
+    finding = judged("accesskeys", "<i id=a accesskey=s></i><i id=b accesskey=t></i><i id=c accesskey=S></i>")
+    assert isinstance(finding, Fail)
+    assert [item["selector"] for item in finding.evidence] == ["#a", "#c"]
+
+
+def test_what_holds_the_control_is_shown_with_its_criterion() -> None:
+    finding = judged("nested-interactive", "<div role=button id=a><div role=button id=b><a href=/>c</a></div></div>")
+    assert isinstance(finding, Warn)
+    assert [(item["selector"], item["wcag"], item["level"]) for item in finding.evidence] == [("#b", "4.1.2", "A")]
+
+
+@pytest.mark.parametrize("rule", CASES)
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<div role=button>" * 3_000 + "<a href=/>a</a>",
+        "<div role=button tabindex=0>" * 400 + "<a href=/>a</a>" * 2_000,
+        "<div role=button><a href=#x class='" + "skip " * 5_000 + "'>a</a></div>" * 300,
+        "<a href=#m style='" + "left" * 20_000 + "'>a</a>",
+        "<a href=#m accesskey=s tabindex=1>a</a>" * 5_000,
+        "<a href=#%FF%%%>a</a><a href='http://[::1'>b</a>",
+    ],
+)
+def test_pages_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
+    assert verdict(judged(rule, markup)) in VERDICTS.values()
+
+
+def test_the_clash_of_access_keys_is_shown() -> None:
+    finding = judged("accesskeys", "<button accesskey=s>A</button><button accesskey=s>B</button>")
+    assert '<button accesskey="s">' in message(finding)

@@ -1,0 +1,109 @@
+"""Checks of tables that a careless version would get wrong: footers, captions and headers of real tables."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import VERDICTS, body, document, page, verdict
+from website_scan.accessibility.checks import structure as checks
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.findings import Finding, Warn
+
+HEAD = "<thead><tr><th>Name<th>Age<th>City</thead>"
+ROWS = "<tr><td>Ann<td>31<td>Rome" * 3
+# As DataTables and WordPress write long tables.
+TFOOT = "<tfoot><tr><th>Name<th>Age<th>City</tfoot>"
+FOOTERS = [
+    (f"<table>{HEAD}{TFOOT}{ROWS}</table>", "pass"),
+    (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Name<th><input placeholder=Age><th> City\n</tfoot></table>", "pass"),
+    (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Total<td>93<td></tfoot></table>", "pass"),
+    (f"<table>{HEAD}{ROWS}<tfoot><tr><th>Total<th>93<th></tfoot></table>", "warn"),
+    (f"<table>{ROWS}{TFOOT}</table>", "warn"),  # it repeats nothing
+    (f"<table>{HEAD}{TFOOT}</table>", "warn"),  # the head has no cells either
+]
+FAKES = [
+    ("<p>None", "n/a"),
+    ("<table><tr><td colspan=2>Sales<tr><td>1<td>2</table>", "n/a"),  # a layout table, as far as its markup tells
+    (f"<table><tr><td colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
+    (f"<table><tr><th colspan=3>Sales</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
+    (f"<table><thead><tr><td colspan=3>Sales</thead><tbody><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "warn"),
+    (f"<table><caption>Sales</caption><tr><td colspan=3>2025</tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "pass"),
+    (f"<table>{HEAD}{ROWS}</table>", "pass"),
+    (f"<table>{HEAD}<tr><td colspan=3>No results</table>", "pass"),  # only the first row may be a caption
+    (f"<table><tr><td colspan=2>Sales<td>2025</tr>{HEAD}{ROWS}</table>", "pass"),
+    (
+        "<table><tr><th colspan=7>May <a href=?m=3>+</a><tr><th>Mo<th>Tu<tr><td>1<td>2</table>",
+        "pass",
+    ),
+    ("<table><tr><th colspan=7><select></select><tr><th>Mo<th>Tu<tr><td>1<td>2</table>", "pass"),
+    ("<table><tr><th>Notice<tr><td>Closed on Monday</table>", "pass"),  # one column
+    ("<table><tr><th colspan=2>Sales</table>", "pass"),  # one row
+    ("<table><tr><th colspan=3>Getting started</tr><tr><td>Prev<th>&nbsp;<td>Next</table>", "pass"),  # DocBook
+    (f"<table><tr><td colspan=3></tr><tr><th>A<th>B<th>C</tr>{ROWS}</table>", "pass"),
+    (f"<table role=none><tr><th colspan=3>Sales</tr>{ROWS}</table>", "n/a"),
+    (f"<table class=modal><tr><th colspan=3>Sales</tr>{ROWS}</table>", "pass"),
+]
+PLAIN = "<table class=a><tr><td>A<td>B<td>C<td>D<td>E" + "<tr><td>1<td>2<td>3<td>4<td>5" * 4 + "</table>"
+HEADERS = [
+    ("<p>None", "n/a"),
+    (f"<table>{HEAD}{ROWS}</table>", "pass"),
+    (f"<table>{HEAD}{ROWS}<tfoot><tr><td>3<td>31<td></tfoot></table>", "pass"),
+    (f"<table><caption>People</caption><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "warn"),
+    ("<table>" + "<tr><th>Ann<td>31<td>Rome" * 3 + "</table>", "pass"),  # row headers
+    ("<table><tr><td><th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "pass"),  # an empty corner
+    ("<table><tr><td>x<th>2024<th>2025" + "<tr><th>Ann<td>31<td>32" * 2 + "</table>", "warn"),  # one that is not
+    ("<table><tr><th><th><th>" + ROWS + "</table>", "pass"),  # headers without text are another fault
+    ("<table><tr><th><img src=a alt=Name><th aria-label=Age><th>City" + ROWS + "</table>", "pass"),
+    ("<table><tr><th colspan=3>People" + ROWS + "</table>", "pass"),
+    ("<table><tr><th rowspan=4>People<td>31<td>Rome" + "<tr><td>31<td>Rome" * 3 + "</table>", "pass"),
+    ("<table><caption>A</caption>" + "<tr><td>31<td>Rome" * 9 + "</table>", "n/a"),  # two columns
+    (f"<table>{HEAD}<tr><td>31<td>32<td>33</table>", "n/a"),  # two rows
+    ("<table><tr><th scope=row>A<td>1<td>2" + "<tr><td>Ann<td>31<td>Rome" * 2 + "</table>", "warn"),
+    ("<table><tr><th id=a>A<td>1<td>2" + "<tr><td headers=a>1<td headers=a>2<td headers=a>3" * 2 + "</table>", "pass"),
+    (
+        "<table><tr><th>A<td>1<td>2" + "<tr><td aria-label=x>1<td aria-label=x>2<th>3" * 2 + "</table>",
+        "pass",
+    ),
+    ("<table><tr><th>A<td>1<td>2" + "<tr><td role=rowheader>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
+    (f"<table>{HEAD}" + "<tr><td scope=row>Ann<td>31<td>Rome" * 2 + "</table>", "pass"),
+    (f"<table role=none><tr><td>Name<td>Age<td>City</tr>{ROWS}</table>", "n/a"),
+    ("<table role=grid><tr><td>Name<td>Age<td>City" + ROWS + "</table>", "warn"),
+    (PLAIN, "warn"),  # without weight
+]
+CASES = {"th-has-data-cells": FOOTERS, "table-fake-caption": FAKES, "td-has-header": HEADERS}
+FUNCTIONS = {function.__check__.id: function for function in vars(checks).values() if hasattr(function, "__check__")}
+
+
+def judged(rule: str, markup: str) -> Finding:
+    finding: Finding = FUNCTIONS[rule](AccessibleDocument(document(page(body(markup)))))
+    return finding
+
+
+@pytest.mark.parametrize(("rule", "markup", "expected"), [(rule, *row) for rule, rows in CASES.items() for row in rows])
+def test_real_tables_get_the_right_verdict(rule: str, markup: str, expected: str) -> None:
+    assert verdict(judged(rule, markup)) == expected
+
+
+def test_a_table_that_may_lay_out_the_page_is_for_people_to_judge() -> None:
+    finding = judged("td-has-header", PLAIN)
+    assert isinstance(finding, Warn)
+    assert not finding.weighs
+    declared = judged("td-has-header", PLAIN.replace("class=a", "summary=a"))
+    assert isinstance(declared, Warn)
+    assert declared.weighs
+
+
+@pytest.mark.parametrize("rule", CASES)
+@pytest.mark.parametrize(
+    "markup",
+    [
+        "<table><tr><th colspan=9999 rowspan=0>A"
+        + "<td colspan=1000 rowspan=65534>B" * 500
+        + "<tr>" * 500
+        + "</table>",
+        "<table>" + "<tr><th headers='a b'>A<td id=a headers=b>1" * 1_500 + "</table>",
+        "<table><tr><th>A<td>" * 120,
+    ],
+)
+def test_tables_that_are_made_to_be_slow_are_judged_all_the_same(rule: str, markup: str) -> None:
+    assert verdict(judged(rule, markup)) in VERDICTS.values()

@@ -1,0 +1,102 @@
+"""The document is evidence: checks read it in any order, and none changes the results of another."""
+
+from __future__ import annotations
+
+from time import process_time
+
+import pytest
+
+from tests.website_scan.accessibility.corpus import PAGES, templates
+from tests.website_scan.accessibility.static import static_checks, static_findings
+from tests.website_scan.cast import document, page, verdict
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.verdicts import selector
+from website_scan.findings import Finding
+from website_scan.page.evidence import Document, Page
+
+CHECKS = static_checks()
+
+
+@pytest.mark.parametrize("name", ["dialogs/behind-tab-order", "docs/wiki-neglected", "legacy/bureau"])
+def test_checks_of_one_document_do_not_influence_each_other(name: str) -> None:
+    of_page = page(PAGES[name])
+    parsed = document(of_page)
+
+    def findings(shared: AccessibleDocument | None, step: int) -> dict[str, Finding]:
+        found = {}
+        for each in CHECKS[::step]:
+            evidence: dict[type, object] = {
+                Page: of_page,
+                Document: parsed,
+                AccessibleDocument: shared or AccessibleDocument(parsed),
+            }
+            found[each.id] = each.function(**{need.parameter: evidence[need.evidence] for need in each.needs})
+        return found
+
+    alone = findings(None, 1)
+    assert findings(AccessibleDocument(parsed), 1) == alone
+    assert findings(AccessibleDocument(parsed), -1) == alone
+
+
+@pytest.mark.parametrize("state", templates.CLASSES)
+def test_a_class_of_the_body_changes_no_verdict(state: str) -> None:
+    plain = {rule: verdict(each) for rule, each in static_findings(PAGES["templates/panel-nameless"]).items()}
+    classed = static_findings(PAGES[f"templates/panel-nameless-{state}"])
+    assert {rule: verdict(each) for rule, each in classed.items()} == plain
+    assert {rule for rule, found in plain.items() if found == "fail"} == {"image-alt", "label", "link-name"}
+
+
+def test_every_selector_leads_to_one_element() -> None:
+    for name, markup in PAGES.items():
+        tree = document(page(markup)).tree
+        for rule, finding in static_findings(markup).items():
+            for item in getattr(finding, "evidence", ()):
+                if found := str(item.get("selector") or ""):
+                    assert len(tree.css(found)) == 1, (name, rule, found)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<div id=a><p><p class=x>", "#a > p:nth-of-type(2)"),
+        ("<p><div id=a><b></b><b id=a class=x></b></div>", "html > body > div > b:nth-of-type(2)"),
+        (
+            "<div><div><div><div><div><div><b class=x>" + "</div>" * 6 + "<div></div>",
+            "html > body > div:nth-of-type(1)",
+        ),
+        ("<b id='1 2' class=x>", "html > body > b"),
+        ("<x-a class=x></x-a><x-b></x-b>", "html > body > x-a"),
+        ("<svg><linearGradient class=x /></svg>", "html > body > svg"),
+        ("<p><svg:a class=x>", "html > body > p > :nth-child(1)"),
+    ],
+)
+def test_selectors_begin_at_what_is_unique(markup: str, expected: str) -> None:
+    tree = document(page(f"<!doctype html><body>{markup}")).tree
+    node = tree.css_first(".x")
+    assert node is not None
+    found = selector(node)
+    assert found.startswith(expected)
+    assert [each.mem_id for each in tree.css(found)] == [node.mem_id]
+
+
+@pytest.mark.parametrize(
+    ("rule", "markup"),
+    [
+        ("label", "<label>" + "<input aria-labelledby='a b c d'>" * 60_000),
+        ("label", "<label for=f>x</label>" * 20_000 + "<input id=f>" * 20_000),
+        ("td-headers-attr", f"<table>{('<tr>' + '<td headers=a id=x>1</td>' * 20 + '</tr>') * 2_500}</table>"),
+    ],
+)
+def test_a_page_cannot_make_a_check_expensive(rule: str, markup: str) -> None:
+    seen = AccessibleDocument(document(page(f"<!doctype html><body>{markup}")))
+    function = next(each.function for each in CHECKS if each.id == rule)
+    start = process_time()
+    function(seen)
+    assert process_time() - start < 4  # in practice it takes a fifth to a half of this
+
+
+def test_a_document_cannot_be_changed() -> None:
+    seen = AccessibleDocument(document(page()))
+    for name in ("document", "visibility"):
+        with pytest.raises(AttributeError):
+            setattr(seen, name, None)

@@ -1,0 +1,69 @@
+"""Score that faults cost on pages with few other applicable checks, through the engine's entry point."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.targets.server import Answer, Site
+from tests.website_scan.cast import POLICY, head, target
+from website_scan.browser.evidence import AxeNode, AxeReport, AxeRule, BrowserLoad, Load
+from website_scan.browser.visit import Visit
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
+from website_scan.net.client import Network
+from website_scan.result import Budget
+from website_scan.run import scan
+
+TEXT = "<main><h1>Bread</h1><p>We bake every morning.</main>"
+LINKS = "<a href=/x></a><a href=/y></a><a href=/z></a>"
+FORM = "<form><label>Name <input name=n autocomplete=name></label><button>Send</button></form>"
+IMAGE = "<img src=/a.png alt=Rolls>"
+
+
+def points_of(check: str, body: str) -> float:
+    page = head("<meta name=viewport content=width=device-width>", body)
+    with Site({"/": Answer(page)}) as site, Network(POLICY) as network:
+        (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget())
+    (found,) = (each for each in result.checks if each.id == check)
+    assert found.status == "fail"
+    return found.points
+
+
+@pytest.mark.parametrize("body", [TEXT, TEXT + FORM, TEXT + IMAGE, TEXT + FORM + IMAGE])
+def test_three_links_without_a_name_do_not_cost_a_whole_category(body: str) -> None:
+    assert 2 < points_of("link-name", body + LINKS) < 12
+
+
+# Rules of axe-core that apply to a page of text and links.
+APPLIES = {
+    *("link-name", "label-content-name-mismatch", "color-contrast", "target-size", "css-orientation-lock", "bypass"),
+    *("empty-heading", "heading-order", "page-has-heading-one", "landmark-one-main", "region", "aria-hidden-body"),
+    *("html-has-lang", "html-lang-valid", "document-title", "meta-viewport", "meta-viewport-large"),
+}
+
+
+class Seen:
+    """A browser in which these axe-core rules are violated, those of APPLIES pass, and no other applies."""
+
+    def __init__(self, *broken: str) -> None:
+        self.broken = broken
+
+    def start(self, limit_s: float) -> None: ...
+
+    def load(self, visit: Visit) -> BrowserLoad:
+        node = AxeNode("a", "html > body > a", "<a>", "Why.")
+        violations = {id: AxeRule(id, "serious", ("wcag2a",), "Help.", 3, (node,)) for id in self.broken}
+        others = {each.id for each in checks(ScanType.ACCESSIBILITY)} - APPLIES
+        axe = AxeReport("4.11", violations, {}, frozenset(APPLIES - set(self.broken)), frozenset(others))
+        return BrowserLoad("Chromium 150", Load(None, None, (), None, 0.0, 0.0, ()), axe=axe)
+
+
+def test_one_label_that_differs_does_not_cost_more_than_three_links_without_a_name() -> None:
+    page = Answer(head("<meta name=viewport content=width=device-width>", TEXT + LINKS))
+    with Site({"/": page}) as site, Network(POLICY) as network:
+        browser = Seen("link-name", "label-content-name-mismatch")
+        (result,) = scan(target(f"{site.url}/"), [ScanType.ACCESSIBILITY], network, Budget(), browser=browser)
+    points = {each.id: each.points for each in result.checks if each.points}
+    assert points.keys() == {"link-name", "label-content-name-mismatch"}
+    assert points["label-content-name-mismatch"] < points["link-name"] < 15
+    assert points["label-content-name-mismatch"] < 8

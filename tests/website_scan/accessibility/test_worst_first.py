@@ -1,0 +1,48 @@
+"""The places that a report keeps when there are many, in a real Chromium."""
+
+from __future__ import annotations
+
+from tests.website_scan.accessibility.in_chromium import axe_reports
+from website_scan.accessibility.axe import axe_verdict
+from website_scan.catalogue import checks
+from website_scan.findings import Fail, ScanType
+
+FAINT = '<p style="color:#949494">Faint {}</p>'
+PAGE = (
+    "<!doctype html><html lang=en><title>Prices</title><main><h1>Prices</h1>{}"
+    '<p id="fainter" style="color:#bbb">Fainter</p><p id="faintest" style="color:#eee">Faintest</p></main>'
+)
+
+
+def test_of_many_contrasts_the_worst_are_kept_and_come_first() -> None:
+    page = PAGE.format("".join(FAINT.format(number) for number in range(30)))
+    rule = axe_reports({"prices": page}, {})["prices"].violations["color-contrast"]
+    assert rule.count == 32
+    first, second, *others = [node.selector for node in rule.nodes]
+    assert (first, second) == ("#faintest", "#fainter")
+    # The others stay in the page's order.
+    numbers = [int(selector.partition("nth-child(")[2].rstrip(")")) for selector in others]
+    assert numbers == sorted(numbers)
+
+
+def test_many_contrasts_are_told_by_their_pairs_of_colours() -> None:
+    """44 elements with four pairs of colours take four fixes; each pair is among the places that a report keeps."""
+    grey = '<p style="color:#999999">Grey {}</p>'
+    markup = "".join(FAINT.format(number) + grey.format(number) for number in range(21))
+    report = axe_reports({"prices": PAGE.format(markup)}, {})["prices"]
+    rule = report.violations["color-contrast"]
+    assert rule.pairs == (
+        ("#eeeeee on #ffffff", 1),
+        ("#bbbbbb on #ffffff", 1),
+        ("#999999 on #ffffff", 21),
+        ("#949494 on #ffffff", 21),
+    )
+    kept = [node.colours for node in rule.nodes]
+    assert len(kept) == 20
+    assert list(dict.fromkeys(kept)) == [colours for colours, _ in rule.pairs], "each pair, one after the other"
+    (check,) = (each for each in checks(ScanType.ACCESSIBILITY) if each.id == "color-contrast")
+    finding = axe_verdict(check, report)
+    assert isinstance(finding, Fail)
+    assert finding.message.startswith("44 pieces of text have too little contrast, in 4 pairs of colours: #eeeeee on")
+    assert "Examples: " in finding.message
+    assert "#faintest" in finding.message

@@ -1,0 +1,115 @@
+"""Certificates in a real browser: it trusts the operator's bundle, and checks everything else itself."""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.targets.server import Answer, Certificate, Site
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.browser.evidence import BrowserLoad
+from website_scan.browser.visit import BrowserFailed, Visit
+from website_scan.browser.warm import WarmBrowser
+from website_scan.findings import ScanType
+from website_scan.net.browser import command_line, find_browser
+from website_scan.net.browser_trust import DATABASE, trust
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.net.proxy import BrowserProxy
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget
+from website_scan.run import scan
+
+TIME_LIMIT_S = 30.0
+PAGE = {"*": Answer("<!doctype html><html lang=en><title>A page</title><h1>Some text</h1>")}
+REFUSED = (Certificate.EXPIRED, Certificate.WRONG_HOST, Certificate.SELF_SIGNED)
+
+
+@pytest.fixture(scope="module")
+def pinned() -> Iterator[Site]:
+    """A site whose certificate nobody has issued; the bundle contains it."""
+    with Site(PAGE, certificate=Certificate.SELF_SIGNED) as site:
+        yield site
+
+
+@pytest.fixture(scope="module")
+def bundle(pinned: Site, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    assert pinned.ca_file is not None
+    own = ssl.get_server_certificate((pinned.address, pinned.port))
+    file = tmp_path_factory.mktemp("bundle") / "ca.pem"
+    file.write_text(f"# Two certificates.\n{pinned.ca_file.read_text()}\n{own}")
+    return file
+
+
+@pytest.fixture(scope="module")
+def browser(bundle: Path) -> Iterator[WarmBrowser]:
+    program = find_browser("auto")
+    assert program is not None, "no browser; `make browser` installs one"
+    with WarmBrowser(program, ca_bundle=bundle) as running:
+        yield running
+
+
+def loaded(browser: WarmBrowser, site: Site) -> BrowserLoad:
+    policy = Policy(allowed_networks=NETWORKS)
+    with Network(policy, time_limit_s=TIME_LIMIT_S) as network, BrowserProxy(network) as proxy:
+        url = site.url_as("localhost") + "/"
+        return browser.load(Visit(url, proxy, policy.user_agent, TIME_LIMIT_S, parts=frozenset()))
+
+
+def test_it_trusts_what_the_bundle_contains(browser: WarmBrowser, pinned: Site) -> None:
+    with Site(PAGE, certificate=Certificate.VALID) as issued:
+        for site in (issued, pinned):
+            assert loaded(browser, site).first.requests[0].status == 200
+
+
+@pytest.mark.parametrize("certificate", REFUSED)
+def test_it_refuses_what_is_wrong_in_spite_of_the_bundle(browser: WarmBrowser, certificate: Certificate) -> None:
+    # The bundle's own self-signed certificate is for the same name, but has another key. (Equal names would share one.)
+    routes, names = {"*": Answer("never sent")}, ("localhost", "127.0.0.1", "another.example")
+    with (
+        Site(routes, certificate=certificate, names=names) as site,
+        pytest.raises(BrowserFailed, match="net::ERR_CERT_"),
+    ):
+        loaded(browser, site)
+    assert site.requests == []
+
+
+class Unwilling:
+    """A browser that keeps its last visit, and fails."""
+
+    def start(self, limit_s: float) -> None: ...
+
+    def load(self, visit: Visit) -> BrowserLoad:
+        self.visit = visit
+        raise BrowserFailed("no")
+
+
+@pytest.mark.parametrize(("certificate", "is_checked"), [(Certificate.VALID, True), (Certificate.EXPIRED, False)])
+def test_only_a_page_that_our_own_client_does_not_trust_is_loaded_unchecked(
+    certificate: Certificate, is_checked: bool
+) -> None:
+    browser = Unwilling()
+    with Site(PAGE, certificate=certificate) as site:
+        policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
+        with Network(policy, time_limit_s=TIME_LIMIT_S) as network:
+            goal = parse_target(site.url_as("localhost") + "/", policy)
+            scan(goal, [ScanType.SECURITY, ScanType.SEO], network, Budget(TIME_LIMIT_S), browser=browser)
+    assert browser.visit.trusts_anybody is not is_checked
+
+
+def test_a_bundle_that_cannot_be_read_is_told_of_and_trusted_by_nobody(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    file = tmp_path / "ca.pem"
+    file.write_text("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
+    assert "NSS refuses it" in trust(tmp_path / "one", file)
+    command_line(Path("/bin/true"), tmp_path / "two", sandbox=False, ca_bundle=file)
+    assert f"does not trust the certificates of {file}: NSS refuses it" in caplog.text
+
+
+def test_without_a_bundle_there_is_no_database(tmp_path: Path) -> None:
+    command_line(Path("/bin/true"), tmp_path, sandbox=False)
+    assert not (tmp_path / DATABASE).exists()

@@ -1,0 +1,169 @@
+"""Judgement of what the browser showed, by what it saw. `tests/website_scan/test_unshown_pages.py` has whole pages."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from tests.website_scan.browser.loads import load, request, visit
+from website_scan.browser.evidence import Screen, ShownThing, Unshown
+from website_scan.browser.unshown import nothing_shown, shown_content
+from website_scan.page.references import ResourceKind
+from website_scan.page.stand_ins import challenge_line, error_line, is_consent_dialog, is_placeholder
+
+ASKS = "We value your privacy. We store cookies. Accept all"
+
+
+def screen(content: str = "", *, frame: str = "", dialog: str = "", **others: Any) -> Screen:
+    given: dict[str, Any] = {"at_s": 1.0, "title": "Acme", "has_scripts": True, "waited_s": 6.0} | others
+    return Screen(texts={"content": content, "frame": frame, "dialog": dialog}, **given)
+
+
+def thing(tag: str, share: float = 0.02, region: str = "content", *, is_turning: bool = False) -> ShownThing:
+    return ShownThing(tag, region, share, is_turning)
+
+
+SPINNER = thing("svg", is_turning=True)
+ROOT = ("#root",)
+HEADER = "Acme Shoes Boots"
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (screen("Hello"), None),
+        (screen("Hello", is_plain=True), Unshown.BLANK),
+        (screen("Loading…"), Unshown.LOADING),
+        (screen("Loading 45 %"), Unshown.LOADING),
+        (screen("Loading…", has_scripts=False), None),  # nothing will ever follow, so this is the page
+        (screen("Acme Loading…", signs=(".spinner",)), Unshown.LOADING),
+        (screen("Acme Loading…"), None),
+        (screen("How loading works"), None),
+        (screen("Loading…", things=(SPINNER,)), Unshown.LOADING),
+        (screen("Loading…", things=(thing("canvas", 0.9),)), None),  # a game that draws already
+        (screen(things=(SPINNER,), signs=(".spinner",)), Unshown.LOADING),
+        (screen(things=(SPINNER,), signs=(".spinner",), has_scripts=False), None),
+        (screen(things=(thing("svg", 0.8, is_turning=True),), signs=("svg",)), None),  # a drawing that moves
+        (screen(things=(thing("img"),)), None),
+        (screen(things=(thing("input"),), fields=1), None),
+        (screen(frame=HEADER, empty_roots=ROOT), Unshown.FRAME),
+        (screen(frame=HEADER, empty_roots=ROOT, has_scripts=False), None),
+        (screen(frame=HEADER), None),  # all of the page may be in its header
+        (screen(frame=HEADER, empty_roots=ROOT, fields=1), None),  # a search box and no results yet
+        (screen(frame=HEADER, signs=(".skeleton",)), Unshown.LOADING),
+        (screen(dialog="Chat with us", empty_roots=ROOT), Unshown.FRAME),
+        (screen(dialog=ASKS, empty_roots=ROOT), Unshown.CONSENT),
+        (screen("Loading…", dialog=ASKS), Unshown.CONSENT),
+        (screen("Shoes", dialog=ASKS), None),
+        (screen(ASKS, empty_roots=ROOT), Unshown.CONSENT),
+        (screen(ASKS), None),  # a page about cookies
+        (screen(dialog="Log in", things=(thing("input", region="dialog"),), fields=1, empty_roots=ROOT), None),
+        (screen("502 Bad Gateway nginx"), Unshown.ERROR),
+        (screen("502 Bad Gateway", things=(thing("img", 0.5),)), None),  # a collection of pictures
+        (screen("Checking your browser before accessing the site."), Unshown.CHALLENGE),
+        (screen("Log in. Verify you are human", fields=2), None),
+        (screen(), Unshown.UNCERTAIN),
+    ],
+)
+def test_what_is_shown_in_place_of_the_content(seen: Screen, expected: Unshown | None) -> None:
+    assert nothing_shown(seen, has_failed=False) is expected
+
+
+def test_a_failed_script_makes_boxes_a_blank_page_unless_the_browser_painted_content() -> None:
+    assert nothing_shown(screen(), has_failed=True) is Unshown.BLANK
+    assert nothing_shown(screen(has_painted=True), has_failed=True) is None  # in a closed shadow tree
+    searching = screen(frame=HEADER, empty_roots=ROOT, fields=1)
+    assert nothing_shown(searching, has_failed=True) is Unshown.FRAME
+
+
+THROWN = "TypeError: x is undefined at https://site.example.com/app.js:1:7"
+
+
+def test_the_finding_names_the_first_cause_and_its_evidence_all() -> None:
+    failed = request("app.js", ResourceKind.SCRIPT, status=404)
+    asked = request("api", ResourceKind.OTHER, status=500, is_programmed=True)
+    seen = visit(load(failed, asked), exceptions=(THROWN,), console_errors=(THROWN,))
+    found = shown_content(seen, screen(is_plain=True))
+    assert found.message == (
+        "After 6 s in a browser, the page shows nothing. An exception stopped a script: TypeError: x is undefined."
+    )
+    assert found.evidence == (
+        {"exception": THROWN},
+        {"url": failed.url, "error": "status 404"},
+        {"url": asked.url, "error": "status 500"},
+    )
+
+
+@pytest.mark.parametrize(
+    ("seen", "others", "word"),
+    [
+        (screen(is_plain=True), {"exceptions": ("Error: Error creating WebGL context.",)}, "WebGL"),
+        (screen(is_plain=True), {"exceptions": ("TypeError: null (reading 'clearColor')",)}, "WebGL"),
+        (screen(is_plain=True, things=(thing("canvas", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, things=(thing("iframe", 0.9),)), {}, "draws or plays"),
+        (screen(is_plain=True, had_time=False), {}, "ran out"),
+        (screen(is_plain=True), {"load_s": None}, "ran out"),
+        (screen(dialog=ASKS, empty_roots=ROOT), {}, "consent"),
+        (screen("Verify you are human"), {}, "bot protection"),
+        (screen(), {}, "painted"),
+    ],
+)
+def test_a_site_that_need_not_be_at_fault_is_not_judged(seen: Screen, others: dict[str, Any], word: str) -> None:
+    exceptions = others.pop("exceptions", ())
+    found = shown_content(visit(load(**others), exceptions=exceptions), seen)
+    assert not found.is_fault
+    assert word in found.reason
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "line"),
+    [
+        ("502 Bad Gateway", "502 Bad Gateway nginx", "502 Bad Gateway nginx"),
+        ("", "Error 503 Backend fetch failed Guru Meditation: XID: 1", "Error 503 Backend fetch failed"),
+        ("", "HTTP Status 500 \u2013 Internal Server Error", "HTTP Status 500"),
+        ("", "500 | Server Error", "500 | Server Error"),
+        ("", "Server Error (500)", "Server Error (500)"),
+        ("", "Server Error in '/' Application. Runtime Error", "Server Error in '/' Application"),
+        ("", "We\u2019re sorry, but something went wrong. If you are the owner …", "We're sorry"),
+        ("", "Acme Application error: a server-side exception has occurred", "Application error"),
+        ("", "Fatal error: Uncaught Error: Call to undefined function a()", "Fatal error"),
+        ("", "Cannot GET /", "Cannot GET /"),
+        ("", "Something went wrong. Please try again.", "Something went wrong"),
+        ("", "Account Suspended Contact your hosting provider.", "Account Suspended"),
+        ("Errors", "We will be back soon. Our shop is down for maintenance.", ""),
+        ("", "Something went wrong with my bike, so I fixed it.", ""),
+        ("", "500 Miles: a song", ""),
+        ("", "404 shoes found", ""),
+        ("", "Error handling in Python: a course", ""),
+        ("502 Bad Gateway", "A proxy got no answer. " * 40, ""),
+    ],
+)
+def test_error_pages_are_known_by_their_words(title: str, text: str, line: str) -> None:
+    found = error_line(title, text)
+    assert found.startswith(line)
+    assert bool(found) == bool(line)
+
+
+@pytest.mark.parametrize(
+    ("title", "text", "is_challenge"),
+    [
+        ("Just a moment...", "shop.example.com", True),
+        ("", "Verify you are human by completing the action below.", True),
+        ("", "Making sure you\u2019re not a bot!", True),
+        ("", "Enable JavaScript and cookies to continue", True),
+        ("Human rights", "You are human.", False),
+        ("", "Checking your browser is easy. " * 30, False),
+    ],
+)
+def test_challenges_are_known_by_their_words(title: str, text: str, is_challenge: bool) -> None:
+    assert bool(challenge_line(title, text)) is is_challenge
+
+
+def test_placeholders_and_consent_dialogs_are_known_by_their_words() -> None:
+    assert is_placeholder(" Loading … ")
+    assert is_placeholder("Laden...")
+    assert not is_placeholder("Loading dock")
+    assert is_consent_dialog("Wir verwenden Cookies. Alle akzeptieren")
+    assert not is_consent_dialog("We bake cookies every day.")
+    assert not is_consent_dialog("Accept all our greetings.")

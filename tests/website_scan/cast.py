@@ -1,0 +1,77 @@
+"""Shared helpers of the engine's tests: targets, and pages as evidence, without network access."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
+from website_scan.net.http.response import Headers, Response
+from website_scan.net.policy import Policy
+from website_scan.net.targets import Target, parse_target
+from website_scan.page.evidence import Clock, Document, Page
+from website_scan.page.fetch import parse_document
+
+POLICY = Policy(allowed_networks=NETWORKS)
+NOW = datetime(2026, 11, 21, 12, tzinfo=UTC)
+CLOCK = Clock(NOW)
+URL = "https://site.example.com/shop/shoes"
+VERDICTS = {Pass: "pass", Warn: "warn", Fail: "fail", NotApplicable: "n/a"}
+HTML = ("Content-Type", "text/html; charset=utf-8")
+
+
+def target(url: str) -> Target:
+    return parse_target(url, POLICY)
+
+
+def verdict(finding: Finding) -> str:
+    return VERDICTS[type(finding)]
+
+
+def message(finding: Finding) -> str:
+    return finding.reason if isinstance(finding, NotApplicable) else finding.message
+
+
+def response(url: str = URL, *headers: tuple[str, str], status: int = 200, body: bytes = b"") -> Response:
+    return Response(url=url, status=status, headers=Headers(headers), body=body, body_wire_bytes=len(body))
+
+
+def page(
+    html: str = "<!doctype html><title>A page</title><p>Text",
+    *headers: tuple[str, str],
+    url: str = URL,
+    status: int = 200,
+    via: tuple[tuple[str, int], ...] = (),
+) -> Page:
+    """Return an HTML page that was reached over the redirects of `via` (URL, status)."""
+    address = target(url)
+    if not any(name == "Content-Type" for name, _ in headers):
+        headers = (HTML, *headers)
+    before = tuple(response(each, status=code) for each, code in via)
+    last = response(address.url, *headers, status=status, body=html.encode())
+    return Page((before and target(via[0][0])) or address, address, (*before, last))
+
+
+def severity(finding: Finding) -> Severity | None:
+    """Return the severity that a finding has in place of its check's; None if it has none of its own."""
+    assert isinstance(finding, Fail | Warn)
+    return finding.severity
+
+
+def document(of: Page) -> Document:
+    return parse_document(of)
+
+
+def head(markup: str, body: str = "<p>Text") -> str:
+    """Return a document with this markup in its head."""
+    return f"<!doctype html><html lang=en><head><title>A page</title>{markup}</head><body>{body}</body></html>"
+
+
+def body(markup: str) -> str:
+    """Return a document with this markup in its body."""
+    return head("", markup)
+
+
+def slower(of: Page, ttfb_s: float) -> Page:
+    return replace(of, hops=(*of.hops[:-1], replace(of.response, ttfb_s=ttfb_s)))

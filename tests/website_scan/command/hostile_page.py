@@ -1,0 +1,98 @@
+"""A page that tries to break out of every output format, and its reports as the command makes them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+
+from tests.targets.server import Answer, Certificate, Site
+from website_scan import settings as scanning
+from website_scan.browser.warm import WarmBrowser
+from website_scan.command import local
+from website_scan.command.arguments import options_from
+from website_scan.command.judged import Judged
+from website_scan.command.progress import ProgressLine
+
+# Texts that end a string, an element, a comment, a cell or a code span, that begin a formula, a link or a mention, or
+# that control a terminal.
+BREAKOUTS = (
+    "=1+1|cmd /C calc",
+    "]]><system-out>",
+    "--><!--",
+    "</script><script>alert(1)</script>",
+    "<img src=x onerror=alert(1)>",
+    "[a](javascript:alert(1))",
+    "![b](https://evil.example/pixel.png)",
+    "<https://evil.example/>",
+    "https://evil.example/",
+    "www.evil.example",
+    "`` ` | \\| \\",
+    "@team #1 *x* _y_ ~z~",
+    "\x1b[31m\x1b]0;x\x07\x9b2J",
+    "\u202eevil\u2066",
+    "\"'{{ 7*7 }}{% x %}",
+    "\u2028# head\u2029- [ ] item",
+)
+ALL = " ".join(BREAKOUTS)
+PATH = "/%3Cscript%3E/]]%3E|`*_[x](javascript:1)&;=@!'/a:b//..%2f%2e%2e?q=%22%3E&r=[x](https://evil.example)|`"
+LONG = "long " * 200_000  # a megabyte
+
+
+def _attribute(text: str) -> str:
+    return text.replace("&", "&amp;").replace('"', "&quot;").replace("\x00", "")
+
+
+def _elements() -> Iterator[str]:
+    for number, each in enumerate(BREAKOUTS):
+        value = _attribute(each)
+        yield f'<img id="{value}" class="{value}" src="/{value}.png">'
+        yield f'<a id="link {value}" href="/{value}"></a><a href="{value}"></a>'
+        yield f'<input name="{value}" id="x{number}"><label for="{value}">{each}</label>'
+        yield f'<iframe src="https://evil.example/{value}"></iframe><button aria-label="" data-x="{value}"></button>'
+        yield f'<h{number % 6 + 1}>{each}</h{number % 6 + 1}><div role="{value}" aria-{number}="{value}">{each}</div>'
+        yield f'<script type="application/ld+json">{{"@type": {json.dumps(each)}, "name": "\\ud800"</script>'
+        yield f'<meta name="description" content="{value}"><link rel="alternate" hreflang="{value}" href="{value}">'
+        yield f'<script src="https://evil.example/jquery-1.4.2.min.js?{value}"></script>'
+    yield f'<img src="/long.png" title="{LONG}" id="{"i" * 10_000}">'
+
+
+def _page() -> str:
+    title = ALL.replace("&", "&amp;").replace("<", "&lt;")
+    return f'<!doctype html><html lang="{_attribute(ALL)}"><title>{title}</title><body>{"".join(_elements())}'
+
+
+def _headers() -> list[tuple[str, str]]:
+    said = "".join(each if 32 <= ord(each) < 127 or 160 <= ord(each) < 256 else "?" for each in ALL)
+    cookies = [f"{name}=1; Domain=localhost; Path=/" for name in ("=1+1", "a|`b`", "<b>", "[x](y)", "@team", "]]>")]
+    return [
+        ("Content-Type", "text/html; charset=utf-8"),
+        ("Server", f"nginx/1.2.3 {said}"),
+        ("X-Powered-By", f"PHP/5.2.1 {said}"),
+        ("Content-Security-Policy", f"script-src 'unsafe-inline' {said.replace(';', '')}; {said.replace(';', '')}"),
+        ("Strict-Transport-Security", f"max-age=1; {said.replace(';', '')}"),
+        ("Referrer-Policy", said),
+        ("Link", f"<{said}>; rel=canonical"),
+        *(("Set-Cookie", each) for each in cookies),
+    ]
+
+
+@contextmanager
+def hostile_site() -> Iterator[Site]:
+    page = Answer(_page(), headers=_headers())
+    with Site(
+        {"*": page, "/robots.txt": Answer(f"{ALL}\nUser-agent: *\nDisallow: /{ALL}\n")}, certificate=Certificate.VALID
+    ) as site:
+        yield site
+
+
+def reports_of(site: Site, *paths: str, browser: WarmBrowser | None = None) -> list[Judged]:
+    """Scan pages of the site for all types in this process, as the command does."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(scanning, "SCAN_CA_BUNDLE", site.ca_file)
+        patch.setattr(local, "browser", lambda: browser)
+        urls = [f"{site.url_as('localhost')}{each}" for each in paths]
+        options = options_from([*urls, "--allow-network", "127.0.0.0/8", "--quiet"], "website-scan")
+        return [each for visit in local.scans(options, ProgressLine(is_quiet=True)) for each in visit]

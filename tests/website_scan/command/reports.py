@@ -1,0 +1,94 @@
+"""Reports in the form that the command uses, built by hand."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from website_scan.command.judged import Judged
+from website_scan.findings import ScanType, Severity
+from website_scan.report.documents import export_document
+from website_scan.result import (
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    OmittedCheck,
+    RepeatedCheck,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from website_scan.scoring import Cap, basis, score
+
+NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
+
+
+def found(
+    id: str, status: str = "fail", severity: Severity = Severity.HIGH, *evidence: Mapping[str, Any], **parts: Any
+) -> CheckResult:
+    passed = status == "pass"
+    return CheckResult(
+        id=id,
+        name=f"{id} is well",
+        title=f"{id} is well" if passed else f"{id} is wrong",
+        status=status,  # type: ignore[arg-type]
+        severity=None if passed else severity,
+        declared_severity=severity,
+        **{"message": f"Seen: {id}.", "fix": None if passed else f"Mend {id}."} | parts,
+        evidence=evidence,
+        references=("CWE-693",),
+    )
+
+
+def judged(
+    *checks: CheckResult,
+    url: str = "https://example.com/",
+    type: ScanType = ScanType.SECURITY,
+    browser: str | None = None,
+) -> Judged:
+    categories = [CategoryResult("headers", "Headers", 1, checks)] if checks else []
+    return judged_categories(categories, url=url, type=type, browser=browser)
+
+
+def judged_categories(
+    categories: Sequence[CategoryResult],
+    caps: Sequence[Cap] = (),
+    url: str = "https://example.com/",
+    type: ScanType = ScanType.SECURITY,
+    browser: str | None = None,
+) -> Judged:
+    total = score(categories, caps)
+    result = ScanResult(
+        type=type,
+        url=url,
+        status="partial",
+        started_at=NOW,
+        completed_at=NOW,
+        catalogue_version="1",
+        browser=browser,
+        score=total.value,
+        grade=total.grade,
+        categories=total.categories,
+        skipped_checks=(SkippedCheck("dns", "DNS is well", "No answer."),),
+        omitted_checks=(OmittedCheck("lcp", "The page shows soon"),) if type is ScanType.PERFORMANCE else (),
+        repeated_checks=(RepeatedCheck("tbt", "Scripts are short", "lcp", "lcp is wrong"),)
+        if type is ScanType.PERFORMANCE
+        else (),
+        caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in total.held),
+        scoring=basis(categories, caps),
+    )
+    return _judged(result)
+
+
+def failed(url: str = "https://example.com/gone") -> Judged:
+    result = ScanResult(ScanType.SEO, url, "failed", NOW, NOW, "1")
+    return _judged(result, ScanError("URL_NOT_REACHABLE", "Nobody answers."))
+
+
+def _judged(result: ScanResult, error: ScanError | None = None) -> Judged:
+    ids = {"scan_id": "scan_" + "0" * 22, "report_id": "rpt_" + "0" * 22}
+    document = export_document(result, **ids, created_at=NOW, completed_at=NOW)
+    if error:
+        document["error"] = {"code": error.code, "message": error.message}
+    return Judged(document, scoring=result.scoring)

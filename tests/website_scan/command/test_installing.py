@@ -1,0 +1,263 @@
+"""`website-scan` as `pip`, `pipx` and `uv tool` install it: outside the repository, with all its dependencies."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import packages_distributions
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ROOT
+from tests.targets.server import Site
+from website_scan import __version__
+from website_scan.command.arguments import FORMATS
+
+# Packages that take long to load. Neither help nor a refusal needs them.
+HEAVY = (
+    "celery",
+    "django",
+    "psycopg",
+    "redis",
+    "requests",
+    "rest_framework",
+    "bs4",
+    "cryptography",
+    "lxml",
+    "playwright",
+)
+
+SERVICE = (
+    "accounts",
+    "celery",
+    "config",
+    "django",
+    "psycopg",
+    "redis",
+    "reports",
+    "rest_framework",
+    "scans",
+    "webhooks",
+)
+# Program that runs the command where these packages cannot be imported.
+WITHOUT = f"""
+import sys
+sys.modules.update(dict.fromkeys({SERVICE}))
+from website_scan.command.main import main
+sys.exit(main())
+"""
+# For editors and type checkers only, and of Python itself since 3.14.
+NOT_INSTALLED = {"_typeshed", "compression"}
+
+pytestmark = pytest.mark.xdist_group("installed")
+
+
+def website_scan(
+    installed: Path, *arguments: str, cwd: Path | str = "/", **variables: str
+) -> subprocess.CompletedProcess[str]:
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), "SCAN_BROWSER": "off"} | variables
+    command = [sys.executable, str(installed / "bin" / "website-scan"), *arguments]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, timeout=100)
+
+
+def test_it_scans_and_shows_without_the_repository(installed: Path, shop: Site, tmp_path: Path) -> None:
+    """Data, templates and style sheets are installed, and programs are executable."""
+    url = f"{shop.url_as('localhost')}/"
+    allowed = ("--allow-network", "127.0.0.0/8", "--format", "html", "--output", "report.html")
+    ran = website_scan(installed, url, *allowed, cwd=tmp_path, SCAN_CA_BUNDLE=str(shop.ca_file))
+    assert (ran.returncode, ran.stdout) == (0, "")
+    assert ran.stderr == "Done: 4 reports of 1 page. Written: report.html.\n"
+    shown = (tmp_path / "report.html").read_text()
+    assert all(f"{each} report" in shown for each in ("Security", "Performance", "Accessibility", "SEO"))
+    assert os.access(installed / "website_scan/net/start-as-user", os.X_OK)
+
+
+def test_help_fits_a_screen_and_loads_nothing_heavy(installed: Path) -> None:
+    ran = website_scan(installed, "--help", COLUMNS="80")
+    assert ran.returncode == 0
+    assert ran.stdout.startswith("usage: website-scan URL… [options]\n")
+    assert len(ran.stdout.splitlines()) <= 40
+    assert max(map(len, ran.stdout.splitlines())) <= 80
+    assert all(each in ran.stdout for each in ("environment: WEBSITE_SCAN_KEY", "exit status: 0 good", "\ngate:\n"))
+    code = f"import sys, website_scan.command.main; print([each for each in {HEAVY} if each in sys.modules])"
+    environment = {"PYTHONPATH": str(installed)}
+    loaded = subprocess.run([sys.executable, "-c", code], env=environment, cwd="/", capture_output=True, text=True)
+    assert loaded.stdout == "[]\n"
+
+
+def test_version_and_completion(installed: Path) -> None:
+    assert website_scan(installed, "--version").stdout == f"website-scan {__version__}\n"
+    completion = website_scan(installed, "--print-completion", "bash")
+    assert "--fail-under" in completion.stdout
+    checked = subprocess.run(["bash", "-n"], input=completion.stdout, text=True, capture_output=True)
+    assert (checked.returncode, checked.stderr) == (0, "")
+
+
+ZSH = r"""
+zmodload zsh/zpty
+zpty inner zsh -i
+zpty -w inner "print S''TARTED"
+zpty -r inner shown '*STARTED*'
+zpty -w -n inner $'website-scan --fail-\t\t'
+zpty -r inner shown '*--fail-under*'
+zpty -w -n inner $'\C-uwebsite-scan --fail-on c\t'
+zpty -r inner shown '*critical*'
+zpty -w -n inner $'\C-uwebsite-scan --baseline kno\t'
+zpty -r inner shown '*known.json*'
+print complete
+"""
+
+
+@pytest.mark.skipif(shutil.which("zsh") is None, reason="no zsh")
+def test_zsh_completes_after_the_steps_in_the_documents(installed: Path, tmp_path: Path) -> None:
+    (steps,) = re.findall(r"^```zsh\n(.*?)^```$", (ROOT / "docs" / "command.md").read_text(), re.MULTILINE | re.DOTALL)
+    program = f'website-scan() {{ PYTHONPATH="{installed}" "{sys.executable}" "{installed}/bin/website-scan" "$@" }}\n'
+    environment = {"HOME": str(tmp_path), "PATH": os.environ["PATH"], "TERM": "xterm"}
+    options = {"cwd": tmp_path, "env": environment, "capture_output": True, "text": True, "timeout": 60}
+    made = subprocess.run(["zsh", "-f", "-e", "-c", program + steps], **options)  # type: ignore[call-overload]
+    assert (made.returncode, made.stderr) == (0, "")
+    (tmp_path / "known.json").touch()
+    tried = subprocess.run(["zsh", "-f", "-c", ZSH], **options)  # type: ignore[call-overload]
+    assert tried.stdout == "complete\n", tried.stderr
+
+
+def test_only_the_scanner_is_installed(installed: Path) -> None:
+    names = {each.name for each in installed.iterdir() if not each.name.endswith((".dist-info", ".lock"))}
+    assert names == {"bin", "website_scan"}
+    assert [each.name.partition("-")[0] for each in installed.glob("*.dist-info")] == ["website_scan"]
+
+
+# Program that starts the command with these packages behind all others, as where pip installs them.
+AS_INSTALLED = """
+import runpy, sys
+packages = sys.argv.pop(1)
+sys.path.append(packages)
+runpy.run_path(f"{packages}/bin/website-scan", run_name="__main__")
+"""
+
+
+@pytest.mark.parametrize("path", [".", ":", "{project}"])
+def test_a_project_with_packages_of_the_same_names_breaks_nothing(installed: Path, tmp_path: Path, path: str) -> None:
+    """PYTHONPATH comes before installed packages, and an import that fails ends with status 1, as a failed gate."""
+    for name in ("config", "website_scan", "requests", "accounts", "jinja2"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "__init__.py").write_text("raise ImportError('not this one')\n")
+    ran = subprocess.run(
+        [sys.executable, "-c", AS_INSTALLED, installed, "ftp://a/"],
+        env={"PYTHONPATH": path.format(project=tmp_path)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    assert ran.stderr.startswith("website-scan: ftp://a/: ")
+
+
+def test_python_m_website_scan_imports_no_package_of_the_current_folder(installed: Path, tmp_path: Path) -> None:
+    """`python -m` puts the current folder first on the path."""
+    (tmp_path / "requests").mkdir()
+    (tmp_path / "requests" / "__init__.py").write_text("raise ImportError('not this one')\n")
+    ran = subprocess.run(
+        [sys.executable, "-m", "website_scan", "ftp://a/"],
+        env={"PYTHONPATH": str(installed)},
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.returncode, ran.stdout) == (2, ""), ran.stderr
+    assert ran.stderr.startswith("website-scan: ftp://a/: ")
+
+
+def test_a_crash_is_never_the_status_of_a_failed_gate(installed: Path, tmp_path: Path) -> None:
+    """The interpreter's own status for an exception is 1."""
+    absent = tmp_path / "ada_url.py"  # a dependency that is not as it should be
+    absent.write_text("")
+    code = (
+        "import sys, runpy; sys.path.insert(0, sys.argv.pop(1)); runpy.run_path(sys.argv.pop(1), run_name='__main__')"
+    )
+    script = installed / "bin" / "website-scan"
+    ran = subprocess.run(
+        [sys.executable, "-c", code, tmp_path, script, "https://example.com/"],
+        env={"PYTHONPATH": str(installed)},
+        capture_output=True,
+        text=True,
+        cwd="/",
+    )
+    assert ran.returncode == 3
+    assert "Traceback" in ran.stderr
+    crash = "import website_scan.command.main as m; m.options_from = lambda *_: 1 / 0; m.main()"
+    ran = subprocess.run(
+        [sys.executable, "-c", crash], env={"PYTHONPATH": str(installed)}, capture_output=True, text=True, cwd="/"
+    )
+    assert (ran.returncode, "ZeroDivisionError" in ran.stderr) == (3, True)
+
+
+@pytest.mark.parametrize(
+    ("redirection", "told"),
+    [
+        (">&-", "website-scan: Standard output is closed.\n"),
+        ("> /dev/full", "website-scan: Standard output can't be written: No space left on device\n"),
+        ("--help > /dev/full", "Standard output can't be written: No space left on device\n"),
+        ("--format json > /dev/full", "website-scan: Standard output can't be written: No space left on device\n"),
+        (">&- 2>&-", ""),
+        ("> /dev/full 2> /dev/full", ""),
+    ],
+)
+def test_an_output_that_takes_nothing_is_told_in_a_sentence(
+    installed: Path, tmp_path: Path, redirection: str, told: str
+) -> None:
+    (tmp_path / "index.html").write_text("<!doctype html><title>Bread</title>")
+    script = f'"{sys.executable}" "{installed}/bin/website-scan" --serve . --type seo {redirection}'
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(installed), "SCAN_BROWSER": "off"}
+    ran = subprocess.run(
+        ["bash", "-c", script], cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
+    )
+    assert (ran.returncode, ran.stderr) == (2, told)
+
+
+def test_every_format_is_written_without_a_framework(installed: Path, shop: Site, tmp_path: Path) -> None:
+    options = [word for each in FORMATS for word in ("--format", each, "--output", each)]
+    url = f"{shop.url_as('localhost')}/"
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT, url, "--allow-network", "127.0.0.0/8", *options],
+        cwd=tmp_path,
+        env={"PYTHONPATH": str(installed), "SCAN_BROWSER": "off", "SCAN_CA_BUNDLE": str(shop.ca_file)},
+        capture_output=True,
+        text=True,
+        timeout=100,
+    )
+    assert (ran.returncode, ran.stderr.count("\n")) == (0, 1), ran.stderr
+    assert all((tmp_path / each).stat().st_size for each in FORMATS)
+
+
+def test_what_the_scanner_imports_is_what_the_distribution_declares() -> None:
+    """Imports within functions count, too. The packages of browsers and agents are extras."""
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    extras = project["optional-dependencies"]
+    declared, optional = (
+        {re.split(r"[^\w.-]", entry, maxsplit=1)[0] for entry in entries}
+        for entries in (project["dependencies"], extras["browser"] + extras["mcp"])
+    )
+    assert len(declared) <= 22
+    distributions = packages_distributions()
+    imported = {name for path in (ROOT / "website_scan").rglob("*.py") for name in imports_of(path)}
+    foreign = imported - sys.stdlib_module_names - NOT_INSTALLED - {"website_scan"}
+    used = {re.sub(r"[-_.]+", "-", distributions[each][0]).lower() for each in foreign}
+    assert used - optional == declared
+
+
+def imports_of(path: Path) -> set[str]:
+    """Return the top-level names of the packages that a module imports."""
+    found = set()
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            found |= {each.name.partition(".")[0] for each in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.module and not node.level:
+            found.add(node.module.partition(".")[0])
+    return found

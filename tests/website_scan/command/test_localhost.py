@@ -1,0 +1,177 @@
+"""Pages of this machine: a typed loopback address is scanned at once, and nothing else that is private."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.command_line import run, run_here
+from tests.house import PACKAGES, ROOT
+from tests.targets.canary import Canary
+from tests.targets.server import Answer, Site
+from website_scan.command import local
+from website_scan.command.access import policy_of
+from website_scan.command.arguments import options_from
+from website_scan.net.browser import find_browser
+
+# The sockets allow these hosts, so that only the guard can stop a connection.
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1"])
+HEAD = "<!doctype html><html lang=en><head><meta charset=utf-8><title>A bakery in the old town</title></head><h1>Bread"
+
+
+@pytest.fixture
+def site() -> Iterator[Site]:
+    with Site({"/": Answer(HEAD)}) as running:
+        yield running
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(local, "browser", lambda: None)
+    return tmp_path
+
+
+def scan(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return run_here("scan", *arguments, "--type", "seo")
+
+
+def error_of(ran: subprocess.CompletedProcess[str]) -> Any:
+    return json.loads(ran.stdout)["error"]["code"]
+
+
+@pytest.mark.parametrize("host", ["localhost", "127.0.0.1", "app.localhost"])
+def test_a_typed_page_of_this_machine_is_scanned_at_once(site: Site, folder: Path, host: str) -> None:
+    ran = scan(f"http://{host}:{site.port}/")
+    assert (ran.returncode, ran.stderr) == (0, "Done: 1 report of 1 page.\n")
+    assert "/100" in ran.stdout
+
+
+def test_the_same_page_in_the_file_is_refused_and_the_way_is_told_once(site: Site, folder: Path) -> None:
+    """A stranger's branch may contain its own file."""
+    urls = [f"http://localhost:{site.port}/", f"http://localhost:{site.port}/shop"]
+    Path("website-scan.toml").write_text(f"urls = {urls}")
+    ran = scan("--type", "security")
+    assert ran.returncode == 3
+    assert site.connections == 0
+    option = f"--allow-network 127.0.0.1/32:{site.port}"
+    assert ran.stderr.count(option) == 1
+    assert "Type its URL on the command line" in ran.stderr
+    assert scan(*option.split()).returncode == 0
+    # A typed page opens its address for the file's pages there, too.
+    assert scan("--config", "website-scan.toml", urls[0]).returncode == 0
+
+
+@pytest.mark.parametrize(
+    ("url", "option"),
+    [
+        ("http://192.168.1.5:8000/", "--allow-network 192.168.1.5/32:8000"),
+        ("http://10.0.0.1/", "--allow-network 10.0.0.1/32:80"),
+        ("https://[fd00::1]/", "--allow-network '[fd00::1/128]:443'"),
+        ("http://0.0.0.0:3000/a", "did you mean http://localhost:3000/a?"),
+    ],
+)
+def test_any_other_private_address_is_refused_with_the_option_that_allows_it(
+    folder: Path, url: str, option: str
+) -> None:
+    ran = run_here("scan", url, "--format", "json")
+    assert ran.returncode == 3
+    assert ran.stderr.count(option) == 1
+    assert ran.stderr.count("\n") == 1
+
+
+def test_a_name_in_a_private_network_is_refused_with_its_address(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("website_scan.net.resolver._from_hosts_file", lambda _: ["192.168.1.5"])
+    ran = scan("http://intranet.example.com/", "--format", "json")
+    assert error_of(ran) == "DOMAIN_BLOCKED"
+    assert ran.stderr == "intranet.example.com is not public. To scan it, add --allow-network 192.168.1.5/32:80\n"
+
+
+def test_no_option_is_told_for_what_none_allows(site: Site, folder: Path) -> None:
+    assert scan("http://printer.local/").stderr == ""
+    site.routes["/"] = Answer.redirect("http://10.0.0.1/")
+    assert scan(f"{site.url}/").stderr == ""
+
+
+def test_only_the_visit_of_the_typed_page_may_use_its_address() -> None:
+    options = options_from(["https://example.com/", "http://localhost:3000/", "http://127.0.0.5:4000/"])
+    opened = [{str(net) + f":{port}" for net, port in policy_of(url, options).typed_loopback} for url in options.urls]
+    assert opened == [set(), {"127.0.0.1/32:3000", "::1/128:3000"}, {"127.0.0.5/32:4000"}]
+
+
+def test_what_a_page_of_this_machine_loads_is_judged_still(site: Site, folder: Path) -> None:
+    """The other server is on this machine too, on another port and at another address on the same port."""
+    with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
+        lures = [
+            other.url,
+            f"http://localhost:{other.port}",
+            f"http://127.0.0.2:{site.port}",
+            "http://[::ffff:127.0.0.2]",
+        ]
+        tags = "".join(
+            f'<img src="{each}/i"><script src="{each}/s"></script><a href="{each}/a">a</a>' for each in lures
+        )
+        site.routes["/"] = Answer(f"{HEAD}{tags}<link rel=stylesheet href='http://localhost:{site.port}/own.css'>")
+        ran = run_here("scan", f"http://127.0.0.1:{site.port}/")
+        assert ran.returncode == 0, ran.stdout
+        assert (other.connections, canary.count()) == (0, 0)
+        assert "/own.css" in site.paths()
+
+
+@pytest.mark.skipif(find_browser("auto") is None, reason="no Chromium")
+def test_what_it_loads_in_the_browser_is_judged_still(site: Site) -> None:
+    with Site({"*": Answer("x")}) as other, Canary("127.0.0.2", site.port) as canary:
+        loads = "".join(
+            f"fetch('{each}', {{mode: 'no-cors'}}).catch(() => 0); new Image().src = '{each}';"
+            for each in (f"{other.url}/", f"http://localhost:{other.port}/", f"http://127.0.0.2:{site.port}/")
+        )
+        site.routes["/"] = Answer(f"{HEAD}<script>{loads}; fetch('http://localhost:{site.port}/own')</script>")
+        url = f"http://localhost:{site.port}/"
+        ran = run("scan", url, "--type", "accessibility", "--format", "json", SCAN_BROWSER="auto")
+        assert json.loads(ran.stdout)["browser"], ran.stderr
+        assert (other.connections, canary.count()) == (0, 0)
+        assert "/own" in site.paths()
+
+
+def test_nothing_but_the_command_opens_a_typed_address() -> None:
+    """The service, its workers and its webhooks never do."""
+    sources = [path for app in PACKAGES for path in (ROOT / app).rglob("*.py")]
+    users = {str(path.relative_to(ROOT)) for path in sources if "typed_loopback" in path.read_text(encoding="utf-8")}
+    assert users == {
+        "website_scan/command/access.py",
+        "website_scan/command/pages.py",
+        "website_scan/net/policy.py",
+        "website_scan/net/targets.py",
+    }
+    outside = [path for path in sources if ROOT / "website_scan" / "command" not in path.parents]
+    importers = [path for path in outside if "website_scan.command.access" in path.read_text(encoding="utf-8")]
+    assert importers == []
+
+
+def test_findings_about_the_server_of_a_preview_fail_no_gate_and_enter_no_baseline(site: Site, folder: Path) -> None:
+    url = f"{site.url}/"
+    options = ("--type", "security", "--format", "json")
+    report = json.loads(run_here("scan", url, *options).stdout)
+    assert set(report["accepted"]) == {"http-to-https-redirect", "https-available"}
+    assert report["accepted_score"] > report["score"]
+    assert run_here("scan", url, *options, "--fail-on", "critical").returncode == 0
+    assert run_here("scan", url, *options, "--fail-on", "high").returncode == 1  # no header against framing
+    assert run_here("scan", url, *options, "--write-baseline", "known.json").returncode == 0
+    known = {each["check"] for each in json.loads(Path("known.json").read_text())["findings"]}
+    assert "clickjacking" in known
+    assert not known & set(report["accepted"])
+
+
+def test_the_origin_is_probed_once_for_all_pages_of_a_run(site: Site, folder: Path) -> None:
+    site.routes |= {f"/{each}": Answer(HEAD) for each in "abc"}
+    urls = [f"{site.url}/{each}" for each in "abc"]
+    ran = run_here("scan", *urls, "--type", "security", "--format", "full")
+    assert ran.returncode == 0
+    assert site.paths().count("/.git/config") == 1
+    gathered = [each["site_evidence_at"] is not None for each in json.loads(ran.stdout)["reports"]]
+    assert gathered == [False, True, True]

@@ -1,0 +1,155 @@
+"""Options of `website-scan`, from the command line and from website-scan.toml."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from website_scan.command.arguments import Options, options_from
+from website_scan.command.configuration import KEYS, NOT_HERE, fail_under
+from website_scan.command.errors import WrongUsage
+from website_scan.findings import ScanType, Severity
+
+URL = "https://example.com/"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    for variable in ("NO_COLOR", "TERM"):
+        monkeypatch.delenv(variable, raising=False)
+    return tmp_path
+
+
+def test_a_url_is_enough_and_asks_for_all_types() -> None:
+    assert options_from([URL]) == Options(urls=(URL,), typed=(URL,), types=tuple(ScanType))
+
+
+def test_urls_may_stand_anywhere_and_are_visited_once() -> None:
+    options = options_from([URL, "--type", "seo", "https://example.com/a", "--quiet", URL])
+    assert options.urls == (URL, "https://example.com/a")
+    assert options.types == (ScanType.SEO,)
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("80", {"": 80}),
+        ("security=90,seo=70", {"security": 90, "seo": 70}),
+        (" 60 , seo = 100", {"": 60, "seo": 100}),
+        (75, {"": 75}),
+        ({"security": 90}, {"security": 90}),
+    ],
+)
+def test_lowest_scores(said: object, meant: dict[str, int]) -> None:
+    assert fail_under(said) == meant
+
+
+@pytest.mark.parametrize(
+    ("said", "words"),
+    [
+        ("99.5", "99.5 is no whole number"),
+        ("seo=99.5", "99.5 is no whole number"),
+        ("abc", "'abc' is no score between 0 and 100; give 80, or by type security=90,seo=70"),
+        ("101", "a score must be between 0 and 100, and 101 is not"),
+        ("speed=80", "'speed' is none of security"),
+    ],
+)
+def test_each_wrong_score_has_words_of_its_own(said: str, words: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(words)):
+        fail_under(said)
+
+
+def test_a_lowest_score_that_no_report_can_miss_is_refused(folder: Path) -> None:
+    for arguments in (["--fail-under", "security=90"], ["--fail-under", "80,security=90"]):
+        with pytest.raises(WrongUsage, match="--fail-under security: it can't fail"):
+            options_from([URL, "--type", "seo", *arguments])
+    assert options_from([URL, "--type", "seo", "--fail-under", "80,seo=90"]).under == {"": 80, "seo": 90}
+    (folder / "website-scan.toml").write_text("fail-under = {security = 90}\n")
+    # The file has scores for all of its types, of which the command line may choose some.
+    assert options_from([URL, "--type", "seo"]).under == {"security": 90}
+    (folder / "website-scan.toml").write_text('types = "seo"\nfail-under = {security = 90}\n')
+    with pytest.raises(WrongUsage, match="it can't fail"):
+        options_from([URL])
+
+
+@pytest.mark.parametrize("said", ["", "101", "-1", "speed=80", "seo=", "seo=80,seo=90", "80,90", True, 7.5, None, [80]])
+def test_what_is_no_lowest_score(said: object) -> None:
+    with pytest.raises(ValueError):
+        fail_under(said)
+
+
+def test_the_file_says_what_the_command_line_does_not(folder: Path) -> None:
+    (folder / "website-scan.toml").write_text(
+        f'urls = ["{URL}"]\ntypes = ["security", "seo"]\nfail-on = "high"\nbaseline = "known.json"\n'
+        "[fail-under]\nsecurity = 90\nseo = 70\n"
+    )
+    options = options_from([])
+    assert options == Options(
+        urls=(URL,),
+        types=(ScanType.SECURITY, ScanType.SEO),
+        under={"security": 90, "seo": 70},
+        fail_on=Severity.HIGH,
+        baseline=Path("known.json"),
+    )
+    options = options_from(["https://other.example/", "--type", "seo", "--fail-under", "50"])
+    assert (options.urls, options.types, options.under) == (("https://other.example/",), (ScanType.SEO,), {"": 50})
+
+
+def test_paths_in_another_file_start_at_its_folder(folder: Path) -> None:
+    (folder / "ci").mkdir()
+    (folder / "ci" / "gate.toml").write_text(f'urls = "{URL}"\nbaseline = "known.json"\n')
+    assert options_from(["--config", "ci/gate.toml"]).baseline == Path("ci/known.json")
+
+
+@pytest.mark.parametrize(
+    ("written", "complaint"),
+    [
+        ("fail_under = 80", "Did you mean fail-under?"),
+        ("surprise = 1", "surprise is not known."),
+        ("fail-under = 101", "fail-under: a score must be between 0 and 100"),
+        ('types = ["speed"]', "types: must be one of security"),
+        ("types = []", "types: must be a string"),
+        ('fail-on = "bad"', "fail-on: must be one of critical"),
+        ("urls = 5", "urls: must be a string"),
+        ("urls = [", "website-scan.toml: "),
+        ("\xff", "website-scan.toml: "),
+    ],
+)
+def test_what_is_wrong_in_the_file_is_named(folder: Path, written: str, complaint: str) -> None:
+    (folder / "website-scan.toml").write_bytes(written.encode("latin-1"))
+    with pytest.raises(WrongUsage, match=re.escape(complaint)):
+        options_from([URL])
+
+
+@pytest.mark.parametrize("key", sorted(NOT_HERE))
+def test_a_file_that_comes_with_the_code_gives_no_access(folder: Path, key: str) -> None:
+    """Otherwise a stranger's branch could send a secret to a server of its own, or overwrite a file."""
+    (folder / "website-scan.toml").write_text(f'{key} = "$SECRET"\n')
+    with pytest.raises(WrongUsage, match=f"{key} can only be given on the command line"):
+        options_from([URL])
+    assert key not in KEYS
+
+
+@pytest.mark.parametrize(
+    ("arguments", "variables", "may_color"),
+    [([], {}, True), (["--no-color"], {}, False), ([], {"NO_COLOR": "1"}, False), ([], {"TERM": "dumb"}, False)],
+)
+def test_colors(
+    arguments: list[str], variables: dict[str, str], may_color: bool, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    assert options_from([URL, *arguments]).may_color is may_color
+
+
+def test_without_a_url_there_is_nothing_to_do() -> None:
+    with pytest.raises(WrongUsage, match="Give at least one URL"):
+        options_from(["--type", "seo"])
+
+
+def test_networks_are_the_server_s_business() -> None:
+    with pytest.raises(WrongUsage, match="the server decides"):
+        options_from([URL, "--server", "https://scan.example.com", "--allow-network", "10.0.0.0/8"])

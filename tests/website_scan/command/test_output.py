@@ -1,0 +1,146 @@
+"""Several output documents of one scan. A file is written completely or not at all."""
+
+from __future__ import annotations
+
+import os
+import stat
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import ROOT, run_here
+from tests.website_scan.command.reports import found, judged
+from website_scan.command import output
+from website_scan.command.arguments import Document, options_from
+from website_scan.command.errors import WrongUsage
+from website_scan.command.judged import Outcome
+from website_scan.command.output import Output, refuse_what_cannot_be_written, write
+
+URL = "https://example.com/"
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ("", [("text", None)]),
+        ("--format json", [("json", None)]),
+        ("--output a", [("text", "a")]),
+        ("--output a --format html", [("html", "a")]),
+        ("--format html --output a", [("html", "a")]),
+        ("--format text --format sarif --output a", [("text", None), ("sarif", "a")]),
+        ("--format sarif --output a --format text", [("sarif", "a"), ("text", None)]),
+        ("--format csv --output a --format csv --output b", [("csv", "a"), ("csv", "b")]),
+    ],
+)
+def test_a_file_takes_the_format_before_it(said: str, meant: list[tuple[str, str | None]]) -> None:
+    documents = options_from([URL, *said.split()]).documents
+    assert documents == tuple(Document(name, Path(path) if path else None) for name, path in meant)
+
+
+@pytest.mark.parametrize(
+    "said",
+    [
+        "--format json --format html",
+        "--output a --output b",
+        "--output a --format html --format csv",
+        "--output a --format html --output b",
+        "--format html --output a --output b",
+    ],
+)
+def test_what_could_mean_two_things_is_refused(said: str) -> None:
+    with pytest.raises(WrongUsage, match="--output"):
+        options_from([URL, *said.split()])
+
+
+def test_all_documents_come_from_one_scan(capsys: pytest.CaptureFixture[str], folder: Path) -> None:
+    wanted = (
+        "--format text --format sarif --output a.sarif --format text --output a.txt --format codequality --output q"
+    )
+    shown = Output(options_from([URL, *wanted.split()]))
+    reports = [judged(found("hsts")), judged(found("csp"), url="https://example.com/shop")]
+    for each in reports:
+        shown.show([each])
+    shown.end(Outcome(reports, [], asked=2))
+    text = capsys.readouterr().out
+    assert text == (folder / "a.txt").read_text()
+    assert text.count("\n\nhttps://example.com/shop  security") == 1
+    assert {each.name for each in folder.iterdir()} == {"a.sarif", "a.txt", "q"}
+
+
+def test_one_file_that_fails_costs_no_other(folder: Path) -> None:
+    (folder / "gone").mkdir()
+    shown = Output(options_from([URL, *["--format", "csv", "--output", "gone/a", "--format", "json", "--output", "b"]]))
+    (folder / "gone").rmdir()
+    with pytest.raises(WrongUsage, match="gone/a can't be written"):
+        shown.end(Outcome([judged(found("hsts"))], [], asked=1))
+    assert (folder / "b").read_text().startswith("{")
+
+
+@pytest.mark.parametrize("path", [".", "nowhere/a", "file/a", "loop"])
+def test_what_can_not_be_written_is_told_before_the_scan(path: str, folder: Path) -> None:
+    (folder / "file").touch()
+    (folder / "loop").symlink_to("loop")
+    for option in ("--output", "--write-baseline"):
+        ran = run_here("scan", "http://nobody.invalid/", option, path)
+        assert (ran.returncode, ran.stdout) == (2, "")
+        assert f"{path} can't be written." in ran.stderr
+
+
+def test_two_documents_for_one_file_are_refused(folder: Path) -> None:
+    (folder / "link").symlink_to("a")
+    ran = run_here("scan", URL, "--output", "a", "--write-baseline", "link")
+    assert (ran.returncode, ran.stderr) == (2, "manage.py scan: link is given twice.\n")
+    refuse_what_cannot_be_written([Path(os.devnull), Path(os.devnull)])
+
+
+def test_a_file_is_the_old_one_until_the_new_one_is_whole(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    path = folder / "report"
+    path.write_text("old")
+    path.chmod(0o640)
+
+    def full(_: int) -> None:
+        assert path.read_text() == "old"
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(output.os, "fsync", full)
+        with pytest.raises(WrongUsage, match="report can't be written: No space left on device"):
+            write(path, "new")
+    assert path.read_text() == "old"
+    write(path, "new\r\n")
+    assert path.read_bytes() == b"new\r\n"
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    assert list(folder.iterdir()) == [path]
+
+
+def test_a_link_stays_one_and_a_file_that_keeps_its_place_is_written(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "link").symlink_to("report")
+    write(folder / "link", "one")
+    assert (folder / "link").is_symlink()
+    assert (folder / "report").read_text() == "one"
+
+    def busy(*_: object) -> None:
+        raise OSError(16, "Device or resource busy")  # as for a file that is mounted by itself
+
+    monkeypatch.setattr(Path, "replace", busy)
+    write(folder / "report", "two")
+    assert (folder / "report").read_text() == "two"
+    assert len(list(folder.iterdir())) == 2
+
+
+def test_a_pipe_is_written_to() -> None:
+    code = "import sys; from pathlib import Path; from website_scan.command.output import *; p = Path(sys.argv[1]); "
+    code += "refuse_what_cannot_be_written([p]); write(p, 'document')"
+    command = ["bash", "-c", 'exec 3>&1; "$0" -c "$1" >(cat >&3); wait $!', sys.executable, code]
+    ran = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60)
+    assert (ran.returncode, ran.stdout, ran.stderr) == (0, "document", "")

@@ -1,0 +1,132 @@
+"""URLs on the command line and in website-scan.toml: what is none is told at once, before anything is scanned."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.command_line import run_here
+from website_scan.command.errors import WrongUsage
+from website_scan.command.pages import canonical
+
+
+def trouble(*urls: str) -> str:
+    with pytest.raises(WrongUsage) as refused:
+        canonical(urls)
+    return str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("url", "meant"),
+    [
+        ("example.com", "https://example.com/"),
+        ("example.com/shop?a=1#top", "https://example.com/shop?a=1"),
+        ("Bücher.example.org:8443", "https://xn--bcher-kva.example.org:8443/"),
+        ("localhost:3000", "http://localhost:3000/"),
+        ("app.localhost:3000/a", "http://app.localhost:3000/a"),
+        ("127.0.0.1:8000", "http://127.0.0.1:8000/"),
+        ("192.168.1.5:8000", "http://192.168.1.5:8000/"),
+        ("[::1]:3000", "http://[::1]:3000/"),
+    ],
+)
+def test_a_url_without_a_scheme_is_asked_about(url: str, meant: str) -> None:
+    assert trouble(url).endswith(f" is no URL: did you mean {meant}?")
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "",
+            " ",
+            "no url",
+            "ftp://example.com/",
+            "file:///etc/passwd",
+            "http:/one-slash/",
+            "https://",
+            "javascript:1",
+        ),
+        *(
+            "https://example.com:99999/",
+            "http://a\x1b[31mb/",
+            "https://exa mple.com/",
+            "--",
+            "com",
+            "https://example.com:0",
+        ),
+        f"https://example.com/{'a' * 2100}",
+    ],
+)
+def test_what_is_no_url_is_told_without_a_guess(url: str) -> None:
+    told = trouble(url)
+    assert told.startswith(f"{url or '(empty)'}: ")
+    assert "did you mean" not in told
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        *(
+            "https://ada:s3cr3t@example.com/",
+            "https://s3cr3t@example.com/",
+            "ada:s3cr3t@example.com",
+            "s3cr3t@example.com",
+        ),
+        *("https://ada:s3cr3t@x@example.com/", "https//ada:s3cr3t@example.com", "ftp://ada:s3cr3t@example.com/"),
+        *("https://ada:s3cr3t@example.com:99999/", "https:/ada:s3cr3t@example.com/", "//ada:s3cr3t@example.com/"),
+    ],
+)
+def test_a_password_is_refused_and_not_repeated(url: str) -> None:
+    told = trouble(url)
+    assert "s3cr3t" not in told
+    assert "example.com" in told
+
+
+def test_a_password_is_told_where_it_belongs() -> None:
+    assert trouble("https://ada:s3cr3t@example.com/").endswith(
+        "must not contain a user name or password. Use --basic-auth."
+    )
+
+
+def test_every_bad_url_is_named_once() -> None:
+    told = trouble("https://example.com/", "a.example.com", "ftp://b/", "a.example.com")
+    assert [line.partition(" ")[0] for line in told.splitlines()] == ["a.example.com", "ftp://b/:"]
+
+
+def test_a_page_is_visited_once_however_its_url_is_written() -> None:
+    same = ("https://example.com", "https://example.com/#a", "HTTPS://EXAMPLE.com:443/", "https://example.com/./#b")
+    assert canonical(same) == ("https://example.com/",)
+    assert canonical(["https://example.com/a?b#c", "https://example.com/a?"]) == (
+        "https://example.com/a?b",
+        "https://example.com/a?",
+    )
+    assert canonical(["/about/#team", "/about/", "/a b"]) == ("/about/", "/a%20b")
+
+
+@pytest.mark.parametrize("is_in_file", [False, True], ids=["typed", "in the file"])
+@pytest.mark.parametrize("output_format", ["text", "json", "sarif"])
+def test_nothing_is_scanned_with_a_bad_url(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, output_format: str, is_in_file: bool
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    urls = ("http://nobody.invalid/", "example.com", "https://ada:s3cr3t@example.com/")
+    if is_in_file:
+        Path("website-scan.toml").write_text(f"urls = {list(urls)}")
+    ran = run_here("scan", *(() if is_in_file else urls), "--format", output_format)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.count("did you mean https://example.com/?") == 1
+    assert "s3cr3t" not in ran.stderr
+
+
+def test_a_port_that_is_not_allowed_is_told_before_anything_is_scanned() -> None:
+    ran = run_here("scan", "http://nobody.invalid/", "https://example.com:3000/", "--type", "seo")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "https://example.com:3000/: Port 3000 is not allowed here." in ran.stderr
+    assert "SCAN_ALLOWED_PORTS" in ran.stderr
+
+
+def test_a_url_that_is_not_utf_8_is_refused_and_shown_escaped() -> None:
+    ran = run_here("scan", "http://\udcff\udcfe.example.com/", "--type", "seo")
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert "\\udcff\\udcfe.example.com" in ran.stderr

@@ -1,0 +1,131 @@
+"""Microsoft's SARIF validator, with the rules for GitHub, finds no fault in our logs."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.website_scan.command.hostile_page import PATH, hostile_site, reports_of
+from tests.website_scan.command.reports import failed, found, judged
+from website_scan.command.judged import Judged, Outcome
+from website_scan.command.output import formatted
+from website_scan.findings import ScanType, Severity
+
+PACKAGE = "@microsoft/sarif-multitool-linux@5.7.0"  # MIT; contains its own .NET
+PROGRAM = Path("node_modules", "@microsoft", "sarif-multitool-linux", "Sarif.Multitool")
+LIMIT_S = 300
+PAGES = "https://scan.example.com/docs/checks/"
+# Rules that a scan of pages cannot follow, or that contradict GitHub.
+NOT_FOR_US = {
+    "SARIF2002": "Message texts by ID: GitHub shows the text only.",
+    "SARIF2003": "The version-controlled source: a page is scanned, not a checkout.",
+    "SARIF2006": "Asks the internet for every address.",
+    "SARIF2009": "IDs like CS2001: GitHub shows the ID, so it is the name of the check.",
+    "SARIF2010": "A snippet for every result: a missing header has none.",
+    "SARIF2011": "The lines around a snippet: evidence is one element.",
+    "SARIF2012": "Pascal-case names, and rules where a failed scan judged nothing: GitHub shows the name to people.",
+}
+# The command alone knows no address of the tool, and GitHub does not ask for one.
+WITHOUT_SERVICE = {"SARIF2005"}
+HOSTILE = "[a](javascript:b) {0} {{x}} \x1b[31m \u202e </script>'\"\\ ]]>"
+
+
+@pytest.fixture(scope="module")
+def multitool(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("multitool")
+    npm = shutil.which("npm")
+    if npm is None:
+        pytest.skip("npm is not installed")
+    installed = subprocess.run(
+        [npm, "install", "--no-save", "--ignore-scripts", "--no-audit", "--no-fund", PACKAGE],
+        cwd=folder,
+        capture_output=True,
+        text=True,
+        timeout=LIMIT_S,
+        check=False,
+    )
+    if installed.returncode:
+        pytest.skip(f"no registry of packages: {installed.stderr[-300:]}")
+    program = folder / PROGRAM
+    program.chmod(0o755)
+    return program
+
+
+def complaints(program: Path, log: str, folder: Path) -> dict[str, list[str]]:
+    """Validate with all rules of the standard and of GitHub. Returns the messages by rule."""
+    (folder / "log.sarif").write_text(log, encoding="utf-8")
+    run(program, folder, "export-validation-config", "-f", "Xml", "rules.xml")
+    rules = folder / "rules.xml"
+    # GitHub's rules are off by default.
+    rules.write_text(rules.read_text(encoding="utf-8").replace('Value="Default"', 'Value="Warning"'), encoding="utf-8")
+    disabled = re.compile(rf'(Key="(?:{"|".join(NOT_FOR_US)})\.[^>]*>\s*<Property Key="RuleEnabled" Value=")Warning')
+    rules.write_text(disabled.sub(r"\1Disabled", rules.read_text(encoding="utf-8")), encoding="utf-8")
+    levels = ("--rule-kind", "Sarif;Ghas", "--level", "Error;Warning;Note")
+    run(program, folder, "validate", "log.sarif", "-c", "rules.xml", *levels, "-o", "found.sarif")
+    found = json.loads((folder / "found.sarif").read_text(encoding="utf-8-sig"))["runs"][0]
+    assert found["invocations"][0]["executionSuccessful"]
+    told: dict[str, list[str]] = {}
+    for each in found.get("results", ()):
+        told.setdefault(each["ruleId"], []).append(json.dumps(each["message"]))
+    return told
+
+
+def run(program: Path, folder: Path, *arguments: str) -> None:
+    subprocess.run(
+        [program, *arguments],
+        cwd=folder,
+        env=os.environ | {"DOTNET_SYSTEM_GLOBALIZATION_INVARIANT": "1", "DOTNET_CLI_TELEMETRY_OPTOUT": "1"},
+        capture_output=True,
+        timeout=LIMIT_S,
+        check=False,  # its status is 1 if it found anything
+    )
+
+
+def hostile(url: str, scan_type: ScanType) -> Judged:
+    places = [{"selector": HOSTILE, "snippet": HOSTILE}, {"selector": HOSTILE, "snippet": HOSTILE}, {"selector": "#a"}]
+    checks = (
+        found(f"check-{status}-{severity}", status, severity, *places, message=HOSTILE)
+        for status in ("fail", "warn", "pass")
+        for severity in Severity
+        if (status, severity) != ("warn", Severity.CRITICAL)
+    )
+    return judged(*checks, url=url, type=scan_type)
+
+
+URLS = (
+    "https://example.com/",
+    "http://localhost:8000/a?b=[c]&d=/../e",
+    "http://[::1]:8080/%3Cx%3E",
+    "https://example.com/100%",
+)
+
+
+@pytest.mark.parametrize("pages", [PAGES, ""])
+def test_the_log_of_a_hostile_site_has_no_fault(multitool: Path, tmp_path: Path, pages: str) -> None:
+    reports = [hostile(url, each) for url in URLS for each in ScanType]
+    told = complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), pages)), tmp_path)
+    assert told.keys() <= (set() if pages else WITHOUT_SERVICE), told
+
+
+def test_the_log_of_a_page_that_is_scanned_has_no_fault(multitool: Path, tmp_path: Path) -> None:
+    with hostile_site() as site:
+        reports = reports_of(site, PATH, "/")
+    assert complaints(multitool, formatted("sarif", Outcome(reports, [], len(reports), PAGES)), tmp_path) == {}
+
+
+def test_the_log_of_a_failed_scan_has_no_fault(multitool: Path, tmp_path: Path) -> None:
+    assert complaints(multitool, formatted("sarif", Outcome([failed()], [], 1, PAGES)), tmp_path) == {}
+
+
+def test_the_validator_notices_what_github_refuses(multitool: Path, tmp_path: Path) -> None:
+    log: dict[str, Any] = json.loads(formatted("sarif", Outcome([judged(found("hsts"))], [], 1, PAGES)))
+    place = log["runs"][0]["results"][0]["locations"][0]["physicalLocation"]
+    place["artifactLocation"]["uri"] = "https://example.com/"
+    assert complaints(multitool, json.dumps(log), tmp_path).keys() == {"GH1005"}

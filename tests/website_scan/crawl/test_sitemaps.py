@@ -1,0 +1,225 @@
+from __future__ import annotations
+
+import gzip
+import time
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.crawl.sitemaps import MAX_BYTES, MAX_URLS, Sitemap, SitemapKind, address_key, parse_sitemap
+
+PAGE = "https://site.example.com/shop/shoes"
+NAMESPACE = "http://www.sitemaps.org/schemas/sitemap/0.9"
+OPEN = f'<?xml version="1.0" encoding="UTF-8"?>\n<urlset xmlns="{NAMESPACE}">'
+
+
+def packed(content: bytes, level: int = 9) -> bytes:
+    """Compress to the same bytes each time. A timestamp in them would change the tests' names."""
+    return gzip.compress(content, level, mtime=0)
+
+
+def read(content: bytes | str, *, is_cut: bool = False) -> Sitemap:
+    data = content.encode() if isinstance(content, str) else content
+    return parse_sitemap(data, is_cut=is_cut, hosts=frozenset({"site.example.com"}), pages=frozenset({PAGE}))
+
+
+def urlset(*addresses: str) -> str:
+    return OPEN + "".join(f"<url><loc>{each}</loc></url>" for each in addresses) + "</urlset>"
+
+
+@pytest.mark.parametrize(
+    ("content", "kind", "count"),
+    [
+        (urlset(PAGE, "https://site.example.com/"), SitemapKind.PAGES, 2),
+        (urlset(), SitemapKind.PAGES, 0),
+        ("\n\n" + urlset(PAGE), SitemapKind.PAGES, 1),
+        ("\ufeff" + urlset(PAGE), SitemapKind.PAGES, 1),
+        (urlset(PAGE).replace("UTF-8", "UTF-16").encode("utf-16"), SitemapKind.PAGES, 1),
+        (urlset(PAGE).replace("UTF-8", "windows-1252").encode("cp1252"), SitemapKind.PAGES, 1),
+        (urlset(f"<![CDATA[ {PAGE}\n]]>"), SitemapKind.PAGES, 1),
+        (f'<s:urlset xmlns:s="{NAMESPACE}"><s:url><s:loc>{PAGE}</s:loc></s:url></s:urlset>', SitemapKind.PAGES, 1),
+        (
+            f'<urlset xmlns="{NAMESPACE}" xmlns:i="http://www.google.com/schemas/sitemap-image/1.1"><url>'
+            f"<loc>{PAGE}</loc><i:image><i:loc>/a.png</i:loc></i:image></url></urlset>",
+            SitemapKind.PAGES,
+            1,
+        ),
+        (
+            f'<sitemapindex xmlns="{NAMESPACE}"><sitemap><loc>{PAGE}</loc></sitemap></sitemapindex>',
+            SitemapKind.INDEX,
+            1,
+        ),
+        (f"{PAGE}\r\n\r\nhttps://site.example.com/b\n", SitemapKind.TEXT, 2),
+        (f"<rss><channel><link>/</link><item><link>{PAGE}</link></item></channel></rss>", SitemapKind.FEED, 1),
+        (
+            '<feed xmlns="http://www.w3.org/2005/Atom"><link href="/"/><entry>'
+            f'<link rel="enclosure" href="/a.mp3"/><link href="{PAGE}"/></entry></feed>',
+            SitemapKind.FEED,
+            1,
+        ),
+        (packed(urlset(PAGE).encode()), SitemapKind.PAGES, 1),
+        (packed(packed(urlset(PAGE).encode())), SitemapKind.PAGES, 1),
+        (packed(OPEN.encode()) + packed(b"</urlset>") + b"\0\0", SitemapKind.PAGES, 0),
+        (packed(PAGE.encode()), SitemapKind.TEXT, 1),
+    ],
+)
+def test_what_is_a_sitemap(content: bytes | str, kind: SitemapKind, count: int) -> None:
+    found = read(content)
+    assert (found.fault, found.kind, found.count) == ("", kind, count)
+    assert found.is_whole
+    assert found.has_known_namespace
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        ("<!doctype html><title>Not found</title>", "is an HTML page"),
+        ("<!-- a -->\n<HTML><body>", "is an HTML page"),
+        ("", "is empty"),
+        ("  \n", "is empty"),
+        ("Not found", "is neither XML nor a list of URLs"),
+        ('{"error": 404}', "is neither XML nor a list of URLs"),
+        ("<Error><Code>AccessDenied</Code></Error>", "the root element <Error>"),
+        (OPEN + "<url><loc>https://site.example.com/?a=1&b=2</loc></url></urlset>", "malformed XML (line 2:"),
+        (OPEN + "<url></urlset>", "malformed XML"),
+        (OPEN, "malformed XML"),
+        ('<!DOCTYPE urlset [<!ENTITY a "b">]>' + f'<urlset xmlns="{NAMESPACE}"/>', "declares XML entities"),
+        ('<!DOCTYPE urlset [<!ENTITY % a SYSTEM "file:///etc/passwd"> %a;]><urlset/>', "declares XML entities"),
+        ('<?xml version="1.0" encoding="klingon"?><urlset/>', "encoding"),
+        ("<urlset>" + "<a>" * 200, "nested too deeply"),
+        (packed(urlset(PAGE).encode())[:-20], "truncated gzip file"),
+        (b"\x1f\x8b\x08rubbish" * 10, "starts as a gzip file, but is not one"),
+        (packed(b"") * 5_000, "gzip file of more than"),
+    ],
+)
+def test_what_cannot_be_read_says_why(content: bytes | str, said: str) -> None:
+    assert said in read(content).fault
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        urlset(PAGE, PAGE).encode()[:-40],
+        packed(urlset(PAGE, PAGE).encode())[:-20],
+        f"{PAGE}\nhttps://site.exam".encode(),
+        b"",
+    ],
+)
+def test_what_our_cap_cut_off_is_no_fault(content: bytes) -> None:
+    found = read(content, is_cut=True)
+    assert found.fault == ""
+    assert not found.is_complete
+    assert found.relative_count == found.foreign_count == 0
+
+
+def test_addresses_are_judged() -> None:
+    found = read(
+        urlset(
+            "/relative",
+            "//site.example.com/",
+            "",
+            "https://",
+            "https://SITE.example.com:443/a",
+            "https://www.site.example.com/",
+            "https://münchen.example/",
+        )
+    )
+    assert found.relative == ("/relative", "//site.example.com/", "", "https://")
+    assert found.foreign == ("https://www.site.example.com/", "https://münchen.example/")
+
+
+def test_many_faulty_addresses_are_counted_and_a_few_kept() -> None:
+    found = read(urlset(*[f"/{number}" for number in range(100)]))
+    assert found.relative_count == 100
+    assert len(found.relative) == 5
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [
+        ("https://site.example.com/caf%c3%a9", "https://site.example.com/caf%C3%A9"),
+        ("https://site.example.com/café", "https://site.example.com/caf%C3%A9"),
+        ("HTTPS://Site.Example.com:443/a#b", "https://site.example.com/a"),
+        ("https://site.example.com", "https://site.example.com/"),
+        ("https://site.example.com/a/../b", "https://site.example.com/b"),
+    ],
+)
+def test_two_ways_to_write_one_address(written: str, wanted: str) -> None:
+    assert address_key(written) == address_key(wanted)
+
+
+@pytest.mark.parametrize(
+    ("written", "wanted"),
+    [("https://a.example/b", "https://a.example/b/"), ("http://a.example/", "https://a.example/"), ("https://[", "x")],
+)
+def test_other_addresses(written: str, wanted: str) -> None:
+    assert address_key(written) != address_key(wanted)
+
+
+def test_the_page_is_found_and_an_amp_entity_is_read() -> None:
+    assert read(urlset("https://site.example.com/", PAGE)).names_page
+    assert not read(urlset("https://site.example.com/")).names_page
+    url = "https://site.example.com/?a=1&b=2"
+    content = urlset("https://site.example.com/?a=1&amp;b=2").encode()
+    assert parse_sitemap(content, is_cut=False, hosts=frozenset(), pages=frozenset({url})).names_page
+
+
+def test_news_and_feeds_name_the_latest_only() -> None:
+    news = '<urlset xmlns="{0}" xmlns:n="http://www.google.com/schemas/sitemap-news/0.9"><url><n:news/></url></urlset>'
+    assert not read(news.format(NAMESPACE)).is_complete
+    assert not read("<rss/>").is_complete
+    assert read(urlset()).is_complete
+
+
+@pytest.mark.parametrize(
+    ("namespace", "expected"),
+    [
+        (NAMESPACE, True),
+        ("https://www.sitemaps.org/schemas/sitemap/0.9", True),
+        ("http://www.google.com/schemas/sitemap/0.84", True),
+        ("http://www.example.org/sitemap", False),
+        ("", False),
+    ],
+)
+def test_namespaces(namespace: str, expected: bool) -> None:
+    assert read(f'<urlset xmlns="{namespace}"/>').has_known_namespace is expected
+
+
+def test_more_addresses_than_allowed_are_enough_to_know_it() -> None:
+    found = read(urlset(*["https://site.example.com/a"] * (MAX_URLS + 5_000)))
+    assert found.count > MAX_URLS
+    assert not found.fault
+    assert read(urlset(*["https://site.example.com/a"] * MAX_URLS)).count == MAX_URLS
+
+
+def test_an_index_keeps_some_of_its_sitemaps() -> None:
+    entries = "".join(f"<sitemap><loc>https://site.example.com/{n}</loc></sitemap>" for n in range(600))
+    found = read(f'<sitemapindex xmlns="{NAMESPACE}">{entries}</sitemapindex>')
+    assert found.count == 600
+    assert len(found.children) == 500
+
+
+@pytest.mark.parametrize(
+    "head", [b"<urlset>", b"<urlset><a b='", b"<urlset><loc>", b"https://site.example.com/", b"<!--"]
+)
+@pytest.mark.parametrize("repeated", [b" ", b"x", b"<a/>"])
+def test_a_bomb_costs_little_time(head: bytes, repeated: bytes) -> None:
+    bomb = packed(head + repeated * (MAX_BYTES // len(repeated) + 1), 1)
+    started = time.process_time()
+    found = read(bomb)
+    assert time.process_time() - started < 5
+    assert found.fault or found.size_bytes > MAX_BYTES or not found.is_whole
+
+
+@given(st.binary(max_size=200), st.booleans())
+def test_whatever_comes_is_read(content: bytes, is_cut: bool) -> None:
+    for data in (content, packed(content), OPEN.encode() + content):
+        assert isinstance(read(data, is_cut=is_cut), Sitemap)
+
+
+@given(st.lists(st.text("abc/%é&<>?#", max_size=10), max_size=8))
+def test_every_address_is_counted_whatever_it_is(paths: list[str]) -> None:
+    escaped = [each.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;") for each in paths]
+    found = read(urlset(*(f"https://site.example.com/{each}" for each in escaped)))
+    assert (found.fault, found.count, found.relative_count, found.foreign_count) == ("", len(paths), 0, 0)

@@ -1,0 +1,196 @@
+"""Redirects: every hop is judged like the first, and carries only the data that it may."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.targets.server import Answer, Request, Site
+from tests.website_scan.net.loopback import NETWORKS, loopback_network
+from tests.website_scan.net.seams import PUBLIC, Names, Wires
+from website_scan.net.budget import Limits
+from website_scan.net.client import Network
+from website_scan.net.errors import BadResponse, TooManyRedirects
+from website_scan.net.policy import Policy
+
+OTHER = "198.41.0.4"
+
+
+def test_another_origin_is_told_where_it_came_from_and_no_more() -> None:
+    """Regression: a redirect to another origin sent the whole URL in Referer, including its query."""
+    with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
+        site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
+        network.follow(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"})
+        assert [each.header("Referer") for each in site.requests] == [f"{site.url}/page?token=secret"] * 2
+        assert [each.header("Referer") for each in other.requests] == [f"{site.url}/"]
+        network.fetch(f"{site.url}/", headers={"Referer": "https://secure.example.com/page"})
+        assert site.requests[-1].header("Referer") is None
+
+
+def test_hops_come_back_in_order_and_the_last_is_final() -> None:
+    routes = {
+        "/": Answer.redirect("/a", 301),
+        "/a": Answer.redirect("b?c=d#e", 302),
+        "/b": Answer.redirect("//localhost:{port}/end", 307),
+        "/end": Answer("done"),
+    }
+    with Site(routes) as site, loopback_network() as network:
+        site.routes["/b"] = Answer.redirect(f"//localhost:{site.port}/end", 307)
+        hops = network.follow(site.url)
+        assert [hop.status for hop in hops] == [301, 302, 307, 200]
+        assert [hop.url for hop in hops] == [
+            site.url + "/",
+            site.url + "/a",
+            site.url + "/b?c=d",
+            site.url_as("localhost") + "/end",
+        ]
+        assert hops[-1].body == b"done"
+
+
+@pytest.mark.parametrize(
+    "location",
+    [
+        "ftp://www.example.com/",
+        "javascript:alert(1)",
+        "http://u:p@www.example.com/",
+        "http://[",
+        "http://a.example.com:25/",
+    ],
+)
+def test_a_redirect_that_can_not_be_followed_is_a_bad_response(location: str) -> None:
+    with Site({"/": Answer.redirect(location)}) as site:
+        names = Names({"www.example.com": (PUBLIC,)})
+        with (
+            Network(Policy(), resolver=names, dialer=Wires({PUBLIC: site})) as network,
+            pytest.raises(BadResponse, match="redirects to an address that can't be used"),
+        ):
+            network.follow("http://www.example.com/")
+
+
+def test_credentials_stay_with_the_origin_they_were_given_for() -> None:
+    with Site({"*": Answer("other")}) as other:
+        routes = {"/": Answer.redirect("/same"), "/same": Answer.redirect(other.url + "/")}
+        with Site(routes) as site, loopback_network() as network:
+            network.follow(site.url, headers={"authorization": "Bearer x", "Cookie": "a=b", "Accept": "text/html"})
+            assert [each.header("Authorization") for each in site.requests] == ["Bearer x", "Bearer x"]
+            assert site.requests[1].header("Cookie") == "a=b"
+            received = other.requests[0]
+            assert received.header("Authorization") is None
+            assert received.header("Cookie") is None
+            assert received.header("Accept") == "text/html"
+
+
+@pytest.mark.parametrize(
+    ("status", "method", "following"),
+    [
+        (301, "POST", "GET"),
+        (302, "POST", "GET"),
+        (303, "POST", "GET"),
+        (303, "PUT", "GET"),
+        (302, "PUT", "PUT"),
+        (307, "POST", "POST"),
+        (308, "POST", "POST"),
+        (303, "HEAD", "HEAD"),
+        (302, "HEAD", "HEAD"),
+    ],
+)
+def test_what_becomes_of_the_method(status: int, method: str, following: str) -> None:
+    with (
+        Site({"/": Answer.redirect("/end", status), "/end": Answer("x")}) as site,
+        loopback_network() as network,
+    ):
+        body = b"data" if method != "HEAD" else None
+        network.follow(site.url, method=method, data=body, headers={"Content-Type": "text/plain"})
+        last = site.requests[-1]
+        assert last.method == following
+        keeps_body = following not in ("GET", "HEAD")
+        assert last.body == (b"data" if keeps_body else b"")
+        if following == "GET":
+            assert last.header("Content-Type") is None
+
+
+def test_loops_and_long_chains_end() -> None:
+    routes = {
+        "/self": Answer.redirect("/self"),
+        "/a": Answer.redirect("/b"),
+        "/b": Answer.redirect("/a#other"),
+        "/deeper": lambda request: Answer.redirect(request.path + "x"),
+        "*": lambda request: Answer.redirect(request.path + "x"),
+    }
+    with Site(routes) as site, loopback_network() as network:
+        with pytest.raises(TooManyRedirects, match="loop"):
+            network.follow(site.url + "/self")
+        with pytest.raises(TooManyRedirects, match="loop"):
+            network.follow(site.url + "/a")
+        before = len(site.requests)
+        with pytest.raises(TooManyRedirects, match="more than 10 times"):
+            network.follow(site.url + "/deeper")
+        assert len(site.requests) - before == 11
+
+
+def test_ten_redirects_are_followed() -> None:
+    def count_down(request: Request) -> Answer:
+        left = int(request.path.removeprefix("/"))
+        return Answer.redirect(f"/{left - 1}") if left else Answer("end")
+
+    with Site({"*": count_down}) as site, loopback_network() as network:
+        assert len(network.follow(site.url + "/10")) == 11
+        with pytest.raises(TooManyRedirects):
+            network.follow(site.url + "/11")
+
+
+def test_a_site_that_redirects_to_itself_until_its_cookie_comes_back() -> None:
+    def gate(request: Request) -> Answer:
+        if "seen=yes" in (request.header("Cookie") or ""):
+            return Answer("in")
+        return Answer.redirect("/", Set_Cookie="seen=yes; Path=/; HttpOnly")
+
+    with Site({"/": gate}) as site, loopback_network() as network:
+        assert [hop.status for hop in network.follow(site.url)] == [302, 200]
+        # The next chain starts without the cookie.
+        assert [hop.status for hop in network.follow(site.url)] == [302, 200]
+
+
+def test_cookies_of_a_chain_stay_with_their_host_and_secure_ones_with_https() -> None:
+    names = Names({"one.example.com": (PUBLIC,), "two.example.com": (OTHER,)})
+    with Site({"*": Answer("x")}) as two:
+        routes = {
+            "/": Answer("", 302, [("Location", "/next"), ("Set-Cookie", "a=1"), ("Set-Cookie", "s=2; Secure")]),
+            "/next": Answer("", 302, [("Location", "http://two.example.com/"), ("Set-Cookie", "a=; Max-Age=0")]),
+        }
+        with Site(routes) as one:
+            with Network(Policy(), resolver=names, dialer=Wires({PUBLIC: one, OTHER: two})) as network:
+                network.follow("http://one.example.com/", headers={"Cookie": "own=0"})
+            assert one.requests[1].header("Cookie") == "own=0; a=1"
+            assert two.requests[0].header("Cookie") is None
+
+
+def test_a_location_in_utf_8_is_read_as_browsers_do() -> None:
+    location = "/größe".encode().decode("latin-1")
+    with (
+        Site({"/": Answer.redirect(location), "*": Answer("x")}) as site,
+        loopback_network() as network,
+    ):
+        assert network.follow(site.url)[-1].url == site.url + "/gr%C3%B6%C3%9Fe"
+
+
+def test_what_is_no_redirect_is_final() -> None:
+    routes = {
+        "/304": Answer(status=304, headers={"Location": "/x"}),
+        "/300": Answer(status=300, headers={"Location": "/x"}),
+        "/nowhere": Answer(status=302),
+        "/empty": Answer(status=302, headers={"Location": ""}),
+        "/201": Answer("x", 201, {"Location": "/x"}),
+    }
+    with Site(routes) as site, loopback_network() as network:
+        for path in routes:
+            assert len(network.follow(site.url + path)) == 1
+
+
+def test_redirects_use_up_requests() -> None:
+    policy = Policy(allowed_networks=NETWORKS)
+    with (
+        Site({"/": Answer.redirect("/b"), "/b": Answer("x")}) as site,
+        Network(policy, limits=Limits(requests=2)) as network,
+    ):
+        network.follow(site.url)
+        assert network.requests == 2

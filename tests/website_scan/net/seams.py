@@ -1,0 +1,76 @@
+"""Fakes at the network's seams: names that resolve to given addresses, and public addresses that lead to a site on
+loopback."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Mapping, Sequence
+
+from tests.targets.server import Site
+from website_scan.net.deadline import Deadline
+from website_scan.net.dns_records import DnsAnswer
+from website_scan.net.errors import NotReachable
+
+PUBLIC = "93.184.215.14"
+PUBLIC6 = "2606:2800:21f:cb07:6820:80da:af6b:8b2c"
+
+
+class Names:
+    """A resolver with fixed answers. A list of answers is given one by one; the last one repeats."""
+
+    def __init__(self, answers: Mapping[str, Sequence[str] | list[Sequence[str]]]) -> None:
+        self._answers = dict(answers)
+        self.asked: list[str] = []
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        self.asked.append(host)
+        answers = self._answers.get(host)
+        if answers is None:
+            raise NotReachable(f"{host} does not resolve to an address.")
+        if isinstance(answers, list):
+            return tuple(answers.pop(0) if len(answers) > 1 else answers[0])
+        return tuple(answers)
+
+
+class Records:
+    """Name servers that know the addresses of some names, and do not answer for one."""
+
+    def __init__(self, known: Mapping[str, str], silent: str = "", top_level: str = "") -> None:
+        self._known = known
+        self._silent = silent
+        self._top_level = top_level
+
+    def lookup(self, name: str, record_type: str, deadline: Deadline) -> DnsAnswer:
+        if name == self._silent:
+            raise NotReachable("The name servers could not tell.")
+        if record_type == "NS" and name == self._top_level:
+            return DnsAnswer(("a.gtld-servers.net.",))
+        return DnsAnswer((self._known[name],) if name in self._known and record_type == "A" else ())
+
+
+class Elsewhere(socket.socket):
+    """A socket that claims a peer on the Internet, although the peer is on loopback."""
+
+    claimed: tuple[str, int]
+
+    def getpeername(self) -> tuple[str, int]:
+        return self.claimed
+
+
+class Wires:
+    """A dialer that connects addresses of the Internet to sites on loopback. Other addresses refuse the connection."""
+
+    def __init__(self, sites: Mapping[str, Site]) -> None:
+        self._sites = dict(sites)
+        self.dialed: list[tuple[str, int]] = []
+
+    def __call__(self, address: str, port: int, timeout_s: float) -> socket.socket:
+        self.dialed.append((address, port))
+        site = self._sites.get(address)
+        if site is None:
+            raise ConnectionRefusedError
+        connection = Elsewhere(socket.AF_INET, socket.SOCK_STREAM)
+        connection.settimeout(timeout_s)
+        connection.connect((site.address, site.port))
+        connection.claimed = (address, port)
+        return connection

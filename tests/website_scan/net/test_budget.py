@@ -1,0 +1,61 @@
+"""Limits apply to all threads together, and a refused request costs nothing."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+from website_scan.net.budget import MIB, Exchange, Limits, Meter
+from website_scan.net.deadline import Deadline
+from website_scan.net.errors import BudgetExceeded, TimedOut
+
+
+def test_no_race_lets_more_requests_through() -> None:
+    meter = Meter(Limits(requests=100, requests_per_host=60))
+
+    def ask(host: str) -> bool:
+        try:
+            meter.request(host)
+        except BudgetExceeded:
+            return False
+        return True
+
+    with ThreadPoolExecutor(8) as pool:
+        granted = list(pool.map(ask, ["a.example.com"] * 100 + ["b.example.com"] * 100))
+    assert sum(granted[:100]) == 60
+    assert sum(granted) == meter.requests == 100
+
+
+def test_bytes_add_up_to_their_limit() -> None:
+    meter = Meter(Limits(total_bytes=3 * MIB))
+    meter.received(2 * MIB)
+    meter.received(MIB)
+    with pytest.raises(BudgetExceeded, match="more than 3 MiB"):
+        meter.received(1)
+
+
+def test_each_phase_of_an_exchange_has_its_time_and_none_outlives_the_exchange() -> None:
+    limits = Limits(connect_s=1, first_byte_s=10)
+    exchange = Exchange(Deadline(20), limits, Meter(limits), "/", is_fresh=False)
+    assert 19 < exchange.timeout_s() <= 20
+    exchange.connecting()
+    assert 0 < exchange.timeout_s() <= 1
+    exchange.sending()
+    assert 9 < exchange.timeout_s() <= 10
+    exchange.reading_body()
+    assert 19 < exchange.timeout_s() <= 20
+    short = Exchange(Deadline(0.0), limits, Meter(limits), "/", is_fresh=False)
+    for phase in (short.connecting, short.sending, short.reading_body):
+        phase()
+        with pytest.raises(TimeoutError):
+            short.timeout_s()
+
+
+def test_deadlines_only_get_shorter() -> None:
+    deadline = Deadline(1)
+    assert deadline.within(10).remaining_s() <= 1
+    assert deadline.within(0.5).remaining_s() <= 0.5
+    assert Deadline(-5).remaining_s() == 0
+    with pytest.raises(TimedOut):
+        Deadline(0).check()

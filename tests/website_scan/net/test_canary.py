@@ -1,0 +1,339 @@
+"""Canary: a listener that no scan and no delivery may reach, no matter what a site or its DNS tries.
+
+The site is on 127.0.0.1, which is exempted; the canary is on 127.0.0.2, which is not, on the same port, and that port
+is allowed. The service's own resolver resolves names, through a name server on loopback.
+"""
+
+from __future__ import annotations
+
+import ssl
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from ipaddress import ip_network
+from pathlib import Path
+
+import pytest
+import pytest_django
+
+from scans.models import Scan
+from scans.tasks import run_scan
+from tests.targets.canary import Canary
+from tests.targets.lures import LIVE, luring, redirecting_files
+from tests.targets.name_server import hosts, name_server
+from tests.targets.server import Answer, Certificate, Route, Site
+from tests.website_scan.net.seams import PUBLIC
+from tests.website_scan.net.tls_servers import Identity
+from tests.world import Member, attempt_deliveries, finished_scan
+from webhooks.models import Attempt, Delivery
+from website_scan.findings import ScanType
+from website_scan.net import resolver
+from website_scan.net.addresses import IPNetwork
+from website_scan.net.client import Network
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import InvalidUrl, parse_target
+from website_scan.result import Budget, ScanResult
+from website_scan.run import scan
+
+# The sockets allow these hosts, so that only the guard can stop a connection to the canary. The last two are the same
+# address as Python 3.12 and as 3.13 write it.
+pytestmark = pytest.mark.allow_hosts(["127.0.0.1", "127.0.0.2", "::1", "::ffff:7f00:2", "::ffff:127.0.0.2"])
+
+SITE, CANARY = "127.0.0.1", "127.0.0.2"
+GUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.1/32"),)
+UNGUARDED: tuple[IPNetwork, ...] = (ip_network("127.0.0.0/8"),)
+PATIENCE_S = 20.0
+
+# Every name or spelling leads to the canary; the rebinding name only after its first answer.
+NAMES: Mapping[str, Sequence[str] | list[Sequence[str]]] = {
+    "www.example.com": (SITE,),
+    "inside.example.com": (CANARY,),
+    "mixed.example.com": (SITE, CANARY),
+    "alias.example.com": ("hop.example.net.",),
+    "hop.example.net": ("inside.example.com.",),
+    "rebind.example.com": [(SITE,), (CANARY,)],
+}
+HOSTS = (
+    "127.0.0.2", "127.2", "127.0.2", "0177.0.0.2", "0x7f000002", "2130706434", "127.0.0.2.", "%3127.0.0.2",
+    "\uff11\uff12\uff17\u30020\u30020\u3002\uff12", "[::ffff:127.0.0.2]", "[::ffff:7f00:2]",
+    "inside.example.com", "mixed.example.com", "alias.example.com", "INSIDE.example.com.",
+)  # fmt: skip
+
+
+@dataclass
+class World:
+    site: Site
+    canary: Canary
+
+    @property
+    def port(self) -> int:
+        return self.site.port
+
+    def url(self, host: str = "www.example.com", path: str = "/") -> str:
+        return f"{'https' if self.site.is_https else 'http'}://{host}:{self.port}{path}"
+
+    def lure(self, host: str) -> str:
+        return f"http://{host}:{self.port}"
+
+    def policy(self, networks: tuple[IPNetwork, ...]) -> Policy:
+        return Policy(
+            networks, allowed_ports=frozenset({80, 443, self.port, self.canary.port}), ca_bundle=self.site.ca_file
+        )
+
+    def scan(self, url: str, scan_type: ScanType, networks: tuple[IPNetwork, ...] = GUARDED) -> ScanResult | None:
+        """Scan as a worker does. None if the URL itself is refused."""
+        policy = self.policy(networks)
+        try:
+            target = parse_target(url, policy)
+        except (Blocked, InvalidUrl):
+            return None
+        with Network(policy, time_limit_s=PATIENCE_S) as network:
+            return scan(target, [scan_type], network, Budget(PATIENCE_S))[0]
+
+
+@pytest.fixture(params=[None, Certificate.VALID], ids=["http", "https"])
+def world(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[World]:
+    monkeypatch.setattr(resolver, "HOSTS_FILE", tmp_path / "none")
+    site = Site(certificate=request.param, names=("www.example.com", "rebind.example.com"))
+    with site, Canary(CANARY, site.port) as canary, name_server(hosts(NAMES), monkeypatch):
+        yield World(site, canary)
+
+
+plain_only = pytest.mark.parametrize("world", [None], ids=["http"], indirect=True)
+each_type = pytest.mark.parametrize("scan_type", list(ScanType))
+
+
+# The URL of a scan
+
+
+@each_type
+def test_no_spelling_and_no_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+    for host in HOSTS:
+        result = world.scan(world.url(host), scan_type)
+        if result is not None:
+            assert result.error is not None, host
+            assert result.error.code == "DOMAIN_BLOCKED", host
+    assert world.canary.count() == 0
+
+
+@plain_only
+@pytest.mark.parametrize("host", [each for each in HOSTS if each != "mixed.example.com"])  # which begins with the site
+def test_the_same_hosts_lead_to_the_canary_once_it_is_exempted(world: World, host: str) -> None:
+    # Control: otherwise the tests could pass because nothing ever leads to the canary.
+    result = world.scan(world.url(host), ScanType.SEO, UNGUARDED)
+    assert result is not None
+    assert world.canary.count() > 0
+
+
+@each_type
+def test_a_name_that_is_rebound_in_the_middle_of_a_scan_stays_with_the_site(world: World, scan_type: ScanType) -> None:
+    world.site.routes["*"] = Answer(
+        "<!doctype html><title>A page</title><h1>A page</h1>", headers=[("Connection", "close")]
+    )
+    result = world.scan(world.url("rebind.example.com"), scan_type)
+    assert result is not None
+    assert result.status in ("completed", "partial")
+    assert world.site.connections > 1 or scan_type is ScanType.ACCESSIBILITY  # which needs only the page
+    assert world.canary.count() == 0
+    # The name server has changed its answer: the next scan is refused.
+    again = world.scan(world.url("rebind.example.com"), scan_type)
+    assert again is not None
+    assert again.error is not None
+    assert again.error.code == "DOMAIN_BLOCKED"
+    assert world.canary.count() == 0
+
+
+# Redirects
+
+# Locations that browsers would follow, then locations that nothing follows, exempted or not.
+FOLLOWED = (
+    "//{host}/", "http://{host}/", "/\\{host}/", "\\\\{host}\\", "ht\ttp://{host}/", "HTTP:\\\\{host}",
+    " http://{host}/ ", "http:///{host}/", "/hop",
+)  # fmt: skip
+NOT_FOLLOWED = (
+    "http://user:secret@{host}/", "//user@{host}/", "ftp://{host}/", "gopher://{host}/_x", "dict://{host}/",
+    "ws://{host}/", "file://{host}/etc/passwd", "javascript:location='http://{host}/'", "http://{host}@{host}/",
+)  # fmt: skip
+
+
+def redirecting(location: str, host: str, status: int) -> dict[str, Route]:
+    """Return a site whose pages redirect there, `/hop` in a second step."""
+    answer = Answer.redirect(location.format(host=host), status)
+    return {"*": answer, "/hop": Answer.redirect(f"//{host}/", status)}
+
+
+STATUSES = (301, 302, 303, 307, 308)
+
+
+@pytest.mark.parametrize("status", STATUSES)
+def test_no_redirect_leads_a_scan_to_the_canary(world: World, status: int) -> None:
+    """Tests each location with every status and every type, each status with every type, but not all combinations."""
+    types = list(ScanType)
+    for number, location in enumerate(FOLLOWED + NOT_FOLLOWED):
+        scan_type = types[(number + STATUSES.index(status)) % len(types)]
+        host = f"{CANARY}:{world.port}"
+        world.site.routes = redirecting(location, host, status)
+        result = world.scan(world.url(), scan_type)
+        assert result is not None
+        assert result.error is not None, location
+        assert result.error.code in ("DOMAIN_BLOCKED", "BAD_RESPONSE"), location
+    assert world.canary.count() == 0
+
+
+@plain_only
+@each_type
+def test_no_redirect_to_a_spelling_or_a_name_leads_a_scan_to_the_canary(world: World, scan_type: ScanType) -> None:
+    for host in HOSTS:
+        world.site.routes = redirecting("http://{host}/", f"{host}:{world.port}".encode().decode("latin-1"), 302)
+        result = world.scan(world.url(), scan_type)
+        assert result is not None
+        assert result.error is not None, host
+        assert result.error.code == "DOMAIN_BLOCKED", host
+    assert world.canary.count() == 0
+
+
+@plain_only
+@pytest.mark.parametrize("location", FOLLOWED)
+def test_the_same_redirects_lead_to_the_canary_once_it_is_exempted(world: World, location: str) -> None:
+    world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
+    assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
+    assert world.canary.count() > 0
+
+
+@plain_only
+@pytest.mark.parametrize("location", NOT_FOLLOWED)
+def test_what_is_no_redirect_on_the_web_is_not_followed_even_then(world: World, location: str) -> None:
+    world.site.routes = redirecting(location, f"{CANARY}:{world.port}", 302)
+    assert world.scan(world.url(), ScanType.SEO, UNGUARDED) is not None
+    assert world.canary.count() == 0
+
+
+# Links and resources of pages
+
+
+@each_type
+@pytest.mark.parametrize(
+    "host", ["127.0.0.2", "2130706434", "inside.example.com", "mixed.example.com", "alias.example.com"]
+)
+def test_nothing_that_a_page_loads_or_names_leads_a_scan_to_the_canary(
+    world: World, scan_type: ScanType, host: str
+) -> None:
+    for routes in (luring(world.url(path=""), f"{host}:{world.port}"), redirecting_files(f"{host}:{world.port}")):
+        world.site.routes = routes
+        result = world.scan(world.url(), scan_type)
+        assert result is not None
+        assert result.status in ("completed", "partial")
+    assert world.canary.count() == 0
+
+
+@plain_only
+def test_a_sub_resources_name_that_is_rebound_stays_with_its_first_address(world: World) -> None:
+    world.site.routes = luring(world.url(path=""), f"rebind.example.com:{world.port}")
+    assert world.scan(world.url(), ScanType.PERFORMANCE) is not None
+    assert "/img" in world.site.paths()
+    assert world.canary.count() == 0
+
+
+@plain_only
+def test_the_same_pages_lead_to_the_canary_once_it_is_exempted(world: World) -> None:
+    lure = f"inside.example.com:{world.port}"
+    for scan_type in ScanType:
+        for routes in (luring(world.url(path=""), lure), redirecting_files(lure)):
+            world.site.routes = routes
+            world.scan(world.url(), scan_type, UNGUARDED)
+    assert world.canary.count() > 0
+    assert set(world.canary.paths) >= LIVE, LIVE - set(world.canary.paths)
+
+
+def naming_its_issuer(url: str, folder: Path) -> Callable[[ssl.SSLContext], None]:
+    """Return TLS settings for a site whose certificate names the URL of the missing issuer."""
+
+    def present(context: ssl.SSLContext) -> None:
+        leaf = Identity.root("Nobody knows").issue(SITE, ca_issuers=url)
+        bundle = folder / "leaf.pem"
+        bundle.write_bytes(leaf.key_pem + leaf.pem)
+        context.load_cert_chain(bundle)
+
+    return present
+
+
+@pytest.mark.parametrize(("networks", "visits"), [(GUARDED, 0), (UNGUARDED, 1)])
+def test_the_issuer_that_a_certificate_names_is_not_asked_at_the_canary(
+    networks: tuple[IPNetwork, ...], visits: int, tmp_path: Path
+) -> None:
+    with Canary(CANARY) as canary:
+        tune = naming_its_issuer(f"http://{CANARY}:{canary.port}/issuer", tmp_path)
+        with Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
+            result = World(site, canary).scan(site.url + "/", ScanType.SECURITY, networks)
+        assert result is not None
+        assert result.error is None
+        assert canary.count() == visits
+
+
+def test_an_issuer_at_a_port_that_is_not_allowed_costs_no_check(tmp_path: Path) -> None:
+    tune = naming_its_issuer(f"http://{PUBLIC}:22/issuer", tmp_path)
+    with Canary(CANARY) as canary, Site({"*": Answer("x")}, certificate=Certificate.VALID, tune=tune) as site:
+        result = World(site, canary).scan(site.url + "/", ScanType.SECURITY)
+    assert result is not None
+    assert [each for each in result.skipped_checks if "Port 22" in each.reason] == []
+
+
+# The API and deliveries
+
+
+@pytest.fixture
+def open_settings(world: World, settings: pytest_django.fixtures.SettingsWrapper) -> World:
+    """The world with its policy in the settings, where the API and the workers read it."""
+    settings.SCAN_ALLOWED_NETWORKS = GUARDED
+    settings.SCAN_ALLOWED_PORTS = world.policy(()).allowed_ports
+    settings.SCAN_CA_BUNDLE = world.site.ca_file
+    return world
+
+
+@plain_only
+@pytest.mark.django_db
+def test_the_api_accepts_neither_a_scan_nor_a_receiver_at_the_canary(open_settings: World, home: Member) -> None:
+    for host in HOSTS:
+        url = open_settings.url(host)
+        for path, body in (("/v1/scan", {"type": "seo"}), ("/api/webhooks", {"events": ["scan.completed"]})):
+            answer = home.api.post(path, {"url": url, **body})
+            assert (answer.status_code, answer.json()["code"]) == (403, "DOMAIN_BLOCKED"), url
+    assert open_settings.canary.count() == 0
+
+
+@plain_only
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+def test_a_name_that_is_rebound_after_its_scan_was_accepted_is_refused(open_settings: World, home: Member) -> None:
+    answer = home.api.post("/v1/scan", {"url": open_settings.url("rebind.example.com"), "type": "seo"})
+    assert answer.status_code == 201
+    run_scan(answer.json()["id"])
+    scan_row = Scan.objects.get()
+    assert (scan_row.status, scan_row.error_code) == ("failed", "DOMAIN_BLOCKED")
+    assert open_settings.canary.count() == 0
+
+
+def delivered(world: World, home: Member, host: str) -> tuple[str, Attempt]:
+    """Register a receiver, deliver an event to it, and return the delivery's status and its one attempt."""
+    registered = home.api.post("/api/webhooks", {"url": world.url(host, "/hook"), "events": ["scan.completed"]})
+    assert registered.status_code == 201
+    finished_scan(home)
+    attempt_deliveries()
+    return Delivery.objects.get().status, Attempt.objects.get()
+
+
+@plain_only
+def test_a_receiver_that_is_rebound_after_its_registration_gets_nothing(open_settings: World, home: Member) -> None:
+    status, attempt = delivered(open_settings, home, "rebind.example.com")
+    assert (status, attempt.blocked) == ("pending", True)
+    assert "not publicly accessible" in attempt.error_message
+    assert open_settings.canary.count() == 0
+
+
+@plain_only
+def test_the_same_receiver_gets_its_delivery_once_it_is_exempted(
+    open_settings: World, home: Member, settings: pytest_django.fixtures.SettingsWrapper
+) -> None:
+    settings.SCAN_ALLOWED_NETWORKS = UNGUARDED
+    status, _ = delivered(open_settings, home, "rebind.example.com")
+    assert status == "delivered"
+    assert open_settings.canary.count() == 1

@@ -1,0 +1,124 @@
+"""Credentials: which are valid for a target, and to which origin the network sends them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.targets.server import Answer, Certificate, Site
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.net.client import Network
+from website_scan.net.credentials import Credentials, InvalidRequestField, OriginCredentials, parse
+from website_scan.net.policy import Policy
+
+SECRET = "s3cret-value"
+GIVEN = Credentials(headers=(("X-Key", SECRET),), basic_auth=("user", "pass:word"), cookies=(("sid", "a"), ("b", "c")))
+BASIC = "Basic dXNlcjpwYXNzOndvcmQ="
+SHOWN = ("X-Key", "Authorization", "Cookie")
+
+
+@pytest.mark.parametrize(
+    "request_",
+    [
+        {"headers": {"X-Key": "a b"}, "cookies": {"sid": ""}},
+        {"headers": {"Authorization": "Bearer x"}},
+        {"headers": {"Accept-Language": "de"}},
+        {"cookies": {"__Host-sid": '"quoted"'}},
+        {"basic_auth": {"username": "ü", "password": ""}},
+        {"headers": {f"X-{number}": "v" for number in range(20)}},
+    ],
+)
+def test_what_is_taken_comes_back_whole(request_: dict[str, Any]) -> None:
+    credentials = parse(request_)
+    assert credentials is not None
+    assert credentials.request == request_
+    assert parse(credentials.request) == credentials
+
+
+@pytest.mark.parametrize("nothing", [None, {}, {"headers": {}}, {"cookies": None, "basic_auth": None}])
+def test_nothing_is_none(nothing: object) -> None:
+    assert parse(nothing) is None
+
+
+@given(
+    st.recursive(
+        st.none() | st.booleans() | st.integers() | st.text(),
+        lambda inner: st.dictionaries(
+            st.sampled_from(["headers", "cookies", "basic_auth", "username", "password"]) | st.text(), inner
+        ),
+    )
+)
+def test_whatever_comes_is_taken_or_refused(value: object) -> None:
+    try:
+        credentials = parse(value)
+    except InvalidRequestField:
+        return
+    assert credentials is None or parse(credentials.request) == credentials
+
+
+def test_their_values_are_in_no_repr() -> None:
+    assert SECRET not in repr(GIVEN) + repr(OriginCredentials("https://x", GIVEN))
+
+
+def network(site: Site, **options: Any) -> Network:
+    policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file if options.pop("trusts", True) else None)
+    return Network(policy, credentials=OriginCredentials(options.pop("origin", site.url), GIVEN))
+
+
+def shown(site: Site) -> list[tuple[str | None, ...]]:
+    return [tuple(each.header(name) for name in SHOWN) for each in site.requests]
+
+
+ALL, NONE = (SECRET, BASIC, "sid=a; b=c"), (None, None, None)
+
+
+def test_each_hop_is_judged_by_its_own_origin() -> None:
+    with Site() as site, Site() as other, network(site) as out:
+        site.routes |= {"/": Answer.redirect("/in"), "/in": Answer.redirect(f"{other.url}/"), "/back": Answer("end")}
+        other.routes["/"] = Answer.redirect(f"{site.url}/back")
+        out.follow(f"{site.url}/", with_credentials=True)
+        assert shown(site) == [ALL, ALL, ALL]
+        assert shown(other) == [NONE]
+        # Another name of the same address is another origin.
+        out.fetch(site.url_as("localhost"), with_credentials=True)
+        assert shown(site)[-1] == NONE
+
+
+def test_who_does_not_ask_for_them_gets_none() -> None:
+    with Site() as site, network(site) as out:
+        out.follow(f"{site.url}/")
+        out.fetch(f"{site.url}/", headers={"Cookie": "own=1"})
+        assert shown(site) == [NONE, (None, None, "own=1")]
+
+
+def test_a_cookie_that_the_site_sets_anew_replaces_the_one_that_was_given() -> None:
+    with Site() as site, network(site) as out:
+        site.routes["/"] = Answer.redirect("/in", Set_Cookie="sid=new")
+        out.follow(f"{site.url}/", with_credentials=True)
+        assert [each.header("Cookie") for each in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
+
+
+def test_what_is_given_goes_before_what_the_scan_sends_itself() -> None:
+    own = OriginCredentials("https://x", Credentials(headers=(("accept-language", "de"),)))
+    assert own.added_to({"Accept-Language": "en", "Accept": "*/*"}, "https://x") == {
+        "Accept": "*/*",
+        "accept-language": "de",
+    }
+
+
+@pytest.mark.parametrize("trusts", [True, False])
+def test_a_certificate_that_nobody_trusts_is_shown_nothing(trusts: bool) -> None:
+    with Site({"*": Answer("page")}, certificate=Certificate.VALID) as site, network(site, trusts=trusts) as out:
+        for _ in range(2):
+            out.fetch(f"{site.url}/", verify=False, with_credentials=True)
+        assert shown(site) == [ALL if trusts else NONE] * 2
+
+
+def test_https_cookies_are_not_for_http() -> None:
+    credentials = Credentials(cookies=(("__Host-a", "1"), ("__Secure-b", "2"), ("c", "3")))
+    assert OriginCredentials("http://x", credentials).cookies_for("http://x") == (("c", "3"),)
+    assert OriginCredentials("https://x", credentials).cookies_for("https://x") == credentials.cookies
+    assert OriginCredentials("http://x", credentials).cookies_for("https://x") == ()

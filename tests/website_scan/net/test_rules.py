@@ -1,0 +1,329 @@
+"""Rules about the addresses that the guard connects to, each tested with and without it; see `rules.Rule`.
+
+Rules about requests and responses are in `test_rules_exchanges.py`. The details of each rule are tested beside its
+module.
+"""
+
+from __future__ import annotations
+
+import re
+import socket
+import threading
+from collections.abc import Callable
+from dataclasses import replace
+from ipaddress import IPv6Address, IPv6Network, ip_address
+from types import SimpleNamespace
+from typing import Any
+from unittest import mock
+
+import dns.exception
+import dns.rcode
+import dns.resolver
+import psutil
+import pytest
+
+from tests.targets.name_server import failing, name_server, records
+from tests.targets.server import Answer, Request, Site
+from tests.website_scan.net.loopback import NETWORKS
+from tests.website_scan.net.rules import HUGE, Remove, Rule, done, exempting, guarding, replaced
+from tests.website_scan.net.seams import PUBLIC, Wires
+from website_scan.net import addresses, dialer, name_servers, resolver, targets
+from website_scan.net.addresses import UNWRAPPERS, refusal
+from website_scan.net.deadline import Deadline
+from website_scan.net.dialer import Dialer
+from website_scan.net.http import redirects
+from website_scan.net.policy import Policy
+from website_scan.net.resolver import SystemResolver
+from website_scan.net.targets import Target, parse_target
+
+OTHER = "198.41.0.4"
+
+# Addresses
+
+
+def without_range(table: str, network: object) -> Remove:
+    kept = tuple(row for row in getattr(addresses, table) if row[0] != network)
+    return replaced(addresses, table, kept)
+
+
+def public(address: str) -> Callable[[], bool]:
+    return lambda: refusal(ip_address(address)) is None
+
+
+def public_behind_its_range(address: str) -> Callable[[], bool]:
+    """Two rules overlap: the range, and the address inside. Here only the second is tested."""
+
+    def harm() -> bool:
+        with mock.patch.multiple(addresses, IPV6_SPECIAL=(), IPV6_GLOBAL=IPv6Network("::/0")):
+            return refusal(ip_address(address)) is None
+
+    return harm
+
+
+def without_unwrapping(form: str) -> Remove:
+    return replaced(addresses, "UNWRAPPERS", {name: each for name, each in UNWRAPPERS.items() if name != form})
+
+
+# An address of each range that contains no other address.
+INSIDE = {"2001::/23": "2001:2::1", "2002::/16": "2002:5db8:d70e::1"}
+NOT_GLOBAL = (
+    "100::1",
+    "100:0:0:1::1",
+    "64:ff9b:1::1",
+    "4000::1",
+    "5f00::1",
+    "fc00::1",
+    "fe80::1",
+    "fec0::1",
+    "ff02::1",
+)
+CARRYING = {
+    "mapped": "::ffff:10.0.0.1",
+    "compatible": "::10.0.0.1",
+    "translated": "::ffff:0:10.0.0.1",
+    "NAT64": "64:ff9b::10.0.0.1",
+    "6to4": "2002:a00:1::1",
+    "Teredo": "2001:0:5db8:d70e::f5ff:fffe",
+    "ISATAP": "2606:4700::5efe:10.0.0.1",
+}
+ADDRESSES = [
+    *(
+        Rule(
+            f"range {network}",
+            without_range(table, network),
+            public(INSIDE.get(str(network), str(network[-2] if network.num_addresses > 1 else network[0]))),
+        )
+        for table in ("IPV4_SPECIAL", "IPV6_SPECIAL")
+        for network, _ in getattr(addresses, table)
+    ),
+    *(
+        Rule(f"only 2000::/3 is global, {each}", replaced(addresses, "IPV6_GLOBAL", IPv6Network("::/0")), public(each))
+        for each in NOT_GLOBAL
+    ),
+    *(
+        Rule(f"unwrapping {form}", without_unwrapping(form), public_behind_its_range(address))
+        for form, address in CARRYING.items()
+    ),
+    Rule("no scope", replaced(IPv6Address, "scope_id", None), public("2606:4700::1%eth0")),
+]
+
+
+# Names and URLs
+
+
+def accepted(url: str, policy: Policy | None = None) -> Callable[[], bool]:
+    return lambda: done(lambda: parse_target(url, policy or Policy()))
+
+
+def to_a_blocked_domain() -> bool:
+    policy = Policy(blocked_domains=("evil.example.com",))
+    with Site({"/": Answer.redirect("http://evil.example.com/")}) as site, Site({"*": Answer("x")}) as evil:
+        wires = Wires({PUBLIC: site, OTHER: evil})
+        with guarding({"www.example.com": (PUBLIC,), "evil.example.com": (OTHER,)}, wires, policy) as network:
+            done(lambda: network.follow("http://www.example.com/"))
+        return evil.connections > 0
+
+
+def unjudged(page: Target, location: str) -> Target:
+    return replace(parse_target(location, Policy()), policy=page.policy)
+
+
+def follows_to_ws() -> bool:
+    return done(lambda: parse_target("http://example.com/", Policy()).join("ws://example.com/"))
+
+
+URLS = [
+    Rule("reserved suffixes", replaced(targets, "RESERVED_SUFFIXES", frozenset()), accepted("http://router.local/")),
+    Rule("single labels", replaced(targets, "_refuse_reserved_name", lambda *_: None), accepted("http://intranet/")),
+    Rule(
+        "blocklist",
+        replaced(targets, "_blocked_domains", lambda _: frozenset()),
+        accepted("http://www.evil.com/", Policy(blocked_domains=("evil.com",))),
+    ),
+    Rule("literals are judged", replaced(targets, "refusal", lambda *_: None), accepted("http://0x7f.1/")),
+    Rule("ports", replaced(targets, "_judge_port", lambda *_, **__: None), accepted("http://example.com:22/")),
+    Rule("credentials", replaced(targets, "_refuse_credentials", lambda _: None), accepted("http://a:b@example.com/")),
+    Rule("controls", replaced(targets, "_CONTROL", re.compile(r"(?!)")), accepted("http://exam\tple.com/")),
+    Rule("prefix", replaced(targets, "_PREFIX", re.compile("")), accepted("http:/\\example.com/")),
+    Rule("schemes", replaced(targets, "DEFAULT_PORTS", {"http": 80, "https": 443, "ws": 80}), follows_to_ws),
+    Rule("host names", replaced(targets, "_judge_host", lambda _: None), accepted("http://exa;mple.com/")),
+    Rule("length", replaced(targets, "MAX_LENGTH", HUGE), accepted("http://example.com/" + "a" * 5000)),
+    Rule(
+        "encoded length",
+        replaced(targets, "MAX_CANONICAL_LENGTH", HUGE),
+        accepted("http://example.com/" + "\u2603" * 2000),
+    ),
+    Rule("redirects are judged", replaced(redirects, "_target", unjudged), to_a_blocked_domain),
+]
+
+
+# Names become addresses, addresses become connections
+
+
+def judging_one(original: Any = Dialer._judged) -> Any:
+    def judged(self: Dialer, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
+        original(self, host, port, found[:1])
+        return found
+
+    return judged
+
+
+def dials_a_mixed_name() -> bool:
+    wires = Wires({})
+    with guarding({"mixed.example.com": (PUBLIC, "10.0.0.1")}, wires) as network:
+        done(lambda: network.connect("mixed.example.com", 80))
+    return bool(wires.dialed)
+
+
+def leaves_its_first_address() -> bool:
+    with Site({"*": Answer("x", headers=[("Connection", "close")])}) as site:
+        wires = Wires({PUBLIC: site, OTHER: site})
+        with guarding({"rebind.example.com": [(PUBLIC,), (OTHER,)]}, wires) as network:
+            for _ in range(2):
+                network.fetch("http://rebind.example.com/")
+    return wires.dialed != [(PUBLIC, 80)] * 2
+
+
+def forgetful(self: Dialer, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
+    return self._judged(host, port, self._resolver.resolve(host, deadline))
+
+
+def changes_a_refusal() -> bool:
+    wires = Wires({})
+    with guarding({"rebind.example.com": [("10.0.0.1",), (PUBLIC,)]}, wires) as network:
+        for _ in range(2):
+            done(lambda: network.connect("rebind.example.com", 80))
+    return bool(wires.dialed)
+
+
+def speaks_to_a_stray_peer() -> bool:
+    with Site({"*": Answer("x")}) as stray:
+
+        def astray(address: str, port: int, timeout_s: float) -> socket.socket:
+            return socket.create_connection((stray.address, stray.port), timeout_s)
+
+        with guarding({"a.example.com": (PUBLIC,)}, astray) as network:
+            done(lambda: network.fetch("http://a.example.com/"))
+        return bool(stray.requests)
+
+
+def speaks_to_itself() -> bool:
+    # Loopback stands in for a public address that the kernel delivers locally.
+    with Site({"*": Answer("x")}) as itself, mock.patch.object(addresses, "refusal", return_value=None):
+
+        def local(address: str, port: int, timeout_s: float) -> socket.socket:
+            return socket.create_connection((itself.address, itself.port), timeout_s)
+
+        with guarding({"a.example.com": (itself.address,)}, local) as network:
+            done(lambda: network.fetch("http://a.example.com/"))
+        return bool(itself.requests)
+
+
+def dials_an_own_address() -> bool:
+    wires = Wires({})
+    interfaces = {"eth0": [SimpleNamespace(address=PUBLIC)]}
+    with (
+        mock.patch.object(psutil, "net_if_addrs", return_value=interfaces),
+        guarding({"me.example.com": (PUBLIC,)}, wires) as network,
+    ):
+        done(lambda: network.connect("me.example.com", 80))
+    return bool(wires.dialed)
+
+
+def dials_another_port() -> bool:
+    wires = Wires({})
+    policy = Policy(allowed_networks=NETWORKS)
+    with guarding({"public.example.com": (PUBLIC,)}, wires, policy) as network:
+        done(lambda: network.reach(parse_target("http://public.example.com:6379/", policy)))
+    return bool(wires.dialed)
+
+
+def asks_dns(host: str) -> Callable[[], bool]:
+    def harm() -> bool:
+        with pytest.MonkeyPatch.context() as inner, name_server(records(A=[PUBLIC]), inner) as asked:
+            done(lambda: SystemResolver().resolve(host, Deadline(2.0)))
+            return bool(asked)
+
+    return harm
+
+
+def searches() -> bool:
+    with pytest.MonkeyPatch.context() as inner, name_server(failing(dns.rcode.NXDOMAIN), inner) as asked:
+        done(lambda: SystemResolver().resolve("www.example.com", Deadline(2.0)))
+        return any("search.invalid" in each for each in asked)
+
+
+def searching(patch: pytest.MonkeyPatch) -> None:
+    original = dns.resolver.Resolver.resolve
+
+    def resolve(self: Any, *args: Any, search: bool, **options: Any) -> Any:
+        return original(self, *args, search=True, **options)
+
+    patch.setattr(dns.resolver.Resolver, "resolve", resolve)
+
+
+def tries_too_many() -> bool:
+    wires = Wires({})
+    with guarding({"many.example.com": tuple(f"93.184.215.{number}" for number in range(50))}, wires) as network:
+        done(lambda: network.connect("many.example.com", 80))
+    return len(wires.dialed) > 10
+
+
+def waits_for_name_servers() -> bool:
+    lifetimes: list[float] = []
+
+    def resolve(self: Any, *args: Any, lifetime: float, **options: Any) -> Any:
+        lifetimes.append(lifetime)
+        raise dns.exception.Timeout
+
+    records_nothing = mock.patch.object(dns.resolver.Resolver, "resolve", resolve)
+    with pytest.MonkeyPatch.context() as inner, name_server(records(), inner), records_nothing:
+        done(lambda: SystemResolver().resolve("www.example.com", Deadline(1000)))
+    return max(lifetimes) > 10
+
+
+def opens_after_its_end() -> bool:
+    with Site({"*": Answer("x")}) as site, exempting() as network:
+        network.close()
+        return done(lambda: network.connect(site.address, site.port).close())
+
+
+def waits_after_its_end() -> bool:
+    asked, ended = threading.Event(), threading.Event()
+
+    def silent(request: Request) -> None:
+        asked.set()
+        ended.wait(5)
+
+    with Site({"*": silent}) as site, exempting() as network:
+        thread = threading.Thread(target=done, args=(lambda: network.fetch(site.url),))
+        thread.start()
+        assert asked.wait(5)
+        network.close()
+        thread.join(1.5)
+        is_waiting = thread.is_alive()
+        ended.set()
+        thread.join(5)
+    return is_waiting
+
+
+CONNECTIONS = [
+    Rule("every answer is judged", lambda patch: patch.setattr(Dialer, "_judged", judging_one()), dials_a_mixed_name),
+    Rule("the answer is pinned", replaced(Dialer, "addresses", forgetful), leaves_its_first_address),
+    Rule("a refusal is pinned", replaced(Dialer, "addresses", forgetful), changes_a_refusal),
+    Rule("the peer is who was judged", replaced(Dialer, "_refuse_stray", lambda *_: None), speaks_to_a_stray_peer),
+    Rule("the peer is another machine", replaced(Dialer, "_refuse_own", lambda *_: None), speaks_to_itself),
+    Rule("own interfaces", replaced(addresses, "own_addresses", frozenset), dials_an_own_address),
+    Rule("ports of names", replaced(Dialer, "_refuse_port", lambda *_: None), dials_another_port),
+    Rule("localhost is not asked", replaced(resolver, "is_loopback_name", lambda _: False), asks_dns("a.localhost")),
+    Rule("no search domains", searching, searches),
+    Rule("time to resolve", replaced(name_servers, "ADDRESS_LIFETIME_S", HUGE), waits_for_name_servers),
+    Rule("addresses tried", replaced(dialer, "MAX_ADDRESSES_TRIED", HUGE), tries_too_many),
+    Rule("nothing opens after close", replaced(Dialer, "refuse_when_closed", lambda _: None), opens_after_its_end),
+    Rule("close wakes who waits", replaced(Dialer, "close", lambda _: None), waits_after_its_end),
+]
+
+
+@pytest.mark.parametrize("rule", [*ADDRESSES, *URLS, *CONNECTIONS], ids=lambda rule: rule.name)
+def test_a_rule_holds_and_without_it_the_harm_is_done(rule: Rule, monkeypatch: pytest.MonkeyPatch) -> None:
+    rule.holds(monkeypatch)

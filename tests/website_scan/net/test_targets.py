@@ -1,0 +1,378 @@
+"""Parsing of a string into a target: every rule of the API's `url`. The result is never parsed a second time."""
+
+from __future__ import annotations
+
+from ipaddress import ip_address, ip_network
+from urllib.parse import urlsplit
+
+import ada_url
+import pytest
+import requests
+from hypothesis import example, given
+from hypothesis import strategies as st
+from urllib3.util import parse_url
+
+from website_scan.net.addresses import refusal
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import MAX_LENGTH, InvalidUrl, Target, parse_target
+
+OPEN = Policy()
+LOOPBACK = (ip_network("127.0.0.0/8"), ip_network("::1/128"))
+EXEMPTING = Policy(allowed_networks=LOOPBACK)
+
+
+def refused(value: object, policy: Policy = OPEN) -> type[Exception] | None:
+    """Return the class of the refusal. None for a URL that is accepted."""
+    try:
+        parse_target(value, policy)
+    except (InvalidUrl, Blocked) as refusal:
+        return type(refusal)
+    return None
+
+
+@pytest.mark.parametrize(
+    ("value", "url", "host", "port", "path"),
+    [
+        ("https://www.example.com", "https://www.example.com/", "www.example.com", 443, "/"),
+        ("http://example.com", "http://example.com/", "example.com", 80, "/"),
+        ("HTTPS://Example.COM/Path", "https://example.com/Path", "example.com", 443, "/Path"),
+        ("https://example.com:443/", "https://example.com/", "example.com", 443, "/"),
+        ("https://example.com:/", "https://example.com/", "example.com", 443, "/"),
+        ("https://example.com:08443/", "https://example.com:8443/", "example.com", 8443, "/"),
+        ("http://example.com:443/", "http://example.com:443/", "example.com", 443, "/"),
+        ("https://example.com/a/../b?q=1#part", "https://example.com/b?q=1", "example.com", 443, "/b?q=1"),
+        ("https://example.com/#", "https://example.com/", "example.com", 443, "/"),
+        ("https://example.com/?", "https://example.com/?", "example.com", 443, "/?"),
+        ("https://example.com?q=ü", "https://example.com/?q=%C3%BC", "example.com", 443, "/?q=%C3%BC"),
+        ("https://example.com//a//b", "https://example.com//a//b", "example.com", 443, "//a//b"),
+        ("https://example.com./", "https://example.com/", "example.com", 443, "/"),
+        ("https://example.com。/", "https://example.com/", "example.com", 443, "/"),
+        ("https://example.com\\a", "https://example.com/a", "example.com", 443, "/a"),
+        ("https://Bücher.de/", "https://xn--bcher-kva.de/", "xn--bcher-kva.de", 443, "/"),
+        ("https://faß.de/", "https://xn--fa-hia.de/", "xn--fa-hia.de", 443, "/"),
+        ("https://my_site.example.com/", "https://my_site.example.com/", "my_site.example.com", 443, "/"),
+        ("http://93.184.215.14/", "http://93.184.215.14/", "93.184.215.14", 80, "/"),
+        ("http://0x5db8d70e/", "http://93.184.215.14/", "93.184.215.14", 80, "/"),
+        ("http://[2606:4700::1111]/", "http://[2606:4700::1111]/", "2606:4700::1111", 80, "/"),
+        ("https://example.com/ ", "https://example.com/", "example.com", 443, "/"),
+        ("https://@example.com/", "https://example.com/", "example.com", 443, "/"),
+    ],
+)
+def test_a_url_becomes_one_canonical_target(value: str, url: str, host: str, port: int, path: str) -> None:
+    target = parse_target(value, OPEN)
+    assert (target.url, target.host, target.port, target.path) == (url, host, port, path)
+    assert target.is_https is url.startswith("https:")
+    assert target.url == target.origin + target.path
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        None, 7, True, b"https://example.com/", ["https://example.com/"], {"url": "https://example.com/"},
+        "", "example.com", "//example.com/", "ftp://example.com/", "javascript:alert(1)",
+        "file:///etc/passwd", "data:text/html,hi", "httpss://example.com/", " https://example.com/",
+        "\ufeffhttps://example.com/", "http:/example.com", "http:example.com", "http:///example.com",
+        "http:////example.com", "http:\\\\example.com", "http:/\\example.com", "http://\\example.com",
+        "https:", "https://", "http:// /", "https://?q", "https://#part", "https://:443/",
+    ],
+)  # fmt: skip
+def test_what_is_no_url_with_the_specified_prefix_is_invalid(value: object) -> None:
+    assert refused(value) is InvalidUrl
+
+
+@pytest.mark.parametrize("control", ["\t", "\n", "\r", "\0", "\x0b", "\x1f", "\x7f", "\x85", "\x9f"])
+@pytest.mark.parametrize(
+    "form",
+    [
+        "https://exam{}ple.com/",
+        "https://example.com/{}",
+        "ht{}tps://example.com/",
+        "{}https://example.com/",
+        "https://127.0{}.0.1/",
+    ],
+)
+def test_control_characters_are_invalid_wherever_they_stand(form: str, control: str) -> None:
+    assert refused(form.format(control)) is InvalidUrl
+
+
+@pytest.mark.parametrize("value", ["https://ex\ud800ample.com/", "https://example.com/\udfff", "https://\ud83d/"])
+def test_lone_surrogates_are_invalid(value: str) -> None:
+    assert refused(value) is InvalidUrl
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        "https://user@example.com/", "https://user:password@example.com/", "https://:password@example.com/",
+        "https://example.com@93.184.215.14/", "https://example.com%40a@example.org/",
+    ],
+)  # fmt: skip
+def test_credentials_are_invalid(value: str) -> None:
+    assert refused(value) is InvalidUrl
+
+
+def test_the_length_is_limited_as_sent_and_as_encoded() -> None:
+    base = "https://example.com/"
+    assert refused(base + "a" * (MAX_LENGTH - len(base))) is None
+    assert refused(base + "a" * (MAX_LENGTH - len(base) + 1)) is InvalidUrl
+    assert refused(base + "é" * 1000) is None
+    assert refused(base + "\U0001f600" * 1000) is InvalidUrl
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        ".", "..", "...", "a..example.com", ".example.com", "example.com..", "a" * 64 + ".com",
+        ".".join(["a" * 63] * 4) + ".com", "exa mple.com", "exa%20mple.com", "example.com%00.org",
+        "exa<mple.com", "exa;mple.com", "exa*mple.com", "exa'mple.com", "exa,mple.com", "exa$mple.com",
+        "%zz.com", "xn--\u00fc.com", "[::1", "::1", "[::1%25lo]", "[fe80::1%eth0]", "[1.2.3.4]", "[g::1]",
+        "1.2.3.4.5", "256.1.1.1", "0x100000000", "1.2.3.09", "example.com:port", "example.com:-1",
+        "example.com:65536", "example.com:80:80", "\u00ad", "a\u200b\u200b.\u00ad.com",
+        # UTS 46: misplaced joiners, marks of direction, labels against the Bidi rule, symbols that hide syntax.
+        "a\u200d.com", "a\u200c.com", "\u202eexample.com", "\u2066example.com", "\u05d0a.com", "a\u05d0.com",
+        "1\u05d0.com", "\u2100.com", "\u2488com", "\u2474.com", "example\uff0fcom", "example\uff1a80.com",
+        "example\uff20evil.com", "example\uff05com", "\uff3b::1\uff3d", "\u0301example.com", "\u0661\u0662\u0667.0.0.1",
+        "\u06f1\u06f2\u06f7.0.0.1", "\ufffdexample.com", "\u0000.com", "ex\u2028ample.com",
+        "\u3000example.com", "ex\u2003ample.com", "\u00e4" * 60 + ".com",
+    ],
+)  # fmt: skip
+def test_a_host_that_is_no_host_name_is_invalid(host: str) -> None:
+    assert refused(f"https://{host}/") is InvalidUrl
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "127.0.0.1", "127.1", "127.0.1", "2130706433", "017700000001", "0x7f000001", "0x7F.0x0.0x0.0x1",
+        "0177.0.0.1", "127.0.0.1.", "\uff11\uff12\uff17.0.0.1", "127。0。0。1", "%31%32%37.0.0.1",
+        "①②⑦.0.0.1", "\U0001d7cf\U0001d7d0\U0001d7d5.0.0.1", "127\uff0e0\uff610\u30021", "127.0.0.1..",
+        "1\u00ad27.0.0.1", "127.0.0x1", "0x7F.1", "127.0.1.", "%EF%BC%91%32%37.1", "00000000177.0.0.1",
+        "0x0000007f000001", "[::FFFF:127.1.2.3]", "[0:0:0:0:0:ffff:7f00:0001]", "\uff10x7f.1", "4294967295",
+        "localhost\u3002",
+        "0", "0.0.0.0", "0x.0x.0", "10.0.0.1", "0xa000001", "192.168.1.1", "172.16.0.1", "169.254.169.254",
+        "0xa9fea9fe", "2852039166", "025177524776", "100.64.0.1", "192.0.2.1", "198.18.0.1", "224.0.0.1",
+        "255.255.255.255", "[::1]", "[::]", "[0:0:0:0:0:0:0:1]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]",
+        "[::127.0.0.1]", "[64:ff9b::10.0.0.1]", "[2002:7f00:1::]", "[fe80::1]", "[fc00::1]",
+        "[fd00:ec2::254]", "[ff02::1]", "[2001:db8::1]", "[2001:0:7f00:1::]",
+    ],
+)  # fmt: skip
+def test_an_address_that_is_not_public_is_blocked_however_it_is_spelled(host: str) -> None:
+    for url in (f"http://{host}/", f"https://{host}:8443/x", f"http://{host}:22/"):
+        assert refused(url) is Blocked
+
+
+@pytest.mark.parametrize(
+    "host",
+    [
+        "localhost", "LOCALHOST", "localhost.", "\uff4cocalhost", "%6cocalhost", "www.localhost",
+        "a.b.localhost", "printer.local", "metadata.google.internal", "internal", "site.test",
+        "www.example", "no.invalid", "abc.onion", "router.home.arpa", "home.arpa", "nas.lan", "intranet",
+        "com", "kubernetes", "LOCAL.",
+    ],
+)  # fmt: skip
+def test_a_reserved_name_is_blocked_whatever_it_resolves_to(host: str) -> None:
+    for url in (f"http://{host}/", f"https://{host}:22/"):
+        assert refused(url) is Blocked
+    if host.lower().rstrip(".") not in ("localhost", "\uff4cocalhost", "%6cocalhost"):
+        assert refused(f"http://{host}/", EXEMPTING) is Blocked
+
+
+@pytest.mark.parametrize(
+    "host",
+    ["example.com", "www.example.org", "localhost.example.com", "mylocal", "notlocalhost.com", "test.com"],
+)
+def test_a_name_that_only_resembles_a_reserved_one_is_accepted(host: str) -> None:
+    assert refused(f"https://{host}/") is (None if "." in host else Blocked)
+
+
+def test_localhost_is_accepted_when_its_address_is_exempted() -> None:
+    for networks in (LOOPBACK, LOOPBACK[:1], LOOPBACK[1:]):
+        target = parse_target("http://localhost:5000/", Policy(allowed_networks=networks))
+        assert (target.host, target.port) == ("localhost", 5000)
+    assert refused("http://localhost/", Policy(allowed_networks=(ip_network("10.0.0.0/8"),))) is Blocked
+
+
+@pytest.mark.parametrize(
+    ("entry", "host"),
+    [
+        ("evil.com", "evil.com"),
+        ("evil.com", "www.EVIL.com"),
+        ("evil.com", "evil.com."),
+        ("EVIL.Com", "a.b.evil.com"),
+        (".evil.com", "evil.com"),
+        ("*.evil.com", "www.evil.com"),
+        (" evil.com. ", "evil.com"),
+        ("bücher.de", "xn--bcher-kva.de"),
+        ("bücher.de", "www.bücher.de"),
+        ("xn--bcher-kva.de", "BÜCHER.de"),
+        ("93.184.215.14", "93.184.215.14"),
+        ("93.184.215.14", "0x5db8d70e"),
+        ("2606:4700::1111", "[2606:4700:0:0::1111]"),
+    ],
+)
+def test_an_operators_domain_is_blocked_with_all_that_is_below_it(entry: str, host: str) -> None:
+    policy = Policy(blocked_domains=("other.org", entry), allowed_networks=LOOPBACK)
+    for url in (f"https://{host}/", f"https://{host}:22/"):
+        assert refused(url, policy) is Blocked
+
+
+@pytest.mark.parametrize("host", ["notevil.com", "evil.com.org", "evil.co", "example.com"])
+def test_an_operators_domain_blocks_no_other(host: str) -> None:
+    assert refused(f"https://{host}/", Policy(blocked_domains=("evil.com", "", ".", "not a domain"))) is None
+
+
+def test_an_operators_domain_is_blocked_even_at_an_exempted_address() -> None:
+    policy = Policy(blocked_domains=("127.0.0.1", "localhost"), allowed_networks=LOOPBACK)
+    assert refused("http://127.0.0.1/", policy) is Blocked
+    assert refused("http://localhost/", policy) is Blocked
+
+
+@pytest.mark.parametrize("port", [80, 443, 8080, 8443])
+def test_the_allowed_ports_are_accepted_with_both_schemes(port: int) -> None:
+    for scheme in ("http", "https"):
+        assert parse_target(f"{scheme}://example.com:{port}/", OPEN).port == port
+
+
+@pytest.mark.parametrize("port", [0, 1, 21, 22, 25, 81, 3306, 6379, 8081, 65535])
+def test_other_ports_are_invalid_unless_the_address_is_exempted(port: int) -> None:
+    for host in ("example.com", "93.184.215.14", "[2606:4700::1111]"):
+        assert refused(f"http://{host}:{port}/") is InvalidUrl
+    for host in ("127.0.0.1", "[::1]", "[::ffff:127.0.0.1]"):
+        assert refused(f"http://{host}:{port}/") is Blocked
+        assert refused(f"http://{host}:{port}/", EXEMPTING) is (None if port else InvalidUrl)
+    assert refused(f"http://93.184.215.14:{port}/", EXEMPTING) is InvalidUrl
+
+
+@pytest.mark.parametrize(("network", "host"), [("10.0.0.5/32", "10.0.0.5"), ("fd00::1/128", "[fd00::1]")])
+def test_an_address_that_is_exempted_on_a_port_is_accepted_there_alone(network: str, host: str) -> None:
+    policy = Policy(allowed_networks=((ip_network(network), 3000),))
+    assert refused(f"http://{host}:3000/", policy) is None
+    for port in (0, 22, 80, 3001, 8080):
+        assert refused(f"http://{host}:{port}/", policy) is Blocked
+        assert refused(f"http://93.184.215.14:{port}/", policy) is (None if port in (80, 8080) else InvalidUrl)
+    assert refused("http://93.184.215.14:3000/", policy) is InvalidUrl
+    assert refused("http://example.com:3001/", policy) is InvalidUrl
+
+
+def test_localhost_is_accepted_on_the_exempted_port_alone() -> None:
+    policy = Policy(allowed_networks=((ip_network("127.0.0.0/8"), 3000),))
+    assert refused("http://localhost:3000/", policy) is None
+    assert refused("http://localhost:8080/", policy) is Blocked
+
+
+@pytest.mark.parametrize(
+    ("reference", "url"),
+    [
+        ("", "https://example.com/dir/page?q"),
+        ("other", "https://example.com/dir/other"),
+        ("/root#part", "https://example.com/root"),
+        ("?x=1", "https://example.com/dir/page?x=1"),
+        ("//cdn.example.org/a.js", "https://cdn.example.org/a.js"),
+        ("\\\\cdn.example.org\\a.js", "https://cdn.example.org/a.js"),
+        ("ht\ntp://example.org/", "http://example.org/"),
+        ("http:example.org", "http://example.org/"),
+        ("https:next", "https://example.com/dir/next"),
+        ("a" * 3000, "https://example.com/dir/" + "a" * 3000),
+    ],
+)
+def test_a_reference_leads_where_it_leads_in_a_browser(reference: str, url: str) -> None:
+    joined = parse_target("https://example.com/dir/page?q", OPEN).join(reference)
+    assert joined.url == url
+    assert joined.url == joined.origin + joined.path
+
+
+@pytest.mark.parametrize(
+    ("reference", "kind"),
+    [
+        ("http://127.0.0.1/", Blocked),
+        ("//localhost/", Blocked),
+        ("/\\169.254.169.254/latest", Blocked),
+        ("http://2130706433/", Blocked),
+        ("ftp://example.com/", InvalidUrl),
+        ("javascript:alert(1)", InvalidUrl),
+        ("data:,x", InvalidUrl),
+        ("https://user:password@example.com/", InvalidUrl),
+        ("https://example.com:22/", InvalidUrl),
+        ("http://", InvalidUrl),
+        ("http://./", InvalidUrl),
+        ("/\ud800", InvalidUrl),
+    ],
+)
+def test_a_reference_is_judged_like_any_other_url(reference: str, kind: type[Exception]) -> None:
+    with pytest.raises(kind):
+        parse_target("https://example.com/", OPEN).join(reference)
+
+
+PIECES = st.sampled_from(
+    [
+        "http://", "https://", "HTTP://", "example.com", "127.0.0.1", "localhost", "[::1]",
+        "[::ffff:10.0.0.1]", "a", "@", ":", "80", "8080", "443", "/", "//", "\\", "?", "#", "%", "%2f",
+        "%00", "%40", ".", "..", ";", "&", "=", "0x7f", "1", "0177", "。", "\uff0f", "\uff1a", "\uff20", "?",
+        "☃", "ü", "ß", "\u00ad", "\u202e", "xn--", "_", "-", "[", "]", "|", "^", "`", "{", "}", "'", '"',
+        "<", ">", " ", "*", "+", "$", "!", "~",
+    ]
+)  # fmt: skip
+URLS = st.one_of(
+    st.lists(PIECES, max_size=8).map(lambda pieces: "http://" + "".join(pieces)),
+    st.lists(PIECES, max_size=6).map(lambda pieces: "https://example.com" + "".join(pieces)),
+    st.text(max_size=30).map(lambda text: "https://" + text),
+    st.text(max_size=30).map(lambda text: "https://example.com/" + text),
+)
+
+
+@given(URLS)
+@example("http://example.com\\@127.0.0.1/")
+@example("http://example.com:80\\@127.0.0.1:8080/")
+@example("http://example.com#@127.0.0.1/")
+@example("http://example.com?@127.0.0.1/")
+@example("http://./")
+@example("http://[::ffff:5db8:d70e]//x?//y")
+def test_every_other_parser_finds_in_the_canonical_url_what_was_judged(value: str) -> None:
+    for policy in (OPEN, EXEMPTING):
+        try:
+            target = parse_target(value, policy)
+        except (InvalidUrl, Blocked):
+            continue
+        _agree(target)
+        assert parse_target(target.url, policy) == target
+        if policy is OPEN:
+            _is_public_by_its_looks(target)
+
+
+def _agree(target: Target) -> None:
+    standard = urlsplit(target.url)
+    pooled = parse_url(target.url)
+    prepared = requests.Request("GET", target.url).prepare().url or ""
+    by_requests = parse_url(prepared)
+    whatwg = ada_url.URL(target.url)
+    for host in (standard.hostname, pooled.host, by_requests.host, whatwg.hostname):
+        assert (host or "").strip("[]") == target.host
+    default = 443 if target.is_https else 80
+    for port in (standard.port, pooled.port, by_requests.port, int(whatwg.port or default)):
+        assert (port or default) == target.port
+    for scheme in (standard.scheme, pooled.scheme, by_requests.scheme):
+        assert scheme == target.scheme
+    assert target.url == target.origin + target.path
+    assert target.url.isascii()
+    assert not any(character.isspace() or character == "#" for character in target.url)
+
+
+def _is_public_by_its_looks(target: Target) -> None:
+    try:
+        address = ip_address(target.host)
+    except ValueError:
+        assert "." in target.host
+    else:
+        assert refusal(address) is None
+
+
+@given(st.text(max_size=60), st.text(max_size=60))
+def test_no_string_does_anything_but_parse_or_be_refused(value: str, reference: str) -> None:
+    for policy in (OPEN, EXEMPTING):
+        refused(value, policy)
+        refused("http://" + value, policy)
+        try:
+            parse_target("https://example.com/a", policy).join(reference)
+        except (InvalidUrl, Blocked):
+            pass

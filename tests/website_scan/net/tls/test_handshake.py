@@ -1,0 +1,374 @@
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import certifi
+import pytest
+from cryptography.hazmat.primitives.serialization import Encoding, pkcs7
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.website_scan.net.loopback import loopback_network
+from tests.website_scan.net.tls_servers import (
+    LOOPBACK,
+    Identity,
+    alert,
+    self_signed,
+    serve,
+    server_hello,
+    tls_server,
+)
+from website_scan.net.client import Network
+from website_scan.net.errors import NotReachable, TimedOut, TlsFailed
+from website_scan.net.tls.certificate_reader import read_certificate, read_issuers
+from website_scan.net.tls.certificates import BadCertificate
+from website_scan.net.tls.ciphers import (
+    FORWARD_SECRET,
+    NAMES,
+    SOUND_OR_OLD,
+    STATIC,
+    TLS13,
+    WEAK,
+    TlsVersion,
+    Weakness,
+    is_forward_secret,
+    weakness,
+)
+from website_scan.net.tls.handshake import handshake
+from website_scan.net.tls.hello import (
+    MAX_FLIGHT_BYTES,
+    RETRY_RANDOM,
+    Alert,
+    NotTls,
+    ServerHello,
+    client_hello,
+    read_answer,
+)
+from website_scan.net.tls.offers import offer
+from website_scan.net.tls.trust import Distrust
+
+HOST = "localhost"
+
+
+@pytest.fixture(scope="module")
+def root() -> Identity:
+    return Identity.root()
+
+
+@pytest.fixture(scope="module")
+def intermediate(root: Identity) -> Identity:
+    return root.issue_authority()
+
+
+@pytest.fixture(scope="module")
+def network(root: Identity, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Network]:
+    """A network that may reach loopback and trusts the test's root."""
+    bundle = tmp_path_factory.mktemp("trust") / "roots.pem"
+    bundle.write_bytes(root.pem)
+    with loopback_network(bundle) as network:
+        yield network
+
+
+# The handshake
+
+
+def test_a_trusted_chain_is_shown_as_presented_and_as_verified(
+    network: Network, root: Identity, intermediate: Identity, tmp_path: Path
+) -> None:
+    with tls_server(tmp_path, intermediate.issue(HOST), intermediate) as port:
+        seen = handshake(network, HOST, port)
+    assert seen.version is TlsVersion.TLS1_3
+    assert seen.trust.distrust is None
+    assert [each.common_name for each in seen.chain] == [HOST, "A Test Intermediate"]
+    assert [each.common_name for each in seen.path] == [HOST, "A Test Intermediate", "A Test Root"]
+    assert seen.leaf.dns_names == (HOST,)
+    assert seen.leaf.matches(HOST)
+
+
+def test_a_weak_signature_below_a_trusted_root_is_seen(tmp_path: Path) -> None:
+    root = Identity.root(rsa_bits=2048)
+    bundle = tmp_path / "root.pem"
+    bundle.write_bytes(root.pem)
+    leaf = root.issue_with_sha1(HOST)
+    with (
+        tls_server(tmp_path, leaf, ciphers="DEFAULT:@SECLEVEL=0") as port,
+        loopback_network(bundle) as network,
+    ):
+        seen = handshake(network, HOST, port)
+    assert seen.trust.distrust is None
+    assert [each.weak_point for each in seen.signed] == ["a signature with SHA-1"]
+
+
+@pytest.mark.parametrize("is_public", [True, False])
+def test_a_root_is_public_if_it_is_one_of_mozilla_s(
+    network: Network, root: Identity, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, is_public: bool
+) -> None:
+    bundle = tmp_path / "public.pem"
+    bundle.write_bytes((root if is_public else Identity.root()).pem)
+    with tls_server(tmp_path, root.issue(HOST)) as port, monkeypatch.context() as patched:
+        patched.setattr(certifi, "where", lambda: str(bundle))
+        seen = handshake(network, HOST, port)
+    assert seen.trust.is_public is is_public
+
+
+def test_a_certificate_for_an_address_matches_it(network: Network, root: Identity, tmp_path: Path) -> None:
+    with tls_server(tmp_path, root.issue(LOOPBACK)) as port:
+        assert handshake(network, LOOPBACK, port).leaf.matches(LOOPBACK)
+
+
+def test_a_self_signed_certificate_is_named(network: Network, tmp_path: Path) -> None:
+    with tls_server(tmp_path, self_signed(HOST)) as port:
+        assert handshake(network, HOST, port).trust.distrust is Distrust.SELF_SIGNED
+
+
+def test_a_missing_intermediate_is_named(network: Network, intermediate: Identity, tmp_path: Path) -> None:
+    with tls_server(tmp_path, intermediate.issue(HOST)) as port:
+        trust = handshake(network, HOST, port).trust
+    assert trust.distrust is Distrust.INCOMPLETE_CHAIN
+    assert not trust.proven
+
+
+def _http_ok(body: bytes) -> Callable[[socket.socket], None]:
+    def answer(connection: socket.socket) -> None:
+        connection.recv(65536)
+        head = f"HTTP/1.1 200 OK\r\nContent-Length: {len(body)}\r\nConnection: close\r\n\r\n"
+        connection.sendall(head.encode() + body)
+
+    return answer
+
+
+@pytest.mark.parametrize("form", ["der", "pem", "pkcs7"])
+def test_a_missing_intermediate_is_proven_with_its_caissuers_address(
+    network: Network, intermediate: Identity, tmp_path: Path, form: str
+) -> None:
+    body = {
+        "der": intermediate.der,
+        "pem": intermediate.pem,
+        "pkcs7": pkcs7.serialize_certificates([intermediate.certificate], Encoding.DER),
+    }[form]
+    with serve(_http_ok(body)) as http_port:
+        leaf = intermediate.issue(HOST, ca_issuers=f"http://{LOOPBACK}:{http_port}/issuer")
+        with tls_server(tmp_path, leaf) as port:
+            trust = handshake(network, HOST, port).trust
+    assert trust.distrust is Distrust.INCOMPLETE_CHAIN
+    assert trust.proven
+
+
+def test_a_fetched_issuer_that_leads_nowhere_makes_the_issuer_unknown(network: Network, tmp_path: Path) -> None:
+    stranger = Identity.root("A Stranger").issue_authority("A Stranger's Intermediate")
+    with serve(_http_ok(stranger.der)) as http_port:
+        leaf = stranger.issue(HOST, ca_issuers=f"http://{LOOPBACK}:{http_port}/issuer")
+        with tls_server(tmp_path, leaf) as port:
+            assert handshake(network, HOST, port).trust.distrust is Distrust.UNKNOWN_ISSUER
+
+
+@pytest.mark.parametrize("send_root", [True, False])
+def test_an_unknown_issuer_is_named(network: Network, tmp_path: Path, send_root: bool) -> None:
+    stranger = Identity.root("A Stranger")
+    intermediate = stranger.issue_authority("A Stranger's Intermediate")
+    issuers = (intermediate, stranger) if send_root else (intermediate,)
+    with tls_server(tmp_path, intermediate.issue(HOST), *issuers) as port:
+        assert handshake(network, HOST, port).trust.distrust is Distrust.UNKNOWN_ISSUER
+
+
+def test_a_certificate_that_is_not_made_for_servers_is_not_valid(
+    network: Network, root: Identity, tmp_path: Path
+) -> None:
+    with tls_server(tmp_path, root.issue(HOST, client_only=True)) as port:
+        trust = handshake(network, HOST, port).trust
+    assert trust.distrust is Distrust.OTHER
+    assert "web server" in trust.text
+
+
+def test_plain_http_on_the_port_is_named(network: Network) -> None:
+    with (
+        serve(lambda connection: connection.sendall(b"HTTP/1.1 400 Bad Request\r\n\r\n")) as port,
+        pytest.raises(NotTls),
+    ):
+        handshake(network, HOST, port)
+
+
+def test_a_server_that_hangs_up_is_named(network: Network) -> None:
+    with serve(lambda connection: None) as port, pytest.raises(TlsFailed):
+        handshake(network, HOST, port)
+
+
+def test_a_refusal_is_named(network: Network) -> None:
+    with serve(lambda connection: connection.sendall(alert(112))) as port, pytest.raises(TlsFailed):
+        handshake(network, HOST, port)
+
+
+def _wait_for_the_end(connection: socket.socket) -> None:
+    while connection.recv(65536):
+        pass
+
+
+def test_a_stalled_handshake_ends_with_its_deadline(network: Network) -> None:
+    with serve(_wait_for_the_end) as port:
+        start = time.monotonic()
+        with pytest.raises(TimedOut):
+            handshake(network, HOST, port, timeout_s=0.3)
+        with pytest.raises(TimedOut):
+            offer(network, HOST, port, TlsVersion.TLS1_3, tuple(TLS13), timeout_s=0.3)
+    assert time.monotonic() - start < 3
+
+
+def test_a_handshake_that_drips_ends_with_its_deadline(network: Network) -> None:
+    def drip(connection: socket.socket) -> None:
+        connection.settimeout(0.05)
+        for byte in server_hello(TlsVersion.TLS1_2, 0xC02F):
+            connection.sendall(bytes([byte]))
+            try:
+                while connection.recv(65536):
+                    pass
+            except TimeoutError:
+                continue
+            return
+
+    with serve(drip) as port, pytest.raises(TimedOut):
+        offer(network, HOST, port, TlsVersion.TLS1_2, SOUND_OR_OLD, timeout_s=0.3)
+
+
+def test_a_closed_port_is_not_reachable(network: Network) -> None:
+    with socket.create_server((LOOPBACK, 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(NotReachable):
+        handshake(network, LOOPBACK, port)
+
+
+# Offers
+
+
+def test_a_server_that_closes_without_an_answer_gave_none(network: Network) -> None:
+    with serve(lambda connection: connection.recv(65536) and None) as port:
+        assert offer(network, HOST, port, TlsVersion.TLS1_0, SOUND_OR_OLD) is None
+
+
+# The parser
+
+
+def test_a_hello_is_read_in_pieces_of_any_size() -> None:
+    flight = alert(112, level=1) + server_hello(TlsVersion.TLS1_3, 0x1301)
+    for end in range(len(flight)):
+        assert read_answer(flight[:end]) is None
+    assert read_answer(flight) == ServerHello(TlsVersion.TLS1_3, 0x1301)
+
+
+def test_a_hello_may_be_split_over_records() -> None:
+    whole = server_hello(TlsVersion.TLS1_2, 0xC02F)[5:]
+    halves = (whole[:7], whole[7:])
+    flight = b"".join(b"\x16\x03\x03" + len(half).to_bytes(2, "big") + half for half in halves)
+    assert read_answer(flight) == ServerHello(TlsVersion.TLS1_2, 0xC02F)
+
+
+def test_a_retry_request_takes_the_offer() -> None:
+    answer = read_answer(server_hello(TlsVersion.TLS1_3, 0x1302, random=RETRY_RANDOM))
+    assert answer == ServerHello(TlsVersion.TLS1_3, 0x1302, retry=True)
+
+
+def test_an_alert_has_its_registered_name() -> None:
+    answer = read_answer(alert(70))
+    assert isinstance(answer, Alert)
+    assert answer.name == "protocol_version"
+
+
+@pytest.mark.parametrize(
+    "flight",
+    [
+        b"HTTP/1.1 400 Bad Request\r\n",
+        b"SSH-2.0-OpenSSH",
+        b"\x16\x02\x00\x00\x05hello",
+        b"\x16\x03\x03\x00\x00",
+        b"\x16\x03\x03\xff\xff",
+        b"\x15\x03\x03\x00\x03\x02\x28\x00",
+        b"\x16\x03\x03\x00\x04\x0b\x00\x00\x00",  # a Certificate before the hello
+        b"\x16\x03\x03\x00\x06\x02\x00\x00\x02\x03\x03",  # a hello of two bytes
+        b"\x16\x03\x03\x00\x04\x02\xff\xff\xff",  # a hello of 16 MiB
+        alert(0, level=1) * (MAX_FLIGHT_BYTES // 7 + 1),
+        server_hello(TlsVersion.TLS1_2, 0xC02F, extensions=b"\0\x2b\0")[:-3] + b"\0\x2b\0",
+    ],
+)
+def test_what_is_no_tls_is_named(flight: bytes) -> None:
+    with pytest.raises(NotTls):
+        read_answer(flight)
+
+
+@given(st.binary(max_size=300))
+def test_random_bytes_never_break_the_parser(flight: bytes) -> None:
+    try:
+        read_answer(flight)
+    except NotTls:
+        pass
+
+
+@given(st.binary(max_size=120), st.integers(0, 2**24 - 1))
+def test_random_hellos_never_break_the_parser(body: bytes, length: int) -> None:
+    for stated in (len(body), length):
+        message = b"\x02" + stated.to_bytes(3, "big") + body
+        try:
+            read_answer(b"\x16\x03\x01" + len(message).to_bytes(2, "big") + message)
+        except NotTls:
+            pass
+
+
+@given(
+    st.sampled_from(TlsVersion),
+    st.lists(st.integers(0, 0xFFFF), max_size=60),
+    st.none() | st.from_regex(r"[a-z0-9-]{1,63}(\.[a-z0-9-]{1,63}){0,2}", fullmatch=True),
+)
+def test_a_client_hello_states_its_own_lengths(version: TlsVersion, ciphers: list[int], name: str | None) -> None:
+    hello = client_hello(version, ciphers, name)
+    assert int.from_bytes(hello[3:5], "big") == len(hello) - 5
+    assert int.from_bytes(hello[6:9], "big") == len(hello) - 9
+    assert not 256 <= len(hello) - 5 < 512 or version is TlsVersion.SSL3_0  # RFC 7685
+    if name is not None and version is not TlsVersion.SSL3_0:
+        assert name.encode() in hello
+
+
+# Cipher suites and certificates
+
+
+def test_every_suite_is_in_one_group_and_is_what_the_group_says() -> None:
+    groups = (TLS13, FORWARD_SECRET, STATIC, WEAK)
+    assert sum(len(group) for group in groups) == len(NAMES)
+    assert len(set(NAMES.values())) == len(NAMES)
+    assert all(weakness(name) is None for group in (TLS13, FORWARD_SECRET, STATIC) for name in group.values())
+    assert {weakness(name) for name in WEAK.values()} == set(Weakness)
+    assert all(is_forward_secret(name) for group in (TLS13, FORWARD_SECRET) for name in group.values())
+    assert not any(is_forward_secret(name) for name in STATIC.values())
+    assert len(SOUND_OR_OLD) < 64
+    assert {weakness(NAMES[code]) for code in SOUND_OR_OLD} == {None, Weakness.RC4, Weakness.TRIPLE_DES}
+
+
+def test_our_code_points_are_those_of_the_local_library() -> None:
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+    context.set_ciphers("ALL:COMPLEMENTOFALL:@SECLEVEL=0")
+    local = {each["id"] & 0xFFFF: each["name"] for each in context.get_ciphers()}
+    both = local.keys() & NAMES.keys()
+    assert len(both) > 40
+    telling = {"ECDHE", "DHE", "ECDSA", "DSS", "GCM", "CHACHA20", "CCM", "NULL", "SEED"}
+    for code in both:
+        theirs = set(local[code].replace("_", "-").split("-"))
+        assert theirs & telling == set(NAMES[code].split("_")) & telling, local[code]
+
+
+@given(st.binary(max_size=200))
+def test_random_bytes_are_no_certificate(der: bytes) -> None:
+    with pytest.raises(BadCertificate):
+        read_certificate(der)
+    assert read_issuers(der) == []
+
+
+@pytest.mark.parametrize("version", [1, 5, 100])
+def test_a_certificate_of_a_version_that_there_is_not_can_not_be_parsed(version: int) -> None:
+    der = self_signed("site.example.com").certificate.public_bytes(Encoding.DER)
+    third = b"\xa0\x03\x02\x01\x02"
+    assert third in der
+    changed = der.replace(third, third[:-1] + bytes([version]), 1)
+    with pytest.raises(BadCertificate):
+        read_certificate(changed)
+    assert read_issuers(changed) == []

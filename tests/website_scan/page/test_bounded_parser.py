@@ -1,0 +1,93 @@
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from website_scan.page import bounded_parser
+from website_scan.page.bounded_parser import MAX_DEPTH, MAX_ELEMENTS, SAMPLED, bounded, is_bounded
+
+LONG = 300_000
+# Each looks harmless when tags are counted, and none is.
+NESTED = {
+    "plain": "<div>" * LONG,
+    "stray ends": "<div></i>" * LONG,
+    "behind an empty comment": "<!-->" + "<div>" * LONG,
+    "in a custom element": "<script-x>" + "<div>" * LONG,
+    "ends in attributes": '<div title="</i>">' * LONG,
+    "ruby": "<rt>" * LONG,
+    "option groups": "<optgroup>" * LONG,
+    "cells in a drawing": "<svg>" + "<td>" * LONG,
+    "ends that a table keeps out": ("<div>" * 1900 + "<table>" + "</div>" * 1900 + "</table>") * 100,
+}
+
+
+def parse_cost_s(markup: str) -> float:
+    begin = time.process_time()
+    bounded_parser.LexborHTMLParser(markup, scripting=True)
+    return time.process_time() - begin
+
+
+@pytest.mark.parametrize("name", NESTED)
+def test_what_is_nested_too_deep_is_cut_off(name: str) -> None:
+    kept = bounded(NESTED[name])
+    assert 0 < len(kept) < 200_000
+    assert NESTED[name].startswith(kept)
+    assert parse_cost_s(kept) < 1
+
+
+def test_formatting_that_is_reopened_in_every_paragraph_does_not_fill_the_memory() -> None:
+    """82 KB of this become a tree of two gigabytes."""
+    page = "<p>" + "".join(f"<b {number}>" for number in range(300)) + "</p>" + "<p>x" * 20_000
+    kept = bounded(page)
+    assert 1000 < len(kept) < 20_000
+    assert len(bounded_parser.LexborHTMLParser(kept, scripting=True).css("*")) <= MAX_ELEMENTS
+
+
+def test_a_tag_with_very_many_attributes_takes_no_minutes() -> None:
+    page = "<p " + " ".join(f"a{number}" for number in range(400_000)) + ">"
+    kept = bounded(page)
+    assert 100_000 < len(kept) < len(page)
+    assert parse_cost_s(kept) < bounded_parser.CPU_S + 1
+
+
+def test_what_is_too_large_is_cut_off() -> None:
+    page = "<p>" * (MAX_ELEMENTS + 10)
+    assert 100_000 < len(bounded(page)) < len(page)
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        "",
+        "x",
+        "ö" * 100_000,
+        "<p>\0\ud800</p>" * 3000,
+        "<div><span>x</span></div>" * 50_000,
+        "<table>" + "<tr><td><font>x" * 50_000,
+        "<div>" * (MAX_DEPTH - 100) + "x" * 50_000,
+        "<!-- <div> -->" * 50_000,
+        "<template>" * 1000 + "x" * 50_000,
+    ],
+)
+def test_what_can_be_parsed_is_kept_whole(page: str) -> None:
+    assert bounded(page) is page
+
+
+def test_a_cut_never_splits_a_character() -> None:
+    page = "<b>" + "ö€😀" * 10 + "<i>" * 100_000
+    for shift in range(4):
+        shifted = "x" * shift + page
+        assert shifted.startswith(bounded(shifted))
+
+
+@pytest.mark.parametrize("shift", [0, SAMPLED // 2, SAMPLED - 1])
+def test_depth_does_not_hide_between_the_samples(shift: int) -> None:
+    deep = b"<p>" * shift + b"<div>" * (MAX_DEPTH + SAMPLED)
+    assert not is_bounded(deep)
+    assert is_bounded(b"<p>" * shift + b"<div>" * (MAX_DEPTH - SAMPLED))
+
+
+def test_a_trial_that_does_not_end_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(bounded_parser, "WAIT_S", 0.0)
+    assert len(bounded("<p>x</p>" * 100_000)) < 100_000

@@ -1,0 +1,319 @@
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import cast
+
+import pytest
+from bs4.dammit import EncodingDetector
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from tests.website_scan.cast import target
+from tests.website_scan.net.loopback import loopback_network
+from tests.website_scan.net.tls_servers import LOOPBACK, http_answer, serve
+from website_scan.findings import ScanType
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError, NotReachable, TlsFailed, TooManyRedirects
+from website_scan.net.http.response import Headers, Response
+from website_scan.page import fetch
+from website_scan.page.bounded_parser import MAX_DEPTH, SAMPLED
+from website_scan.page.evidence import Page
+from website_scan.page.fetch import (
+    SiteProtected,
+    TargetStatus,
+    challenge_sign,
+    decode,
+    fetch_page,
+    parse_document,
+    plain_twin,
+    refusal_of,
+)
+
+
+@pytest.fixture
+def network() -> Iterator[Network]:
+    with loopback_network() as network:
+        yield network
+
+
+def response(*headers: tuple[str, str], status: int = 200, body: bytes = b"") -> Response:
+    return Response("https://site.example.com/", status, Headers(headers), body)
+
+
+def page(body: bytes | str, content_type: str | None = "text/html", url: str = "https://site.example.com/a/b") -> Page:
+    headers = (("Content-Type", content_type),) if content_type else ()
+    raw = body if isinstance(body, bytes) else body.encode()
+    address = target(url)
+    return Page(address, address, (Response(url, 200, Headers(headers), raw),))
+
+
+@pytest.mark.parametrize("status", [200, 204, 304, 401, 403])
+def test_what_the_site_itself_says_is_a_page(network: Network, status: int) -> None:
+    with serve(http_answer(b"<p>Hello", status=status)) as port:
+        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/x?y"), network)
+    assert seen.response.status == status
+    assert seen.target.path == "/x?y"
+
+
+@pytest.mark.parametrize("status", [400, 404, 410, 500, 502, 503])
+@pytest.mark.parametrize("scan_type", [ScanType.SECURITY, ScanType.PERFORMANCE, ScanType.ACCESSIBILITY])
+def test_an_error_status_is_not_the_site(network: Network, status: int, scan_type: ScanType) -> None:
+    with serve(http_answer(b"<p>Gone", status=status)) as port:
+        address = target(f"http://{LOOPBACK}:{port}/")
+        refusal = refusal_of(fetch_page(address, network).response, scan_type)
+    assert isinstance(refusal, TargetStatus)
+    assert str(status) in str(refusal)
+    assert refusal.code == "TARGET_STATUS"
+
+
+def test_an_error_status_is_what_an_seo_scan_is_about(network: Network) -> None:
+    with serve(http_answer(b"<p>Gone", status=404)) as port:
+        seen = fetch_page(target(f"http://{LOOPBACK}:{port}/"), network)
+    assert seen.response.status == 404
+    assert refusal_of(seen.response, ScanType.SEO) is None
+
+
+def test_too_many_requests_fail_every_type(network: Network) -> None:
+    with serve(http_answer(b"slow down", status=429)) as port:
+        address = target(f"http://{LOOPBACK}:{port}/")
+        with pytest.raises(SiteProtected, match="protection answered, not the site") as refusal:
+            fetch_page(address, network)
+    assert refusal.value.code == "TARGET_STATUS"
+
+
+IMPERVA_TAG = b'<script type="text/javascript" src="/_Incapsula_Resource?SWJIYLWA=719d34d31c8e3a6e"></script>'
+IMPERVA = (
+    b'<html style="height:100%"><head><META NAME="ROBOTS" CONTENT="NOINDEX, NOFOLLOW">' + IMPERVA_TAG + b"</head>"
+    b'<body style="margin:0px;height:100%"><iframe id="main-iframe" src="/_Incapsula_Resource?CWUDNSAI=9&amp;xinfo=1" '
+    b'frameborder=0 width="100%">Request unsuccessful. Incapsula incident ID: 1-2</iframe></body></html>'
+)
+IMPERVA_SCRIPT = b'<html><head><META NAME="robots" CONTENT="noindex,nofollow">' + IMPERVA_TAG + b"<body></body></html>"
+ANUBIS = (
+    b"<!doctype html><html><head><title>Making sure you&#39;re not a bot!</title>"
+    b'<script id="anubis_version" type="application/json">"v1.21"</script>'
+)
+
+
+@pytest.mark.parametrize(
+    "challenge",
+    [
+        response(("CF-Mitigated", "challenge"), status=403),
+        response(("cf-mitigated", "challenge"), status=503),
+        response(("x-amzn-waf-action", "challenge"), status=202),
+        response(("x-vercel-mitigated", "challenge"), status=429),
+        response(status=503, body=b"<html><head><title>Just a moment...</title>"),
+        response(status=403, body=b"<title>Attention Required! | Cloudflare</title>"),
+        response(status=403, body=b"<title>DDoS-Guard</title>"),
+        response(("Server", "AkamaiGHost"), status=403, body=b"<TITLE>Access Denied</TITLE>"),
+        response(("X-DataDome", "protected"), status=403, body=b"<title>shop.example.com</title>"),
+        response(status=403, body=b"<script>var dd={'host':'geo.captcha-delivery.com'}</script>"),
+        response(status=405, body=b'{"url":"https://geo.captcha-delivery.com/captcha/?cid=1"}'),
+        response(status=403, body=b"<style>" + b"a{}" * 9000 + b'</style><div id="px-captcha"></div>'),
+        response(status=403, body=b"<script>window._pxAppId = 'PX1';</script>"),
+        response(status=200, body=IMPERVA),
+        response(status=200, body=IMPERVA_SCRIPT),
+        response(status=200, body=b"<title>Request Rejected</title>The URL was rejected. Your support ID is: 1"),
+        response(status=200, body=ANUBIS),
+        response(("SG-Captcha", "challenge"), status=202),
+    ],
+)
+def test_a_challenge_is_recognised(challenge: Response) -> None:
+    assert challenge_sign(challenge)
+
+
+@pytest.mark.parametrize(
+    "ordinary",
+    [
+        response(body=b"<title>Just a moment...</title>"),  # an article with that title
+        response(status=403, body=b"<title>Access Denied</title>"),  # the site's own refusal
+        response(status=403, body=b"<title>403 Forbidden</title>"),
+        response(status=403, body=b"<title>How we mitigate: just a moment...</title>"),
+        response(("Server", "cloudflare"), ("CF-RAY", "1"), status=403, body=b"<title>Log in</title>"),
+        response(("cf-mitigated", "none")),
+        response(("X-DataDome", "protected"), body=b"<h1>Our shop</h1>"),  # sent on every response of a site behind it
+        response(("X-DataDome", "protected"), status=401),
+        response(body=b"<h1>How px-captcha and captcha-delivery.com work</h1>"),
+        response(body=b"<h1>Our shop</h1><p>Welcome." + IMPERVA_TAG),  # inserted into ordinary pages
+        response(body=IMPERVA_TAG + b"<h1>Our shop</h1>" + b"<p>Welcome." * 2000),
+        response(body=b"<p>Incapsula sends &lt;iframe src=/_Incapsula_Resource?a=1>: incident ID 1"),
+        response(body=b"<title>Request Rejected</title><p>What to do when a pull request was rejected"),
+        response(body=b"<p>Anubis writes &lt;script id=anubis_challenge>"),
+    ],
+)
+def test_a_page_about_challenges_is_none(ordinary: Response) -> None:
+    assert challenge_sign(ordinary) is None
+
+
+def test_redirects_are_followed_and_kept(network: Network) -> None:
+    with (
+        serve(http_answer(b"<p>Here")) as port,
+        serve(http_answer(b"", status=301, headers=f"Location: http://{LOOPBACK}:{port}/there\r\n")) as first,
+    ):
+        seen = fetch_page(target(f"http://{LOOPBACK}:{first}/"), network)
+    assert [hop.status for hop in seen.hops] == [301, 200]
+    assert (seen.requested.port, seen.target.port, seen.target.path) == (first, port, "/there")
+
+
+def test_a_redirect_loop_fails_with_its_own_code(network: Network) -> None:
+    with serve(http_answer(b"", status=302, headers="Location: /\r\n")) as port:
+        address = target(f"http://{LOOPBACK}:{port}/")
+        with pytest.raises(TooManyRedirects):
+            fetch_page(address, network)
+
+
+def test_where_tls_fails_altogether_the_page_is_what_plain_http_answers(network: Network) -> None:
+    with serve(http_answer(b"<p>Plain")) as port:
+        seen = fetch_page(target(f"https://{LOOPBACK}:{port}/x"), network)
+    assert not seen.target.is_https
+    assert seen.requested.is_https
+    assert seen.response.body == b"<p>Plain"
+
+
+def test_where_neither_answers_the_scan_fails_with_the_tls_error(network: Network) -> None:
+    with serve(lambda connection: connection.sendall(b"SSH-2.0-x\r\n")) as port:
+        address = target(f"https://{LOOPBACK}:{port}/")
+        with pytest.raises(TlsFailed):
+            fetch_page(address, network)
+
+
+class Refusing:
+    """A network on which nothing answers. It records the requests."""
+
+    def __init__(self, error: Callable[[str], NetError]) -> None:
+        self.error = error
+        self.asked: list[str] = []
+
+    def follow(self, url: object, **_: object) -> tuple[Response, ...]:
+        self.asked.append(getattr(url, "url", str(url)))
+        raise self.error("no")
+
+
+def test_port_80_stands_in_for_443_and_only_when_tls_fails() -> None:
+    failing, closed = Refusing(TlsFailed), Refusing(NotReachable)
+    for network in (failing, closed):
+        with pytest.raises(NetError):
+            fetch_page(target("https://site.example.com/a?b"), cast(Network, network))
+    assert failing.asked == ["https://site.example.com/a?b", "http://site.example.com/a?b"]
+    assert closed.asked == ["https://site.example.com/a?b"]
+
+
+@pytest.mark.parametrize(
+    ("url", "twin"),
+    [
+        ("https://site.example.com/a?b=c", "http://site.example.com/a?b=c"),
+        ("https://site.example.com:8443/", "http://site.example.com:8443/"),
+        ("https://[2606:4700::1111]/", "http://[2606:4700::1111]/"),
+    ],
+)
+def test_plain_twins(url: str, twin: str) -> None:
+    assert plain_twin(target(url)).url == twin
+
+
+@pytest.mark.parametrize(
+    ("body", "content_type", "text", "encoding"),
+    [
+        ("grün".encode(), "text/html", "grün", "utf-8"),
+        ("grün".encode("cp1252"), "text/html", "grün", "cp1252"),
+        ("grün".encode("cp1252"), "text/html; charset=iso-8859-1", "grün", "cp1252"),
+        ("„grün“".encode("cp1252"), "text/html; charset=ISO-8859-1", "„grün“", "cp1252"),
+        ("<meta charset=cp1251>я".encode("cp1251"), "text/html", "<meta charset=cp1251>я", "cp1251"),
+        (b"\xef\xbb\xbf" + "grün".encode(), "text/html; charset=iso-8859-1", "grün", "utf-8"),
+        ("grün".encode("utf-16"), "text/html", "grün", "utf-16le"),
+        ("<meta charset=utf-16>grün".encode(), "text/html", "<meta charset=utf-16>grün", "utf-8"),
+        (b"<meta charset=base64>x", "text/html", "<meta charset=base64>x", "utf-8"),
+        (b"x", "text/html; charset=no-such-thing", "x", "utf-8"),
+        ("<!-- <meta charset=koi8-r> -->é".encode(), "text/html", "<!-- <meta charset=koi8-r> -->é", "utf-8"),
+        (b" " * 1024 + b"<meta charset=koi8-r>\xc3\xa9", "text/html", " " * 1024 + "<meta charset=koi8-r>é",
+         "utf-8"),
+    ],
+)  # fmt: skip
+def test_decoding(body: bytes, content_type: str, text: str, encoding: str) -> None:
+    decoded, name = decode(page(body, content_type).response)
+    assert decoded == text
+    assert name.replace("-", "").lower() == encoding.replace("-", "")
+
+
+def test_a_body_cut_off_inside_a_character_is_still_utf_8() -> None:
+    cut = Response("https://a.example.com/", 200, Headers(), "grü".encode()[:-1], truncated=True)
+    assert decode(cut) == ("gr", "utf-8")
+
+
+FRAGMENTS = (
+    *("<meta", " ", "\n", "charset", "=", "utf-8", "koi8-r", '"', "'", ">", "/>", "<", ";", "<p>", "<!--", "-->"),
+    *("<?xml version='1.0' encoding='koi8-r'?>", 'http-equiv="Content-Type" content="text/html; charset=utf-8"'),
+    *('<meta charset="UTF-8">', "<META charset=utf-8>", "< meta charset=utf-8>", "<meta name=charset content=koi8-r>"),
+    *("</title>", "encoding"),
+)
+
+
+@given(st.lists(st.sampled_from(FRAGMENTS), max_size=12).map("".join))
+@example("<meta charset=utf-8x><p>")
+@example("<meta name=x><p>charset=utf-8>")
+def test_the_usual_declarations_are_read_as_by_beautiful_soup(markup: str) -> None:
+    """Reading them does not load the package, which takes 60 ms."""
+    body = markup.encode()
+    label = EncodingDetector.find_declared_encoding(fetch.COMMENT.sub(b"", body), is_html=True)
+    assert decode(page(body).response)[1] == (fetch._web_encoding(label or "") or "utf-8")
+
+
+@given(st.binary(max_size=200), st.text(alphabet="abcdefghijklmnopqrstuvwxyz0123456789-_ ;='\"", max_size=30))
+def test_any_bytes_can_be_decoded(body: bytes, charset: str) -> None:
+    parse_document(page(body, f"text/html; charset={charset}"))
+    parse_document(page(b"<meta charset='" + charset.encode() + b"'>" + body))
+
+
+@pytest.mark.parametrize(
+    ("html", "base"),
+    [
+        ("<p>", "https://site.example.com/a/b"),
+        ("<base href=/c/>", "https://site.example.com/c/"),
+        ("<base target=_top><base href=//cdn.example.com/x><base href=/no>", "https://cdn.example.com/x"),
+        ("<base href=http://static.test/>", "http://static.test/"),  # only resolved against, never fetched
+        ("<base href=data:text/html,x>", "https://site.example.com/a/b"),
+        ("<base href='https://'>", "https://site.example.com/a/b"),
+        ("<!-- <base href=/c/> -->", "https://site.example.com/a/b"),
+        ("<base href='http://h.example.com:8080/q?r'>", "http://h.example.com:8080/q?r"),
+    ],
+)
+def test_the_base_address(html: str, base: str) -> None:
+    seen = parse_document(page(f"<!doctype html><head>{html}</head>")).base
+    assert seen.url == base
+    if "8080" in base:
+        assert (seen.host, seen.port, seen.path) == ("h.example.com", 8080, "/q?r")
+
+
+def test_what_is_not_html_has_an_empty_tree() -> None:
+    seen = parse_document(page('{"a": "<p>"}', "application/json"))
+    assert seen.text == '{"a": "<p>"}'
+    assert seen.tree.css("p") == []
+    assert parse_document(page(b"\x89PNG", "image/png")).text == ""
+
+
+def test_markup_without_a_media_type_is_sniffed() -> None:
+    assert parse_document(page("<!doctype html><p>", None)).tree.css("p")
+
+
+def test_noscript_is_text_as_in_a_browser() -> None:
+    html = "<head><noscript><img src=p.gif></noscript><link rel=canonical href=/a></head>"
+    tree = parse_document(page(html)).tree
+    assert tree.css("img") == []
+    assert tree.css("head > link")
+
+
+def test_deeper_than_browsers_go_the_page_is_cut_off() -> None:
+    html = "<div>" * (MAX_DEPTH + SAMPLED) + "<p id=deep>"
+    assert parse_document(page(html)).tree.css("#deep") == []
+
+
+@pytest.mark.parametrize(
+    "html",
+    [
+        "<p>Some text<br><img src=a><li>" * 5_000,
+        "<div><span>x</span></div>" * 5_000,
+        "<script>if (i<a || j<div) x = '<div><div>'</script>" * 5_000,
+        "<!-- <div> -->" * 5_000,
+        "<table>" + "<tr><td>x" * 5_000 + "</table>",
+    ],
+)
+def test_a_long_page_is_not_cut_off(html: str) -> None:
+    assert parse_document(page(f"<body>{html}<p id=end>")).tree.css("#end")

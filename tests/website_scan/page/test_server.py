@@ -1,0 +1,68 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.targets.server import Answer, Site
+from tests.website_scan.cast import POLICY, head, target
+from website_scan.catalogue import checks
+from website_scan.findings import Fix, ScanType, Server
+from website_scan.net.client import Network
+from website_scan.net.http.response import Headers
+from website_scan.page.server import server_of
+from website_scan.result import Budget
+from website_scan.run import scan
+
+FIX = Fix("Switch it off ({example}).", {Server.NGINX: "a off;", Server.IIS: "<a/>"})
+
+
+@pytest.mark.parametrize(
+    ("headers", "server"),
+    [
+        ({"Server": "nginx/1.25.3"}, Server.NGINX),
+        ({"Server": "openresty"}, Server.NGINX),
+        ({"Server": "Apache/2.4.57 (Debian)"}, Server.APACHE),
+        ({"Server": "LiteSpeed"}, Server.APACHE),
+        ({"Server": "Microsoft-IIS/10.0", "X-Powered-By": "ASP.NET"}, Server.IIS),
+        ({"X-Powered-By": "ASP.NET"}, Server.IIS),
+        ({"Server": "nginx", "X-Powered-By": "ASP.NET"}, Server.NGINX),
+        ({"Server": "GitHub.com"}, Server.STATIC),
+        ({"Server": "AmazonS3"}, Server.STATIC),
+        ({"Server": "Caddy"}, Server.CADDY),
+        ({"Server": "cloudflare"}, None),
+        ({"Server": "Apache-Coyote/1.1"}, None),  # Tomcat
+        ({"Server": "not nginx"}, None),
+        ({}, None),
+    ],
+)
+def test_the_server_is_known_by_its_own_word(headers: dict[str, str], server: Server | None) -> None:
+    assert server_of(Headers(tuple(headers.items()))) is server
+
+
+def test_a_report_names_the_server_that_answered() -> None:
+    with Site({"/": Answer("<h1>Hello</h1>", headers={"Server": "Caddy"})}) as site, Network(POLICY) as network:
+        (result,) = scan(target(site.url + "/"), [ScanType.SECURITY], network, Budget())
+    assert result.facts["server"] == "Caddy"
+
+
+def test_a_fix_shows_the_example_of_the_server_or_all_of_them() -> None:
+    assert FIX == "Switch it off (nginx: a off; · IIS: <a/>)."
+    assert FIX.for_server(Server.IIS) == "Switch it off (IIS: <a/>)."
+    assert FIX.for_server(Server.APACHE) == FIX.for_server(None) == FIX
+
+
+@pytest.mark.parametrize("server", [Server.APACHE, Server.IIS, Server.STATIC])
+def test_no_other_server_s_configuration_is_shown(server: Server) -> None:
+    names = set(Server) - {server}
+    for each in checks(ScanType.SECURITY):
+        if isinstance(each.fix, Fix) and (fix := each.fix.for_server(server)) != each.fix:
+            assert not any(f"{name}: " in fix for name in names), fix
+
+
+def test_a_report_on_iis_shows_how_to_configure_iis() -> None:
+    answer = Answer(head("", "<h1>Hello</h1>"), headers={"Server": "Microsoft-IIS/10.0"})
+    with Site({"/": answer}) as site, Network(POLICY) as network:
+        (result,) = scan(target(f"{site.url}/"), [ScanType.SECURITY], network, Budget())
+    fixes = {check.id: check.fix for category in result.categories for check in category.checks}
+    assert (
+        fixes["server-version"] == 'Send Server without versions (IIS: <requestFiltering removeServerHeader="true"/>).'
+    )

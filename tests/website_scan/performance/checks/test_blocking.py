@@ -1,0 +1,192 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import body, document, head, message, page, severity, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, read, resource
+from website_scan.findings import Severity
+from website_scan.page.references import ResourceKind
+from website_scan.performance.checks import blocking as checks
+from website_scan.performance.evidence import Resource, StyleImport
+from website_scan.performance.render_blocking import written_at_once
+
+Kind = ResourceKind
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (head(""), "pass"),
+        (head("<script src=/a.js></script>"), "warn"),
+        (head("<script src=/a.js></script><script src=/b.js></script>"), "warn"),
+        (head("<script src=/a.js></script><script src=/a.js></script>"), "warn"),
+        (head("".join(f"<script src=/{n}.js></script>" for n in range(3))), "fail"),
+        (head("<script src=/a.js async></script>"), "pass"),
+        (head("<script src=/a.js defer></script>"), "pass"),
+        (head("<script src=/a.js type=module></script>"), "pass"),
+        (head("<script src=/a.js nomodule></script>"), "pass"),
+        (head("<script src=/a.js type=text/template></script>"), "pass"),
+        (head("<script src=/a.js type=text/javascript></script>"), "warn"),
+        (head("<script src='data:,a()'></script>"), "pass"),
+        (head("<script src=''></script>"), "pass"),
+        (head("<script>run()</script>"), "pass"),
+        (head("<noscript><script src=/a.js></script></noscript>"), "pass"),
+        (body("<script src=/a.js></script>"), "pass"),
+    ],
+)
+def test_blocking_scripts(markup: str, expected: str) -> None:
+    seen = page(markup)
+    assert verdict(checks.blocking_scripts_in_head(document(seen), found())) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((resource(f"{HERE}/a.js", wire=1_300),), Severity.LOW),  # a theme's choice, before anything is shown
+        ((resource(f"{HERE}/a.js", wire=14_501),), None),
+        ((resource(f"{HERE}/a.js", status=404, wire=50),), Severity.LOW),
+        ((resource(f"{HERE}/a.js", status=None, wire=0),), None),  # unknown
+        ((), None),
+    ],
+)
+def test_a_small_script_blocks_no_longer_than_the_style_sheets(
+    items: tuple[Resource, ...], expected: Severity | None
+) -> None:
+    seen = page(head("<script src=/a.js></script>"))
+    assert severity(checks.blocking_scripts_in_head(document(seen), found(*items))) is expected
+
+
+def test_many_small_scripts_weigh_less_than_large_ones() -> None:
+    seen = document(page(head("".join(f"<script src=/{n}.js></script>" for n in range(3)))))
+    for wire, expected in ((4_833, Severity.MEDIUM), (4_834, None)):
+        items = found(*(resource(f"{HERE}/{n}.js", wire=wire) for n in range(3)))
+        assert severity(checks.blocking_scripts_in_head(seen, items)) is expected
+
+
+def test_the_message_says_what_blocking_scripts_weigh() -> None:
+    seen = page(head("<script src=/a.js></script>"))
+    assert "0 B" not in message(checks.blocking_scripts_in_head(document(seen), found()))
+    items = found(resource(f"{HERE}/a.js", body=b"a" * 1500))
+    assert message(checks.blocking_scripts_in_head(document(seen), items)).startswith(
+        f"1 script in the head has neither async nor defer, 1.5 kB: {HERE}/a.js."
+    )
+
+
+SHEET = "<link rel=stylesheet href=/{}.css>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "size", "expected"),
+    [
+        (head(""), 0, "pass"),
+        (head(SHEET.format(0)), 14_500, "pass"),
+        (head(SHEET.format(0)), 14_501, "warn"),
+        (head("".join(SHEET.format(n) for n in range(3))), 4_833, "pass"),  # they come at once
+        (head("".join(SHEET.format(n) for n in range(3))), 4_834, "warn"),
+        (head("".join(SHEET.format(n) for n in (0, "unknown"))), 1, "warn"),
+        (head("".join(SHEET.format(n) for n in range(6))), 2_416, "pass"),
+        (head("".join(SHEET.format(n) for n in range(4))), 3_626, "fail"),
+        (head("".join(SHEET.format(n) for n in range(7))), 1, "fail"),
+        (head("<link rel=stylesheet media=print href=/0.css>"), 90_000, "pass"),
+        (head("<link rel=stylesheet media='(min-width: 1000px)' href=/0.css>"), 90_000, "pass"),  # not on a phone
+        (head("<link rel=stylesheet media=' Screen ' href=/0.css>"), 90_000, "warn"),
+        (head("<link rel=stylesheet disabled href=/0.css>"), 90_000, "pass"),
+        (head("<link rel='alternate stylesheet' title=a href=/0.css>"), 90_000, "pass"),
+        (head("<link rel=preload as=style href=/0.css>"), 90_000, "pass"),
+        (head("<link rel=stylesheet type=text/less href=/0.css>"), 90_000, "pass"),
+        (body(SHEET.format(0)), 90_000, "pass"),
+    ],
+)
+def test_blocking_css(markup: str, size: int, expected: str) -> None:
+    seen = page(markup)
+    items = found(*(resource(f"{HERE}/{n}.css", Kind.STYLESHEET, b"a" * size) for n in range(7)))
+    assert verdict(checks.blocking_css(document(seen), items)) == expected
+
+
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        ("p{}", "pass"),
+        ("@import 'b.css';", "warn"),
+        ("@charset 'utf-8'; @layer a, b; @layer c{} @import url(b.css) screen;", "warn"),
+        ('/* first */ @IMPORT url( "b.css" );', "warn"),
+        ("p{} @import 'b.css';", "pass"),  # browsers ignore it there
+        ("@font-face{} @import 'b.css';", "pass"),
+        ("@import 'b.css' print;", "pass"),
+        ("/* @import 'b.css'; */", "pass"),
+        ("p{content:\"@import 'b.css';\"}", "pass"),
+        ("@import url(data:text/css,p{});", "pass"),
+    ],
+)
+def test_css_import(css: str, expected: str) -> None:
+    assert verdict(checks.css_import(read(css))) == expected
+
+
+def test_imports_of_the_document_s_own_styles_count() -> None:
+    assert read("", "<style>@import '/b.css';</style>").imports == (
+        StyleImport("https://site.example.com/shop/shoes", f"{HERE}/b.css"),
+    )
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (head("<script src=/a.js></script>"), "pass"),
+        (head("<script src=https://cdn.example.com/a.js></script>"), "pass"),  # the same site
+        (head(f"<script src={OTHER}/a.js></script>"), "warn"),
+        (head(f"<script src={OTHER}/a.js></script><link rel=stylesheet href={OTHER}/b.css>"), "warn"),
+        (head(f"<script src={OTHER}/a.js></script><link rel=stylesheet href=https://fonts.example.net/b>"), "fail"),
+        (head(f"<script src={OTHER}/a.js async></script>"), "pass"),
+        (head(f"<link rel=stylesheet media=print href={OTHER}/a.css>"), "pass"),
+        (body(f"<script src={OTHER}/a.js></script>"), "pass"),
+    ],
+)
+def test_third_party_spof(markup: str, expected: str) -> None:
+    seen = page(markup)
+    assert verdict(checks.third_party_spof(seen, document(seen))) == expected
+
+
+@pytest.mark.parametrize(
+    ("script", "count"),
+    [
+        ("document.write('a')", 1),
+        ("a();document.write('<b>');window.document.writeln(1);\ndocument.write(x)", 3),
+        ("var a = 'x'\ndocument.write(a)", 1),
+        ("var r = /[(]/;document.write(a)", 1),
+        ("window.jQuery || document.write('a')", 0),  # only if the CDN fails
+        ("window.jQuery ||\n document.write('a')", 0),
+        ("if (x)\n document.write(1)", 0),
+        ("if (x) { document.write(1) }", 0),
+        ("function f(){ document.write(1) }", 0),
+        ("(function(){document.write(1)})()", 0),
+        ("w.document.write(1)", 0),  # the document of a window for printing
+        ("// document.write(1)\n/*\ndocument.write(1)\n*/", 0),
+        ("a = 'x;document.write(1)'", 0),
+        ("a = `;document.write(1)`", 0),
+        ("(a)/b;document.write(1)", 0),  # the statement's beginning is not certain
+        ("mydocument.write(1)", 0),
+        ("document.write", 0),
+    ],
+)
+def test_what_is_written_whenever_a_script_runs(script: str, count: int) -> None:
+    assert written_at_once(script) == count
+
+
+@pytest.mark.parametrize(
+    ("markup", "items", "expected"),
+    [
+        (body("<script>document.write(1)</script>"), (), "warn"),
+        (body("<script>document.write(1)</script>" * 2), (), "warn"),
+        (body("<script>document.write(1)</script>" * 3), (), "fail"),
+        (body("<script src=/a.js></script>" * 3), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "warn"),
+        (body("<script type=module>document.write(1)</script>"), (), "pass"),
+        (body("<script type=text/template>document.write(1)</script>"), (), "pass"),
+        (body("<script defer>document.write(1)</script>"), (), "warn"),  # defer has no effect without src
+        (body("<script src=/a.js></script>"), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "warn"),
+        (body("<script src=/a.js async></script>"), (resource(f"{HERE}/a.js", body=b"document.write(1)"),), "pass"),
+        (body("<script src=/a.js></script>"), (), "pass"),
+    ],
+)
+def test_document_write(markup: str, items: tuple[Resource, ...], expected: str) -> None:
+    seen = page(markup)
+    assert verdict(checks.document_write(document(seen), found(*items))) == expected

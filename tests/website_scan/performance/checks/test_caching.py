@@ -1,0 +1,135 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.website_scan.cast import CLOCK, message, page, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, resource
+from website_scan.page.references import ResourceKind
+from website_scan.performance.caching import hit_probability
+from website_scan.performance.checks import caching as checks
+from website_scan.performance.evidence import Resource, StaticFiles
+from website_scan.performance.probes.static_files import static_files
+
+Kind = ResourceKind
+KIB = 1024
+HASHED = f"{HERE}/app.3f2a91bc.js"
+YEAR = 31_536_000
+
+
+def file(
+    cache_control: str | None, url: str = f"{HERE}/a.js", kind: Kind = Kind.SCRIPT, *, size: int = 1_000
+) -> Resource:
+    headers = () if cache_control is None else (("Cache-Control", cache_control),)
+    return resource(url, kind, b"a", *headers, wire=size)
+
+
+def files(*items: Resource) -> StaticFiles:
+    return static_files(page(), found(*items), CLOCK)
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((), "n/a"),
+        ((file("max-age=60"),), "pass"),
+        ((file(None),), "warn"),
+        (tuple(file(None, f"{HERE}/{n}") for n in range(5)), "warn"),
+        (tuple(file(None, f"{HERE}/{n}") for n in range(6)), "fail"),
+        ((file("public"),), "warn"),
+        ((file("no-cache"),), "pass"),
+        ((file("no-store"),), "pass"),
+        ((resource("u", Kind.SCRIPT, b"a", ("Expires", "0")),), "n/a"),  # not on the site: the URL has no host
+        ((resource(f"{HERE}/a", Kind.SCRIPT, b"a", ("Expires", "0")),), "pass"),
+        ((file(None, "https://static.example.com/a.js"),), "warn"),  # the same site
+        ((file(None, f"{OTHER}/a.js"),), "n/a"),
+        ((file(None, f"{OTHER}/a.js"), file("max-age=9")), "pass"),
+        ((file(None, kind=Kind.OTHER),), "n/a"),  # data, which may change
+        ((file(None, kind=Kind.MEDIA),), "n/a"),
+        ((replace(file(None), status=404),), "n/a"),
+        ((replace(file(None), final_url=f"{OTHER}/a.js"),), "n/a"),  # redirected away
+    ],
+)
+def test_cache_missing(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.cache_missing(files(*items))) == expected
+
+
+def sized(waste: int) -> int:
+    """Return the size of a file cached for an hour that is expected to waste this many bytes."""
+    return round(waste / (1 - hit_probability(3600)))
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((file("max-age=3600", size=sized(20 * KIB)),), "pass"),
+        ((file("max-age=3600", size=sized(20 * KIB) + 1),), "warn"),
+        ((file("max-age=3600", size=sized(128 * KIB)),), "warn"),
+        ((file("max-age=3600", size=sized(128 * KIB) + 1),), "fail"),
+        ((file("max-age=2592000", size=10_000_000),), "pass"),
+        ((file("max-age=2591999", size=10_000_000),), "fail"),
+        ((file(None, size=10_000_000),), "n/a"),  # cache-missing reports it
+        ((file("max-age=0", size=10_000_000),), "n/a"),
+        ((file("no-cache", size=10_000_000),), "n/a"),
+        ((file("max-age=60, must-revalidate", size=10_000_000),), "n/a"),
+        ((file("max-age=60, private", size=10_000_000),), "n/a"),
+        ((file("max-age=60, stale-while-revalidate=60", size=10_000_000),), "n/a"),
+        ((file("max-age=60", f"{OTHER}/a.js", size=10_000_000),), "n/a"),
+        ((file("max-age=60", f"{OTHER}/a.js", size=10_000_000), file("max-age=9999999")), "pass"),
+    ],
+)
+def test_cache_short(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.cache_short(files(*items))) == expected
+
+
+def test_the_message_says_for_how_long_and_what_it_will_cost() -> None:
+    finding = checks.cache_short(files(file("max-age=3600", size=100 * KIB), file("max-age=60", f"{OTHER}/b.js")))
+    assert message(finding) == (
+        f"1 static file may be kept for less than 30 days: {HERE}/a.js (1 hour); a later visit is expected to "
+        "load 82 kB again, where up to 20 kB is good (files of other sites not counted)."
+    )
+
+
+def test_lifetimes_of_other_sites_are_told() -> None:
+    seen = files(file("max-age=9999999"), file("max-age=60", f"{OTHER}/b.js"))
+    assert "1 file of other sites may be kept for less" in message(checks.cache_short(seen))
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((file(f"max-age={YEAR}, immutable", HASHED),), "pass"),
+        ((file(f"max-age={YEAR}", HASHED),), "warn"),
+        ((file(f"max-age={YEAR - 1}, immutable", HASHED),), "warn"),
+        ((file(None, HASHED),), "warn"),
+        ((file(None, f"{HERE}/app.js"),), "n/a"),
+        ((file(None, f"{OTHER}/app.3f2a91bc.js"),), "n/a"),
+        ((file(None, f"{HERE}/photo-3f2a91bc.jpg", Kind.IMAGE),), "n/a"),  # perhaps the number of a database record
+        ((file(None, f"{HERE}/app.js?v=3f2a91bc"),), "n/a"),
+    ],
+)
+def test_cache_immutable(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.cache_immutable(files(*items))) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((file("private, max-age=60"),), "warn"),
+        ((file("private"),), "warn"),
+        ((file("private, no-store"),), "pass"),
+        ((file('private="set-cookie", max-age=60'),), "pass"),
+        ((file("public, max-age=60"),), "pass"),
+        ((file("private", f"{OTHER}/a.js"),), "n/a"),
+        ((), "n/a"),
+    ],
+)
+def test_private_static(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.private_static(page(), files(*items))) == expected
+
+
+def test_files_that_were_asked_for_with_a_key_may_be_private() -> None:
+    """Regression: such files were reported as public, because the scan with credentials could see them."""
+    keyed = replace(page(), is_keyed=True)
+    assert verdict(checks.private_static(keyed, files(file("private, max-age=60")))) == "n/a"

@@ -1,0 +1,233 @@
+from __future__ import annotations
+
+import random
+from dataclasses import replace
+
+import pytest
+
+from tests.website_scan.browser.loads import load, request, visit
+from tests.website_scan.cast import message, page, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, resource
+from website_scan.browser.evidence import Coverage, UsedFile
+from website_scan.findings import Finding, Warn
+from website_scan.page.evidence import Page
+from website_scan.page.image_headers import ImageFormat, ImageHeader
+from website_scan.page.references import ResourceKind
+from website_scan.performance.checks import compression as checks
+from website_scan.performance.compression import gzip_saving
+from website_scan.performance.evidence import Resource
+
+GZIP, BR, ZSTD = (("Content-Encoding", each) for each in ("gzip", "br", "zstd"))
+Kind = ResourceKind
+KIB = 1024
+
+
+def that_saves(saving: int) -> bytes:
+    """Return a body of which gzip saves exactly this many bytes."""
+    body = random.Random(1).randbytes(2_000) + b" " * saving
+    while gzip_saving(body) < saving:
+        body += b" "
+    while gzip_saving(body) > saving:
+        body = body[:-1]
+    assert gzip_saving(body) == saving
+    return body
+
+
+def compressed(size: int = 5_000) -> Page:
+    return page("<p>" + "a" * size, GZIP)
+
+
+@pytest.mark.parametrize(
+    ("saving", "expected"),
+    [(20 * KIB, "pass"), (20 * KIB + 1, "warn"), (200 * KIB, "warn"), (200 * KIB + 1, "fail")],
+)
+def test_the_limits_of_the_saving(saving: int, expected: str) -> None:
+    assert verdict(checks.text_compressed(compressed(), found(resource(body=that_saves(saving))))) == expected
+
+
+@pytest.mark.parametrize(
+    ("seen", "expected"),
+    [
+        (page("<p>" + "a" * 1_396), "pass"),
+        (page("<p>" + "a" * 1_397), "fail"),
+        (page("<p>" + "a" * 1_397, ("Content-Encoding", "identity")), "fail"),
+        (page("<p>" + "a" * 1_397, ("Content-Encoding", "UTF-8")), "fail"),  # not a coding that browsers know
+        (page("<p>" + "a" * 9_000, GZIP), "pass"),
+        (page("<p>" + "a" * 9_000, ZSTD), "pass"),
+        (page("<p>" + "a" * 9_000, ("Content-Encoding", "dcb")), "pass"),  # Brotli with a dictionary
+    ],
+)
+def test_an_uncompressed_document_that_needs_more_than_a_packet_fails(seen: Page, expected: str) -> None:
+    assert verdict(checks.text_compressed(seen, found())) == expected
+
+
+LONG = b"a" * 300_000
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (resource(body=LONG), "fail"),
+        (resource(f"{OTHER}/a.js", body=LONG), "fail"),  # visitors load it all the same
+        (resource(kind=Kind.STYLESHEET, body=LONG), "fail"),
+        (resource(kind=Kind.IMAGE, body=LONG, picture=ImageHeader(ImageFormat.SVG, 1, 1)), "fail"),
+        (resource(f"{HERE}/a.json", Kind.OTHER, LONG, ("Content-Type", "application/json; charset=utf-8")), "fail"),
+        (resource(f"{HERE}/a.bin", Kind.OTHER, LONG, ("Content-Type", "application/wasm")), "pass"),
+        (resource(kind=Kind.IMAGE, body=LONG, picture=ImageHeader(ImageFormat.PNG, 1, 1)), "pass"),
+        (resource(kind=Kind.FONT, body=LONG), "pass"),
+        (resource("u", Kind.SCRIPT, LONG, BR), "pass"),
+        (resource(body=LONG, eager=False), "pass"),
+        (resource(body=LONG, status=404), "pass"),
+        (resource(body=random.Random(1).randbytes(300_000)), "pass"),  # gzip would save nothing
+    ],
+)
+def test_which_files_are_text(item: Resource, expected: str) -> None:
+    assert verdict(checks.text_compressed(compressed(), found(item))) == expected
+
+
+def test_the_message_says_what_gzip_would_save() -> None:
+    finding = checks.text_compressed(compressed(), found(resource(body=that_saves(30 * KIB))))
+    assert message(finding) == (
+        f"1 text file is sent uncompressed ({HERE}/a.js); gzip would save 31 kB; up to 20 kB is good."
+    )
+
+
+def test_trying_gzip_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried: list[int] = []
+    monkeypatch.setattr(checks, "gzip_saving", lambda body: tried.append(len(body)) or 0)
+    checks.text_compressed(compressed(), found(*(resource(f"{HERE}/{n}", body=b"a" * 3_000_000) for n in range(9))))
+    assert tried == [1024 * KIB] * 4
+
+
+@pytest.mark.parametrize(
+    ("seen", "items", "expected"),
+    [
+        (compressed(), (), "warn"),
+        (page("a" * 5_000, ("Content-Encoding", "deflate")), (), "warn"),
+        (page("<p>Text", BR), (), "pass"),
+        (page("<p>Text", ZSTD), (), "pass"),
+        (compressed(), (resource("https://static.example.com/a.js", Kind.SCRIPT, b"a", BR),), "pass"),
+        (compressed(), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", BR),), "warn"),  # a third party's server
+        (page("<p>Text"), (resource(f"{OTHER}/a.js", Kind.SCRIPT, b"a", GZIP),), "n/a"),
+        (page("<p>Text"), (), "n/a"),
+        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_399),), "pass"),
+        (compressed(1_000), (resource(f"{HERE}/a.js", Kind.SCRIPT, b"a" * 9_000, GZIP, wire=1_400),), "warn"),
+        (page("a" * 5_000, GZIP, url="http://site.example.com/"), (), "n/a"),  # browsers accept it over https only
+    ],
+)
+def test_modern_encoding(seen: Page, items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.modern_encoding(seen, found(*items))) == expected
+
+
+PNG, SVG, BMP = (ImageHeader(each, 9, 9) for each in (ImageFormat.PNG, ImageFormat.SVG, ImageFormat.BMP))
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_950, picture=PNG), "warn"),
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=2_023, picture=PNG), "warn"),
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_900, picture=PNG), "pass"),  # it saved something
+        (resource("u", Kind.IMAGE, b"a" * 2_000, wire=2_000, picture=PNG), "pass"),
+        (resource("u", Kind.IMAGE, b"a" * 2_000, ("Content-Encoding", "identity"), picture=PNG), "pass"),
+        (resource("u", Kind.IMAGE, b"a" * 1_399, GZIP, picture=PNG), "n/a"),  # one packet either way
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_950, picture=SVG), "n/a"),
+        (resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, wire=1_950, picture=BMP), "n/a"),
+        (resource("u", Kind.FONT, b"wOF2" + b"a" * 2_000, GZIP), "warn"),
+        (resource("u", Kind.FONT, b"wOFF" + b"a" * 2_000, BR), "warn"),
+        (resource("u", Kind.FONT, b"\x00\x01\x00\x00" + b"a" * 2_000, GZIP), "n/a"),
+        (resource("u", Kind.SCRIPT, b"a" * 2_000, GZIP), "n/a"),
+    ],
+)
+def test_needless_encoding(item: Resource, expected: str) -> None:
+    assert verdict(checks.needless_encoding(found(item))) == expected
+
+
+def test_a_cut_off_image_says_nothing_of_its_encoding() -> None:
+    item = resource("u", Kind.IMAGE, b"a" * 2_000, GZIP, picture=PNG)
+    assert verdict(checks.needless_encoding(found(replace(item, is_cut=True)))) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("kind", "body", "wire", "expected"),
+    [
+        (Kind.STYLESHEET, b"a{b:c;" + b" " * 5_000 + b"}" + b"a{b:c}" * 15_832, None, "warn"),  # 5 % of 100 kB
+        (Kind.STYLESHEET, b"a{b:c;" + b" " * 5_000 + b"}" + b"a{b:c}" * 16_000, None, "pass"),
+        (Kind.STYLESHEET, b"a{b:c;" + b" " * 2_048 + b"}", None, "warn"),
+        (Kind.STYLESHEET, b"a{b:c;" + b" " * 2_047 + b"}", None, "pass"),
+        (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_499, None, "warn"),  # 10 % of 100 kB
+        (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;" + b"a=1;" * 22_600, None, "pass"),
+        (Kind.SCRIPT, b"a;" + b" " * 10_000 + b"b;", 2_047, "pass"),  # hardly anything after compression
+        (Kind.SCRIPT, b"/*! " + b"license " * 2_000 + b"*/a=1;", None, "pass"),  # must stay
+        (Kind.SCRIPT, b"a=`" + b"  text\n" * 2_000 + b"`;", None, "pass"),  # text, not white space
+    ],
+)
+def test_unminified(kind: Kind, body: bytes, wire: int | None, expected: str) -> None:
+    function = checks.unminified_css if kind is Kind.STYLESHEET else checks.unminified_js
+    assert verdict(function(found(resource("u", kind, body, wire=wire)))) == expected
+    assert verdict(function(found(resource("u", kind, body, wire=wire, eager=False)))) == "n/a"
+
+
+def test_the_waste_is_counted_as_it_was_sent() -> None:
+    finding = checks.unminified_js(found(resource(body=b"a;" + b" " * 9_998, wire=5_000)))
+    assert "take 5.0 kB of the transfer" in message(finding)
+
+
+UNUSED = {Kind.STYLESHEET: checks.unused_css, Kind.SCRIPT: checks.unused_js}
+
+
+def covered(kind: Kind, *files: tuple[str, int, int], wire: int = 100 * KIB) -> Finding:
+    """Return the verdict on files (name, length, unused). Each took `wire` bytes on the wire."""
+    coverage = Coverage(tuple(UsedFile(f"{HERE}/{name}", kind, length, unused) for name, length, unused in files))
+    names = dict.fromkeys(name for name, _, _ in files)
+    requests = [request(name, kind, wire_bytes=wire) for name in names]
+    return UNUSED[kind](coverage, visit(load(*requests)))
+
+
+@pytest.mark.parametrize(
+    ("kind", "unused", "expected"),
+    [
+        (Kind.STYLESHEET, 100, "pass"),  # thousandths of 100 KiB
+        (Kind.STYLESHEET, 101, "warn"),
+        (Kind.SCRIPT, 200, "pass"),
+        (Kind.SCRIPT, 201, "warn"),
+        (Kind.SCRIPT, 1000, "warn"),  # never more
+        (Kind.STYLESHEET, 1000, "warn"),
+    ],
+)
+def test_what_was_not_used_is_tolerated_up_to_a_limit_for_each_file(kind: Kind, unused: int, expected: str) -> None:
+    assert verdict(covered(kind, ("a", 1000, unused))) == expected
+    assert verdict(covered(kind, ("a", 1000, unused), ("b", 1000, 50))) == expected
+
+
+def test_the_waste_is_counted_as_it_was_sent_and_the_worst_file_is_named_first() -> None:
+    finding = covered(Kind.SCRIPT, ("a.js", 900_000, 300_000), ("b.js", 4_000, 3_000), ("c.js", 1_000, 0), wire=99_000)
+    assert isinstance(finding, Warn)
+    assert [each["unused_bytes"] for each in finding.evidence] == [74_250, 33_000]
+    assert "107 kB of 2 scripts" in finding.message
+    assert f"{HERE}/b.js (75%), {HERE}/a.js (33%)" in finding.message
+    assert "without scrolling or tapping" in finding.message
+
+
+def test_many_small_files_are_no_waste() -> None:
+    files = [(f"{number}.js", 1000, 1000) for number in range(50)]
+    assert verdict(covered(Kind.SCRIPT, *files, wire=19 * KIB)) == "pass"
+
+
+def test_more_unused_than_there_is_does_not_count_twice() -> None:
+    finding = covered(Kind.SCRIPT, ("a.js", 1000, 5000))
+    assert isinstance(finding, Warn)
+    assert finding.evidence[0]["unused_percent"] == 100
+
+
+@pytest.mark.parametrize("kind", UNUSED)
+def test_what_came_without_a_file_of_its_own_is_not_judged(kind: Kind) -> None:
+    inline = Coverage((UsedFile(f"{HERE}/shop/shoes", kind, 900_000, 900_000),))  # inline in the document
+    renamed = Coverage((UsedFile(f"{HERE}/src/app.ts", kind, 900_000, 900_000),))  # renamed by sourceURL
+    other = Kind.SCRIPT if kind is Kind.STYLESHEET else Kind.STYLESHEET
+    foreign = Coverage((UsedFile(f"{HERE}/a", other, 900_000, 900_000),))
+    cached = visit(load(request("a", kind, wire_bytes=0)))
+    empty = Coverage((UsedFile(f"{HERE}/a", kind, 0, 0),))
+    loaded = visit(load(request("a", kind, wire_bytes=9)))
+    assert [verdict(UNUSED[kind](each, loaded)) for each in (inline, renamed, foreign, empty)] == ["n/a"] * 4
+    assert verdict(UNUSED[kind](Coverage((UsedFile(f"{HERE}/a", kind, 9, 9),)), cached)) == "n/a"

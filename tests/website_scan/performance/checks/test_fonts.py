@@ -1,0 +1,107 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import message, verdict
+from tests.website_scan.performance.cast import HERE, face, font, found, moved, read
+from website_scan.performance.checks import fonts as checks
+from website_scan.performance.checks.weight import font_weight
+from website_scan.performance.evidence import FontFace, Resource, Styles
+from website_scan.performance.probes.fonts import fonts
+
+FACE = "@font-face{{font-family:'Inter';src:url(/i.woff2) format('woff2');{}}} body{{font-family:Inter,serif}}"
+
+
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        ("p{}", "n/a"),
+        (FACE.format("font-display:swap"), "pass"),
+        (FACE.format("font-display: Optional"), "pass"),
+        (FACE.format("font-display:fallback"), "pass"),
+        (FACE.format(""), "warn"),
+        (FACE.format("font-display:auto"), "warn"),
+        (FACE.format("font-display:block"), "warn"),
+        (FACE.format("unicode-range:U+0400-04FF"), "n/a"),  # Cyrillic only
+        (FACE.format("unicode-range:U+0000-00FF, U+0131"), "warn"),
+        (FACE.format("unicode-range:U+0??"), "warn"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} .unused{font-family:Inter}", "n/a"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Arial,Inter}", "n/a"),  # Arial is installed
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font:italic bold 12px/1.5 'Inter', serif}", "warn"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} :root{--font-sans:'Inter',sans-serif}", "warn"),
+        ("@font-face{font-family:Inter;src:local('Inter'),url(/i.woff2)} p{font-family:Inter}", "n/a"),
+        ("@font-face{font-family:Inter;src:url(data:font/woff2;base64,d09G)} p{font-family:Inter}", "n/a"),
+        ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:block} p{font-family:My Icons}", "n/a"),
+        ("@font-face{font-family:My Icons;src:url(/i.woff2)} p{font-family:My Icons}", "n/a"),  # auto is like block
+        ("@font-face{font-family:My Icons;src:url(/i.woff2);font-display:swap} p{font-family:My Icons}", "pass"),
+        ("@font-face{font-family:Nucleo;src:url(/i.woff2)} p{font:1em/1 'Nucleo';speak:none}", "n/a"),
+        ("@font-face{font-family:Inter;src:url(/i.woff2)} p{font-family:Inter}i{font-family:Fe;speak:none}", "warn"),
+        ("@media screen{@font-face{font-family:Inter;src:url(/i.woff2)}} p{font-family:Inter}", "warn"),
+    ],
+)  # fmt: skip
+def test_font_display(css: str, expected: str) -> None:
+    assert verdict(checks.font_display(fonts(found(), read(css)), read(css))) == expected
+
+
+def test_the_message_names_the_family() -> None:
+    seen = read(FACE.format(""))
+    assert message(checks.font_display(fonts(found(), seen), seen)) == (
+        "1 font face (inter) has no font-display: swap, optional or fallback."
+    )
+
+
+def in_use(*faces: FontFace) -> Styles:
+    return Styles(faces, frozenset(each.family for each in faces))
+
+
+def test_of_a_family_the_lightest_file_is_certain() -> None:
+    styles = in_use(face("inter", "regular"), face("inter", "bold"), face("lora", "lora"))
+    items = found(font("regular", 30_000), font("bold", 20_000), font("lora"), font("unnamed"))
+    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/bold", f"{HERE}/lora"]
+
+
+def test_a_preloaded_file_is_certain_and_stands_for_its_family() -> None:
+    styles = in_use(face("inter", "regular"), face("inter", "bold"))
+    items = found(font("regular", 30_000, eager=True), font("bold", 20_000), font("other", eager=True))
+    assert [each.url for each in fonts(items, styles).files] == [f"{HERE}/regular", f"{HERE}/other"]
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (font("a"), "pass"),
+        (font("a", signature=b"wOFF"), "warn"),
+        (font("a", signature=b"\x00\x01\x00\x00"), "fail"),
+        (font("a", signature=b"OTTO"), "fail"),
+        (font("a", signature=b"<htm"), "n/a"),  # an error page in place of the font
+        # Google Fonts does not know our user agent as a browser, and sends a format that all can read.
+        (moved(font("a", signature=b"\x00\x01\x00\x00"), "https://fonts.gstatic.com/a"), "n/a"),
+    ],
+)
+def test_font_format(item: Resource, expected: str) -> None:
+    styles = in_use(FontFace("inter", item.url))
+    assert verdict(checks.font_format(fonts(found(item), styles))) == expected
+    assert verdict(checks.font_format(fonts(found(item), Styles()))) == "n/a"  # no element uses it
+
+
+@pytest.mark.parametrize(
+    ("count", "expected"), [(0, "n/a"), (1, "pass"), (2, "pass"), (3, "warn"), (5, "warn"), (6, "fail")]
+)
+def test_font_count(count: int, expected: str) -> None:
+    items = found(*(font(f"{number}", eager=True) for number in range(count)))
+    assert verdict(checks.font_count(fonts(items, Styles()))) == expected
+
+
+@pytest.mark.parametrize(
+    ("size", "expected"), [(130_000, "pass"), (131_000, "warn"), (300_000, "warn"), (301_000, "fail")]
+)
+def test_font_weight(size: int, expected: str) -> None:
+    items = found(font("a", size - 1_000, eager=True), font("b", 1_000, eager=True))
+    assert verdict(font_weight(items, fonts(items, Styles()))) == expected
+
+
+def test_fonts_that_only_browsers_get_do_not_weigh() -> None:
+    adapted = found(moved(font("a", 900_000, eager=True), "https://fonts.gstatic.com/a"))
+    unused = found(font("a", 900_000))
+    assert verdict(font_weight(adapted, fonts(adapted, Styles()))) == "n/a"
+    assert verdict(font_weight(unused, fonts(unused, Styles()))) == "n/a"

@@ -1,0 +1,146 @@
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from tests.website_scan.cast import body, document, message, page, severity, verdict
+from tests.website_scan.performance.cast import found, image, read, sheet
+from website_scan.findings import Severity
+from website_scan.page.image_headers import ImageFormat
+from website_scan.performance.checks import images as checks
+from website_scan.performance.evidence import Resource, Styles
+from website_scan.performance.probes.styles import styles
+
+KIB = 1024
+IMG = "<img src=/a.png>"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("", "n/a"),
+        ("<img src=/a.png width=3 height=2>", "pass"),
+        ("<img src=/a.png width=3px height=' 2.5'>", "pass"),
+        (IMG, "warn"),
+        (IMG * 4, "warn"),
+        (IMG * 5, "fail"),
+        ("<img src=/a.png width=3>", "warn"),
+        ("<img src=/a.png width=100% height=100%>", "warn"),
+        ("<img src=/a.png width=auto height=auto>", "warn"),
+        ("<img src=/a.png style='height:3em'>", "pass"),
+        ("<img src=/a.png style='aspect-ratio: 16 / 9'>", "pass"),
+        ("<img src=/a.png style='height:auto'>", "warn"),
+        ("<img src=/a.png style='max-height:9px'>", "warn"),
+        ("<img src=/a.png style='position:absolute'>", "pass"),  # nothing below it moves
+        ("<img src=/a.png style='display:none'>", "pass"),
+        ("<img src=/a.png hidden>", "n/a"),
+        ("<img src='data:image/gif;base64,R0lGOD' data-src=/a.png>", "n/a"),  # a script will fill it in
+        ("<img data-src=/a.png>", "n/a"),
+        ("<img srcset='/a.png 2x'>", "warn"),
+    ],
+)
+def test_image_dimensions(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(checks.image_dimensions(document(seen), Styles(), found())) == expected
+
+
+@pytest.mark.parametrize(
+    ("css", "expected"),
+    [
+        ("img{height:200px}", "pass"),
+        ("img{max-width:100%;height:auto}", "warn"),
+        (".card img{aspect-ratio:1}", "pass"),  # it may match
+        ("a, b > .c.photo:hover{height:9px}", "pass"),
+        (".photo.large{height:9px}", "warn"),
+        (".other{height:9px}", "warn"),
+        ("@media (min-width:9px){#hero{height:9px}}", "pass"),
+        ("*{height:9px}", "pass"),
+        ("p{height:9px}", "warn"),
+        (".md\\:photo{height:9px}", "pass"),
+        ("/* img{height:9px} */", "warn"),
+        ("img{content:'}'; height:9px !important}", "pass"),
+        (".photo{height:min-content}", "warn"),
+        (":is(.x) .photo:not(.y){position:fixed!important}", "pass"),
+    ],
+)
+def test_an_image_that_a_rule_may_size_does_not_count(css: str, expected: str) -> None:
+    markup = body("<a><b><p class='card x'><img src=/a.png class='c photo md:photo' id=hero></b></a>")
+    seen = page(markup)
+    assert verdict(checks.image_dimensions(document(seen), read(css, markup), found())) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((image(900, ImageFormat.PNG, 35, 32),), "pass"),  # a manual's arrow to the next page
+        ((image(900, ImageFormat.PNG, 35, 33),), "warn"),
+        ((replace(image(900, ImageFormat.PNG), status=404, picture=None),), "pass"),  # never loads
+        ((replace(image(900, ImageFormat.PNG), picture=None),), "warn"),
+        ((sheet("", "https://cdn.example.org/a.css"),), "warn"),
+        ((replace(sheet("", "https://cdn.example.org/a.css"), status=None),), "pass"),  # may size it
+        ((replace(sheet("", "https://fonts.googleapis.com/css"), status=None),), "warn"),
+    ],
+)
+def test_an_image_that_shifts_nothing_does_not_count(items: tuple[Resource, ...], expected: str) -> None:
+    seen = document(page(body("<img src=/a.png>")))
+    assert verdict(checks.image_dimensions(seen, styles(seen, found(*items)), found(*items))) == expected
+
+
+def test_images_of_too_many_names_are_in_doubt(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(checks, "MAX_NAMES", 2)
+    seen = page(body("".join(f"<img src=/a.png class=a{number}>" for number in range(9))))
+    assert message(checks.image_dimensions(document(seen), Styles(), found())).startswith("2 of 9 images")
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((), "n/a"),
+        ((image(10_000, ImageFormat.PNG, 600),), "pass"),
+        ((image(10_000 + 20 * KIB, ImageFormat.PNG, 600),), "pass"),
+        ((image(10_001 + 20 * KIB, ImageFormat.PNG, 600),), "warn"),
+        ((image(10_000 + 200 * KIB, ImageFormat.JPEG, 600),), "warn"),
+        ((image(10_001 + 200 * KIB, ImageFormat.JPEG, 600),), "fail"),
+        ((image(900_000, ImageFormat.BMP, 600),), "fail"),
+        ((image(900_000, ImageFormat.WEBP, 600),), "pass"),
+        ((image(900_000, ImageFormat.AVIF, 600),), "pass"),
+        ((image(900_000, ImageFormat.GIF, 600),), "pass"),
+        ((image(900_000, ImageFormat.SVG, 600),), "pass"),
+        (tuple(image(4_096, ImageFormat.PNG, 1, 1) for _ in range(99)), "pass"),  # too small to matter
+        (tuple(image(4_097, ImageFormat.PNG, 1, 1) for _ in range(99)), "fail"),
+        ((replace(image(900_000, ImageFormat.PNG), eager=False),), "n/a"),
+        ((replace(image(900_000, ImageFormat.PNG), status=404),), "n/a"),
+        ((replace(image(900_000, ImageFormat.PNG), picture=None),), "pass"),  # not a readable picture
+    ],
+)
+def test_image_format(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.image_format(found(*items))) == expected
+
+
+def test_the_message_says_what_could_be_saved() -> None:
+    seen = found(image(10_000 + 30 * KIB, ImageFormat.PNG, 600))
+    assert severity(checks.image_format(seen)) is Severity.MEDIUM
+    assert message(checks.image_format(seen)) == (
+        "AVIF would save about 31 kB on 1 image: https://site.example.com/a.png (41 kB); up to 20 kB is good."
+    )
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((), "n/a"),
+        ((image(9_000_000, ImageFormat.PNG),), "n/a"),
+        ((image(100 * KIB, ImageFormat.GIF, animated=True),), "pass"),
+        ((image(100 * KIB + 1, ImageFormat.GIF, animated=True),), "warn"),
+        ((image(100 * KIB + 1, ImageFormat.GIF),), "warn"),
+    ],
+)
+def test_gif_video(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.gif_video(found(*items))) == expected
+
+
+def test_a_still_gif_is_not_told_to_become_a_film() -> None:
+    finding = checks.gif_video(found(image(200_000, ImageFormat.GIF)))
+    assert getattr(finding, "fix", None) == "Serve the image as WebP or AVIF."
+    assert "film" not in message(finding)

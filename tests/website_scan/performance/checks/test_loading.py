@@ -1,0 +1,341 @@
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from tests.website_scan.browser.loads import HERE, figures, largest, load, visit
+from tests.website_scan.cast import body, document, head, message, page, severity, verdict
+from website_scan.browser.evidence import LayoutShift, MainThread, Task
+from website_scan.browser.visit import BrowserFailed
+from website_scan.findings import Fail, Finding, NotApplicable, Pass, Severity, Warn
+from website_scan.page.evidence import Page
+from website_scan.page.references import ResourceKind
+from website_scan.performance.checks import loading as checks
+from website_scan.performance.estimate import estimate
+from website_scan.performance.evidence import Resource, Resources, Timing
+from website_scan.performance.vitals import Measured
+
+HERO = f"{HERE}/img/hero.jpg"
+METRICS: dict[str, Callable[..., Finding]] = {
+    "fcp": checks.fcp,
+    "lcp": checks.lcp,
+    "tbt": checks.tbt,
+    "cls": checks.cls,
+    "speed-index": checks.speed_index,
+}
+SECOND_BYTES = 200_000  # bytes that 1.6 Mbit/s brings in a second
+
+
+def bare(url: str = f"{HERE}/", via: tuple[tuple[str, int], ...] = ()) -> Page:
+    """Return a page whose document has no bytes, so that only the round trips count."""
+    seen = page(url=url, via=via)
+    return replace(seen, hops=(*seen.hops[:-1], replace(seen.response, body_wire_bytes=0)))
+
+
+def resource(wire_bytes: int, *, host: str = HERE, name: str = "a", depth: int = 1, eager: bool = True) -> Resource:
+    return Resource(f"{host}/{name}", ResourceKind.IMAGE, eager, depth, 200, wire_bytes=wire_bytes)
+
+
+def test_a_bare_document_costs_its_set_up_a_request_and_the_servers_time() -> None:
+    assert estimate(bare(), (), 0.1).seconds == pytest.approx(0.1 + 4 * 0.15)
+
+
+def test_without_tls_a_round_trip_less() -> None:
+    assert estimate(bare("http://site.example.com/"), (), 0).seconds == pytest.approx(3 * 0.15)
+
+
+def test_a_redirect_costs_a_request_and_to_another_origin_a_set_up() -> None:
+    same = bare(via=((f"{HERE}/old", 301),))
+    other = bare(via=(("http://site.example.com/", 301),))
+    assert estimate(same, (), 0).seconds == pytest.approx(5 * 0.15)
+    assert estimate(other, (), 0).seconds == pytest.approx((3 + 4) * 0.15)
+
+
+def test_bytes_come_at_the_links_speed() -> None:
+    one = estimate(bare(), [resource(SECOND_BYTES)], 0)
+    assert one.seconds == pytest.approx(4 * 0.15 + 0.15 + 1)
+    assert (one.wire_bytes, one.requests) == (SECOND_BYTES, 2)
+
+
+def test_six_requests_share_a_round_trip() -> None:
+    def rounds(count: int) -> float:
+        found = [resource(0, name=str(number)) for number in range(count)]
+        return round((estimate(bare(), found, 0).seconds - 4 * 0.15) / 0.15, 6)
+
+    assert [rounds(1), rounds(6), rounds(7), rounds(13)] == [1, 1, 2, 3]
+
+
+def test_new_origins_are_set_up_at_once() -> None:
+    found = [resource(0, host="https://a.example.org"), resource(0, host="https://b.example.org")]
+    assert estimate(bare(), found, 0).seconds == pytest.approx((4 + 3 + 1) * 0.15)
+
+
+def test_what_a_style_sheet_refers_to_comes_after_it() -> None:
+    together = [resource(0, name="a"), resource(0, name="b")]
+    behind = [resource(0, name="a"), resource(0, name="b", depth=2)]
+    assert estimate(bare(), behind, 0).seconds == pytest.approx(estimate(bare(), together, 0).seconds + 0.15)
+
+
+def test_what_is_lazy_does_not_count() -> None:
+    lazy = [resource(10 * SECOND_BYTES, eager=False)]
+    assert estimate(bare(), lazy, 0) == estimate(bare(), (), 0)
+
+
+def test_a_video_is_no_part_of_the_load() -> None:
+    video = replace(resource(SECOND_BYTES), kind=ResourceKind.MEDIA)
+    assert estimate(bare(), [video], 0) == estimate(bare(), (), 0)
+
+
+@pytest.mark.parametrize(("seconds_of_bytes", "expected"), [(4.2, "pass"), (4.3, "warn"), (9.2, "warn"), (9.3, "fail")])
+def test_est_load_time(seconds_of_bytes: float, expected: str) -> None:
+    found = Resources((resource(int(seconds_of_bytes * SECOND_BYTES)),))
+    finding = checks.est_load_time(bare(), found, Timing((0.0,)))
+    assert verdict(finding) == expected
+    assert "1.6 Mbit/s" in message(finding)
+
+
+def test_a_page_whose_resources_were_not_all_asked_for_takes_at_least_so_long() -> None:
+    finding = checks.est_load_time(bare(), Resources((resource(1000),), left_out=9), Timing((0.1,)))
+    assert "at least" in message(finding)
+
+
+def judged(metric: str, value: float | None, **others: Any) -> Finding:
+    return METRICS[metric](figures(**({metric.replace("-", "_"): value} | others)), visit())
+
+
+def share(finding: Finding) -> float | None:
+    assert isinstance(finding, Pass | Warn | Fail)
+    return finding.credit
+
+
+@pytest.mark.parametrize(
+    ("metric", "good", "poor"),
+    [("fcp", 1.8, 3.0), ("lcp", 2.5, 4.0), ("tbt", 0.2, 0.6), ("cls", 0.1, 0.25), ("speed-index", 3.4, 5.8)],
+)
+def test_metrics_pass_warn_and_fail_by_lighthouses_points_and_earn_by_its_curve(
+    metric: str, good: float, poor: float
+) -> None:
+    values = (0.0, good, good * 1.001, poor, poor * 1.001, poor * 100)
+    found = [judged(metric, each) for each in values]
+    assert [verdict(each) for each in found] == ["pass", "pass", "warn", "warn", "fail", "fail"]
+    shares = [share(each) for each in found]
+    assert shares == sorted(shares, key=lambda each: -(each or 0))
+    assert shares[0] == 1.0
+    assert shares[1] == pytest.approx(0.9)
+    assert shares[2] == pytest.approx(0.9, abs=0.01)
+    assert shares[3] == pytest.approx(0.5)
+    assert shares[5] == pytest.approx(0.0, abs=0.01)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_an_empty_page_has_no_metrics(metric: str) -> None:
+    finding = judged(metric, None if metric != "cls" else 0.0, seen_fcp=None)
+    assert isinstance(finding, NotApplicable)
+    assert "painted nothing" in finding.reason
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_a_page_that_was_too_slow_to_paint_is_not_taken_for_an_empty_one(metric: str) -> None:
+    with pytest.raises(BrowserFailed, match="time ran out"):
+        judged(metric, None if metric != "cls" else 0.0, seen_fcp=None, is_complete=False)
+
+
+@pytest.mark.parametrize(("metric", "fair", "bad"), [("fcp", 2.0, 3.1), ("lcp", 2.6, 4.1), ("tbt", 0.3, 0.7)])
+def test_a_slow_machine_may_have_made_a_good_figure_a_fair_one(metric: str, fair: float, bad: float) -> None:
+    def judged_on(host_ms: float | None, value: float) -> Severity | None:
+        return severity(METRICS[metric](figures(**{metric: value}), visit(host_ms=host_ms)))
+
+    assert judged_on(61.0, fair) is Severity.LOW
+    assert judged_on(60.0, fair) is judged_on(None, fair) is None
+    assert judged_on(61.0, bad) is None
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_what_makes_a_figure_less_certain_is_told(metric: str) -> None:
+    def told(host_ms: float | None, *, is_complete: bool = True) -> str:
+        return message(METRICS[metric](figures(is_complete=is_complete), visit(host_ms=host_ms)))
+
+    assert "scanning machine" not in told(60.0)
+    assert "The figure is uncertain: the scanning machine was slow (61 ms" in told(61.0)
+    assert "scanning machine" not in told(None)
+    assert "not finished loading" in told(None, is_complete=False)
+    assert "not finished loading" not in told(None)
+
+
+@pytest.mark.parametrize("metric", METRICS)
+def test_the_spread_of_the_loads_is_kept(metric: str) -> None:
+    finding = METRICS[metric](figures(), visit(host_ms=21.26))
+    assert isinstance(finding, Pass)
+    assert {"median", "least", "largest", "loads", "host_ms"} <= set(finding.evidence[0])
+    assert finding.evidence[0]["loads"] == 3
+    assert finding.evidence[0]["host_ms"] == 21.3
+
+
+@pytest.mark.parametrize(
+    ("metric", "measured", "told"),
+    [
+        ("fcp", Measured(1.5, 1.2, 1.9, 3), "1.2 to 1.9 s in 3 loads"),
+        ("lcp", Measured(2.0, 1.69, 2.0, 2), "1.7 to 2.0 s in 2 loads"),
+        ("speed-index", Measured(2.0, 2.0, 2.31, 3), "2.0 to 2.3 s in 3 loads"),
+        ("tbt", Measured(0.1, 0.04, 0.12, 3), "40 to 120 ms in 3 loads"),
+        ("cls", Measured(0.05, 0.03, 0.05, 3), "0.030 to 0.050 in 3 loads"),
+        # Nobody would notice the difference.
+        ("fcp", Measured(1.7, 1.45, 1.95, 3), ""),
+        ("tbt", Measured(0.01, 0.0, 0.05, 3), ""),
+        ("cls", Measured(0.004, 0.0, 0.01, 3), ""),
+    ],
+)
+def test_a_figure_on_which_the_loads_do_not_agree_is_told_with_its_spread(
+    metric: str, measured: Measured, told: str
+) -> None:
+    finding = METRICS[metric](replace(figures(), **{metric.replace("-", "_"): measured}), visit())
+    assert isinstance(finding, Pass)
+    assert (f"The figure is uncertain: it was {told}." in message(finding)) == bool(told)
+    assert ("uncertain" in message(finding)) == bool(told)
+    assert finding.evidence[0]["stable"] == (not told)
+
+
+def test_without_a_film_there_is_no_speed_index() -> None:
+    assert verdict(checks.speed_index(figures(speed_index=None), visit())) == "n/a"
+
+
+def test_the_largest_element_is_named() -> None:
+    told = checks.lcp(figures(), visit(load(lcp=largest(url=HERO))))
+    assert "The largest element of the first screen, <img>, is painted after" in message(told)
+    assert isinstance(told, Pass)
+    assert told.evidence[0]["url"] == HERO
+    assert "The largest element of the first screen is painted" in message(checks.lcp(figures(), visit(load(lcp=None))))
+
+
+def test_what_moved_most_is_named_but_nothing_that_hardly_moved_or_is_gone() -> None:
+    shifts = (LayoutShift(0.1, 0.05, "#ad"), LayoutShift(0.2, 0.2, ".banner"), LayoutShift(0.3, 0.0004, "#tiny"))
+    told = checks.cls(figures(cls=0.25), visit(load(shifts=(*shifts, LayoutShift(0.4, 0.1, "")))))
+    assert "Shifted most: .banner (0.200), #ad (0.050)." in message(told)
+    assert isinstance(told, Warn)
+    assert [each["shift"] for each in told.evidence[1:]] == [0.2, 0.1, 0.05, 0.0004]
+
+
+@pytest.mark.parametrize(
+    ("url", "lazy", "expected"),
+    [
+        (HERO, True, "fail"),
+        (HERO, False, "pass"),
+        ("", False, "n/a"),  # text
+        ("data:image/png;base64,iVBO", True, "n/a"),  # nothing is fetched for it
+    ],
+)
+def test_lcp_lazy(url: str, lazy: bool, expected: str) -> None:
+    assert verdict(checks.lcp_lazy(visit(load(lcp=largest(url=url, lazy=lazy))))) == expected
+
+
+def test_lcp_lazy_needs_a_paint() -> None:
+    assert verdict(checks.lcp_lazy(visit(load(lcp=None)))) == "n/a"
+
+
+PRELOAD = "<link rel=preload as=image href=/img/hero.jpg"
+
+
+@pytest.mark.parametrize(
+    ("markup", "high", "expected", "told"),
+    [
+        (body("<img src=/img/hero.jpg fetchpriority=high>"), True, "pass", "high priority"),
+        (body("<img src=/img/hero.jpg>"), False, "warn", "no fetchpriority"),
+        (body("<img src='/img/hero.jpg#x'>"), True, "pass", ""),
+        (body("<img srcset='/img/s.jpg 1x, /img/hero.jpg 2x'>"), True, "pass", ""),
+        (body("<picture><source srcset='/img/hero.jpg 800w,/b.jpg 9w'><img></picture>"), True, "pass", ""),
+        (body("<video poster=/img/hero.jpg></video>"), False, "warn", "no fetchpriority"),
+        (body("<p style='background:url(/img/hero.jpg)'>"), False, "warn", "no fetchpriority"),
+        (head("<style>p{background:url(/img/hero.jpg)}</style>"), False, "warn", "no fetchpriority"),
+        (head(PRELOAD + " fetchpriority=high>"), False, "pass", ""),
+        (head("<link rel=preload as=image fetchpriority=HIGH imagesrcset='/img/hero.jpg 2x'>"), False, "pass", ""),
+        (head(PRELOAD + ">"), False, "warn", "no fetchpriority"),
+        (head("<base href=/img/>", "<img src=hero.jpg>"), True, "pass", ""),
+        # An image that a script inserts is discovered when the script has run.
+        (body("<img data-src=/img/hero.jpg src='data:image/gif;base64,R0lGOD'>"), True, "warn", "not in the HTML"),
+        (body("<img src=/img/hero.jpg.webp><p>/img/hero.jpg"), True, "warn", "not in the HTML"),
+        (body("<noscript><img src=/img/hero.jpg></noscript>"), True, "warn", "not in the HTML"),
+        (body("<a href=/img/other.jpg>"), False, "warn", "not in the HTML"),
+    ],
+)
+def test_lcp_priority(markup: str, high: bool, expected: str, told: str) -> None:
+    seen = page(markup)
+    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO, high=high))), figures())
+    assert verdict(finding) == expected
+    assert told in message(finding)
+
+
+@pytest.mark.parametrize(
+    ("link", "expected"),
+    [
+        ("</img/hero.jpg>; rel=preload; as=image; fetchpriority=high", "pass"),
+        ('</a.css>; rel=preload, </img/hero.jpg>; rel="preload"; as=image; fetchpriority=high', "pass"),
+        ("</img/hero.jpg>; rel=preload; as=image", "warn"),
+        ("</img/hero.jpg>; rel=next; fetchpriority=high", "warn"),
+    ],
+)
+def test_a_link_header_finds_the_image_soonest(link: str, expected: str) -> None:
+    seen = page(body("<p>Text"), ("Link", link))
+    finding = checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=HERO))), figures())
+    assert verdict(finding) == expected
+
+
+@pytest.mark.parametrize("markup", ["<img src=/img/hero.jpg>", "<p>Text"])
+def test_the_priority_of_an_image_that_comes_in_time_matters_little(markup: str) -> None:
+    seen = page(body(markup))
+    loaded = visit(load(lcp=largest(url=HERO)))
+    assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.5))) is Severity.LOW
+    assert severity(checks.lcp_priority(seen, document(seen), loaded, figures(lcp=2.6))) is None
+    slow = replace(loaded, host_ms=61.0)
+    assert severity(checks.lcp_priority(seen, document(seen), slow, figures(lcp=4.0))) is Severity.LOW
+    assert severity(checks.lcp_priority(seen, document(seen), slow, figures(lcp=4.1))) is None
+
+
+@pytest.mark.parametrize("url", ["", "data:image/png;base64,iVBO"])
+def test_lcp_priority_is_about_image_files(url: str) -> None:
+    seen = page()
+    assert verdict(checks.lcp_priority(seen, document(seen), visit(load(lcp=largest(url=url))), figures())) == "n/a"
+
+
+def tasks(*milliseconds: int) -> MainThread:
+    return MainThread(tuple(Task(number, 2 * each / 1000, each / 1000) for number, each in enumerate(milliseconds)))
+
+
+@pytest.mark.parametrize(
+    ("count", "expected", "told"),
+    [(0, "pass", "No task"), (1, "warn", "1 task takes"), (5, "warn", "5 tasks take"), (6, "fail", "6 tasks take")],
+)
+def test_long_tasks(count: int, expected: str, told: str) -> None:
+    finding = checks.long_tasks(visit(load(main_thread=tasks(*[90] * count, 49, 20))))
+    assert verdict(finding) == expected
+    assert told in message(finding)
+
+
+def test_long_tasks_that_hardly_block_matter_little() -> None:
+    """A simple page has one task of 52 ms on one day, and none on another."""
+    assert severity(checks.long_tasks(visit(load(main_thread=tasks(52, 240))))) is Severity.LOW
+    assert severity(checks.long_tasks(visit(load(main_thread=tasks(60, 240))))) is None
+
+
+def test_of_several_loads_the_calmest_counts() -> None:
+    loads = [load(main_thread=tasks(*each)) for each in ((60,) * 9, (70, 1200), (60,) * 3, ())]
+    finding = checks.long_tasks(visit(*loads))
+    assert "2 tasks take longer than 50 ms, the longest 1,200 ms" in message(finding)
+    assert isinstance(finding, Warn)
+    assert finding.evidence[1] == {"at_s": 1, "duration_ms": 1200}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.0, "pass"), (1.282, "pass"), (1.3, "warn"), (3.5, "warn"), (3.6, "fail")]
+)
+def test_script_time(seconds: float, expected: str) -> None:
+    assert verdict(checks.script_time(figures(script_s=seconds))) == expected
+
+
+@pytest.mark.parametrize(
+    ("seconds", "expected"), [(0.0, "pass"), (2.017, "pass"), (2.1, "warn"), (4.0, "warn"), (4.1, "fail")]
+)
+def test_main_thread(seconds: float, expected: str) -> None:
+    assert verdict(checks.main_thread(figures(main_thread_s=seconds))) == expected

@@ -1,0 +1,125 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import document, head, message, page, verdict
+from tests.website_scan.performance.cast import HERE, OTHER, found, moved, resource
+from website_scan.performance.checks import network as checks
+from website_scan.performance.evidence import OriginProtocol, Protocols, Resource
+
+CLOSE = ("Connection", "close")
+
+
+def spoken(alpn: str | None, count: int = 6, *, h3: bool = False, origin: str = HERE) -> OriginProtocol:
+    return OriginProtocol(origin, count, alpn, h3)
+
+
+@pytest.mark.parametrize(
+    ("origins", "expected"),
+    [
+        ((), "n/a"),
+        ((spoken("http/1.1", 5),), "n/a"),
+        ((spoken("http/1.1", 6),), "fail"),
+        ((spoken("h2", 6),), "pass"),
+        ((spoken("http/1.1", 6, h3=True),), "pass"),
+        ((spoken(None, 6),), "n/a"),
+        ((spoken("h2"), spoken("http/1.1", origin=OTHER)), "fail"),
+        ((spoken("h2"), spoken(None, origin=OTHER)), "pass"),
+    ],
+)
+def test_http_version(origins: tuple[OriginProtocol, ...], expected: str) -> None:
+    assert verdict(checks.http_version(Protocols(origins))) == expected
+
+
+def test_the_message_says_how_many_files_wait() -> None:
+    finding = checks.http_version(Protocols((spoken("http/1.1", 12),)))
+    assert message(finding) == (
+        f"12 static files are sent over HTTP/1.1, at most six at a time, because {HERE} negotiates nothing newer in "
+        "the TLS handshake."
+    )
+
+
+def closing(count: int, origin: str = HERE) -> tuple[Resource, ...]:
+    return tuple(moved(resource("u", resource().kind, b"a", CLOSE), f"{origin}/{n}.js") for n in range(count))
+
+
+OLD = Protocols((spoken("http/1.1"),))
+
+
+@pytest.mark.parametrize(
+    ("items", "protocols", "expected"),
+    [
+        ((), Protocols(), "n/a"),
+        ((resource(),), Protocols(), "pass"),
+        (closing(1), OLD, "warn"),  # the document came from there, too
+        (closing(4), OLD, "warn"),
+        (closing(5), OLD, "fail"),
+        (closing(5), Protocols((spoken("h2"),)), "pass"),  # browsers use another version with this host
+        (closing(5), Protocols((spoken(None),)), "pass"),  # the version is not known
+        (closing(1, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "pass"),  # no further request follows
+        (closing(2, OTHER), Protocols((spoken("http/1.1", origin=OTHER),)), "warn"),
+        (closing(5, "http://site.example.com"), Protocols(), "warn"),
+        (closing(6, "http://site.example.com"), Protocols(), "fail"),
+        ((resource(status=404), *(resource("u", status=500) for _ in range(9))), OLD, "pass"),
+    ],
+)
+def test_keep_alive(items: tuple[Resource, ...], protocols: Protocols, expected: str) -> None:
+    assert verdict(checks.keep_alive(page(), found(*items), protocols)) == expected
+
+
+@pytest.mark.parametrize(
+    ("item", "expected"),
+    [
+        (resource("u", resource().kind, b"a", ("Connection", "Close, TE")), "warn"),
+        (resource("u", resource().kind, b"a", ("Connection", "keep-alive")), "pass"),
+        (resource("u", resource().kind, b"a", http_version="1.0"), "warn"),
+        (resource("u", resource().kind, b"a", ("Connection", "keep-alive"), http_version="1.0"), "pass"),
+        (resource("u", resource().kind, b"a", CLOSE, status=404), "pass"),  # errors may end connections
+        (resource("u", resource().kind, b"a", CLOSE, eager=False), "pass"),
+    ],
+)
+def test_what_closes_a_connection(item: Resource, expected: str) -> None:
+    assert verdict(checks.keep_alive(page(), found(moved(item, f"{HERE}/a.js")), OLD)) == expected
+
+
+@pytest.mark.parametrize(
+    ("items", "expected"),
+    [
+        ((), "pass"),
+        ((resource(header_bytes=20_000),), "pass"),
+        ((resource(header_bytes=20_001),), "fail"),
+        ((resource(header_bytes=20_001, status=404),), "fail"),
+        ((resource(header_bytes=20_001, status=None),), "pass"),
+    ],
+)
+def test_header_size(items: tuple[Resource, ...], expected: str) -> None:
+    assert verdict(checks.header_size(page(), found(*items))) == expected
+
+
+def preconnect(*hosts: str) -> str:
+    return head("".join(f"<link rel=preconnect href=https://{host}>" for host in hosts))
+
+
+FOUR = ("a.example", "b.example", "c.example", "d.example")
+
+
+@pytest.mark.parametrize(
+    ("markup", "links", "expected"),
+    [
+        (preconnect(), (), "pass"),
+        (preconnect(*FOUR), (), "pass"),
+        (preconnect(*FOUR, "e.example"), (), "fail"),
+        (preconnect(*FOUR, "d.example"), (), "pass"),  # with CORS and without
+        (head("<link rel=dns-prefetch href=https://a.example>" * 9), (), "pass"),
+        (preconnect(*FOUR), ("<https://e.example>; rel=preconnect",), "fail"),
+        (
+            preconnect(),
+            (", ".join(f'<https://{n}.example>; rel="preconnect"; crossorigin' for n in "abcde"),),
+            "fail",
+        ),
+        (preconnect(), (", ".join(f"<https://{n}.example/a.css>; rel=preload" for n in "abcde"),), "pass"),
+    ],
+)
+def test_preconnects(markup: str, links: tuple[str, ...], expected: str) -> None:
+    seen = page(markup, *(("Link", each) for each in links))
+    assert verdict(checks.preconnects(seen, document(seen))) == expected

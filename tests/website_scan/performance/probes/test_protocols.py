@@ -1,0 +1,94 @@
+from __future__ import annotations
+
+import ssl
+from collections.abc import Iterator
+
+import pytest
+
+from tests.targets.server import Answer, Certificate, Site
+from tests.website_scan.cast import head
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError
+from website_scan.net.policy import Policy
+from website_scan.net.targets import parse_target
+from website_scan.page.fetch import fetch_page, page_references, parse_document
+from website_scan.performance.evidence import Protocols
+from website_scan.performance.probes.protocols import protocols
+from website_scan.performance.probes.resources import resources
+from website_scan.performance.probes.timing import timing
+
+
+def offering(*names: str) -> Iterator[Site]:
+    def tune(context: ssl.SSLContext) -> None:
+        if names:
+            context.set_alpn_protocols(list(names))
+
+    with Site(certificate=Certificate.VALID, tune=tune) as site:
+        yield site
+
+
+@pytest.fixture
+def old_site() -> Iterator[Site]:
+    yield from offering()
+
+
+@pytest.fixture
+def new_site() -> Iterator[Site]:
+    yield from offering("h2", "http/1.1")
+
+
+def asked(site: Site, count: int, headers: dict[str, str] | None = None, *, gone: bool = False) -> Protocols:
+    """Return the protocols of a site whose page has this many images. `gone`: it ends before the handshakes."""
+    site.routes["/"] = Answer(head("", "".join(f"<img src=/{number}.png>" for number in range(count))))
+    site.routes["*"] = Answer(b"PNG", headers={"Content-Type": "image/png"} | (headers or {}))
+    policy = Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)
+    with Network(policy) as network:
+        page = fetch_page(parse_target(site.url, policy), network)
+        found = resources(page, page_references(parse_document(page)), timing(page, network), network)
+        assert [each.status for each in found.items] == [200] * count
+        if gone:
+            site.__exit__()
+        return protocols(page, found, network)
+
+
+def test_an_origin_with_six_files_is_asked(old_site: Site) -> None:
+    (origin,) = asked(old_site, 6).origins
+    assert (origin.origin, origin.static_requests, origin.alpn, origin.is_multiplexed) == (
+        old_site.url,
+        6,
+        "http/1.1",
+        False,
+    )
+
+
+def test_an_origin_with_fewer_is_not(old_site: Site) -> None:
+    before = old_site.connections
+    assert asked(old_site, 5).origins == ()
+    assert old_site.connections - before <= 6  # one for the page, five for the images
+
+
+def test_one_that_closes_connections_is_asked_all_the_same(old_site: Site) -> None:
+    (origin,) = asked(old_site, 2, {"Connection": "close"}).origins
+    assert (origin.static_requests, origin.alpn) == (2, "http/1.1")
+
+
+def test_http_3_is_offered_in_a_header(old_site: Site) -> None:
+    (origin,) = asked(old_site, 6, {"Alt-Svc": 'h3=":443"; ma=86400'}).origins
+    assert origin.h3
+    assert origin.is_multiplexed
+
+
+def test_a_plain_origin_is_never_asked() -> None:
+    with Site() as site:
+        assert asked(site, 9, {"Connection": "close"}).origins == ()
+
+
+def test_where_no_handshake_succeeds_nothing_is_known(old_site: Site) -> None:
+    with pytest.raises(NetError):
+        asked(old_site, 6, gone=True)
+
+
+def test_http_2_is_chosen_by_who_speaks_it(new_site: Site) -> None:
+    (origin,) = asked(new_site, 6).origins
+    assert (origin.alpn, origin.is_multiplexed) == ("h2", True)

@@ -1,0 +1,95 @@
+from __future__ import annotations
+
+import time
+from itertools import pairwise
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.performance.compression import css_waste, javascript_waste
+from website_scan.performance.javascript_tokens import Kind, pieces
+
+# Enough white space that the file is judged; all of it can be removed: 60 bytes.
+JS_LEAD, CSS_LEAD = b"a;" + b" " * 60 + b";", b"a{" + b" " * 60 + b"}"
+
+
+@pytest.mark.parametrize(
+    ("script", "waste"),
+    [
+        (b"var a=1;", 0),
+        (b"var  a = 1;\n", 1 + 2 + 1),
+        (b"a;// gone\nb", 8),
+        (b"a/* gone */b", 9),  # without white space the words would join
+        (b"/*! kept */a", 0),
+        (b"/** @license MIT */a", 0),
+        (b"//# sourceMappingURL=a.map", 0),
+        (b"a\nb", 0),  # the statement ends here
+        (b"a\n\n\nb", 2),
+        (b"{\n  a\n}", 1 + 2 + 1),
+        (b"a + +b", 1),
+        (b"s='a  b   // c'", 0),
+        (b's="a \\"  // b"', 0),
+        (b"s=`a   b ${ c } d   e`", 2),
+        (b"s=`${ `  ${ {a:1} }  ` }  `", 1 + 1 + 1 + 1),
+        (b"r=/[/]   \\/  '/;", 0),
+        (b"return /  '/;", 1),
+        (b"a / b / c", 4),
+        (b"a[0] / 2; 'x  y'", 3),
+        # Only a grammar could decide: the rest of the line does not count.
+        (b"(a) / b  /  c;\nd ;", 1 + 1 + 1),
+        (b"if (a) /'/.test(b);\n  c ;", 1 + 1 + 3 + 1),
+        # A template or comment could begin here, so nothing counts from here on.
+        (b"(a) / b ` c\n   d;", 1),
+        (b"it's broken\n  a ;", 2 + 1),
+        (b"a; /* no end   ", 1),
+    ],
+)
+def test_what_a_script_wastes(script: bytes, waste: int) -> None:
+    assert javascript_waste(JS_LEAD + script) == 60 + waste
+
+
+@pytest.mark.parametrize(
+    ("css", "waste"),
+    [
+        (b"a b{c:d}", 0),
+        (b"a   b {\n  c : d ;\n}\n", 2 + 1 + 3 + 1 + 1 + 1),
+        (b"/* gone */", 10),
+        (b"/*! kept */", 0),
+        (b"/*# sourceMappingURL=a.map */", 0),
+        (b"a:after{content:'a   /* b */'}", 0),
+        (b"a{b:url( x  y )}", 0),
+        (b"a{width:calc(1px  +  2px)}", 2),
+        (b"a :hover{}", 0),
+        (b"a{b:'x\\'  y'}", 0),
+    ],
+)
+def test_what_a_style_sheet_wastes(css: bytes, waste: int) -> None:
+    assert css_waste(CSS_LEAD + css) == 60 + waste
+
+
+def test_a_minified_file_is_not_scanned() -> None:
+    assert javascript_waste(b"var a=1;" * 1000) == 0
+    assert css_waste(b"a{b:c}" * 1000) == 0
+
+
+@given(st.text("ab01 \n'\"`/*\\{}()[]$+;=", max_size=80))
+def test_pieces_lie_in_order_and_within_the_script(script: str) -> None:
+    spans = [(start, end) for _, start, end in pieces(script)]
+    assert all(start <= end <= len(script) for start, end in spans)
+    assert all(first[1] <= second[0] for first, second in pairwise(spans))
+    assert 0 <= javascript_waste(script.encode()) <= len(script)
+    assert 0 <= css_waste(script.encode()) <= len(script)
+
+
+def test_a_string_is_a_literal_and_what_is_not_known_is_said() -> None:
+    assert [kind for kind, _, _ in pieces("a='b' ;(c)/d")] == [Kind.LITERAL, Kind.SPACE, Kind.UNKNOWN]
+
+
+@pytest.mark.parametrize("piece", [b"/*", b"'", b"`${", b"a/[", b"= /[\n", b")/ '", b" \n", b"/* */", b"//\n", b"url("])
+def test_a_file_that_is_made_to_be_slow_is_not(piece: bytes) -> None:
+    source = b" " * 60_000 + piece * (500_000 // len(piece))
+    begin = time.process_time()
+    javascript_waste(source)
+    css_waste(source)
+    assert time.process_time() - begin < 3

@@ -1,0 +1,53 @@
+"""Reports have the form that the serializers, and so openapi.yaml, describe."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rest_framework import serializers
+
+from reports.serializers import ReportExportSerializer, ReportSerializer
+from tests.website_scan.command.reports import NOW, found, judged
+from website_scan.findings import ScanType
+from website_scan.report.documents import report_document
+from website_scan.result import AppliedCap, CategoryResult, CheckResult, OmittedCheck, ScanResult, SkippedCheck
+
+
+def assert_described(document: Any, serializer: serializers.BaseSerializer) -> None:
+    """Assert the same names in the same order at every level. Only findings have `fix` and `why`."""
+    fields = serializer.fields  # type: ignore[attr-defined]
+    assert [name for name in fields if name in document or name not in ("fix", "why")] == list(document)
+    for name, field in fields.items():
+        if isinstance(field, serializers.ListSerializer) and isinstance(field.child, serializers.Serializer):
+            assert document[name], f"{name} is empty, so nothing was compared"
+            for each in document[name]:
+                assert_described(each, field.child)
+        elif isinstance(field, serializers.Serializer):
+            assert_described(document[name], field)
+
+
+def test_an_export_is_as_it_is_described() -> None:
+    document: Any = dict(judged(found("lcp"), found("fcp", "pass"), type=ScanType.PERFORMANCE).document)
+    document["caps"] = [{"limit": 49, "reason": "It is slow."}]
+    assert_described(document, ReportExportSerializer())
+    assert document["created_at"] == "2026-11-22T12:00:00Z"
+
+
+def test_a_report_is_as_it_is_described() -> None:
+    check: CheckResult = found("hsts")
+    result = ScanResult(
+        type=ScanType.SECURITY,
+        url="https://example.com/",
+        status="completed",
+        started_at=NOW,
+        completed_at=NOW,
+        catalogue_version="1",
+        score=0,
+        grade="F",
+        categories=(CategoryResult("headers", "Headers", 1, (check,)),),
+        skipped_checks=(SkippedCheck("dns", "DNS", "No answer."),),
+        omitted_checks=(OmittedCheck("lcp", "LCP"),),
+        caps=(AppliedCap(49, "It is open."),),
+    )
+    document = report_document(result, scan_id="scan_" + "0" * 22, created_at=NOW, completed_at=NOW)
+    assert_described(document, ReportSerializer())

@@ -1,0 +1,176 @@
+"""Sentence on what holds a score: its words, and that its figures are those of the scoring."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.catalogue import caps
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from website_scan.report.held import NUMBERS, held
+from website_scan.result import CategoryResult, CheckResult
+from website_scan.scoring import Cap, basis, score, score_without
+
+SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
+    [cap for cap in caps(each) if not (cap.is_static or cap.is_unseen)] for each in ScanType
+)
+STATIC = Cap(96, "Judged without a browser, so at most an A.", count=0)
+UNSEEN = Cap(79, "The page's content was not judged, so at most a C.", count=0)
+
+
+def failed(*severities: Severity, ids: Sequence[str] = ()) -> list[CheckResult]:
+    names = ids or [f"{severity}-{n}" for n, severity in enumerate(severities)]
+    return [CheckResult(id, id, id, "fail", each, each, "Seen.") for id, each in zip(names, severities, strict=True)]
+
+
+def among(checks: Sequence[CheckResult], passed: int) -> list[CategoryResult]:
+    """Return a category of these checks and of this many critical ones that passed."""
+    fine = [CheckResult(f"p{n}", "P", "P", "pass", None, CRITICAL, "Fine.") for n in range(passed)]
+    return [CategoryResult("c", "C", 1, (*checks, *fine))]
+
+
+def told(
+    checks: Sequence[CheckResult],
+    limits: Sequence[Cap],
+    passed: int = 60,
+    spared: Sequence[str] = (),
+    word: str = "muted",
+) -> str:
+    categories = among(checks, passed)
+    reasons = [cap.reason for cap in score(categories, limits).held]
+    return held(basis(categories, limits), reasons, spared, word)
+
+
+@pytest.mark.parametrize(
+    ("severities", "limits", "passed", "sentence"),
+    [
+        ([HIGH] * 4, SECURITY, 60, "Four serious findings hold the score at 59; fix one: 69, two: 79, three: 89."),
+        # 60 of 93 are left, 66, then 72, of which no cap takes anything.
+        ([HIGH] * 4 + [MEDIUM] * 3, SECURITY, 6, "Four serious findings hold the score at 59; fix one: 69, two: 77."),
+        ([HIGH] * 6, SECURITY, 60, "Six serious findings hold the score at 59; fix three: 69, four: 79, five: 89."),
+        ([HIGH], SECURITY, 60, "One serious finding holds the score at 89; fix it: 100."),
+        ([HIGH] * 2, SECURITY, 60, "Two serious findings hold the score at 79; fix one: 89, both: 100."),
+        ([CRITICAL], SECURITY, 60, "One critical finding holds the score at 49; fix it: 100."),
+        ([CRITICAL] * 2, SECURITY, 60, "Two critical findings hold the score at 49; fix both: 100."),
+        ([CRITICAL] * 12, SECURITY, 60, "12 critical findings hold the score at 49; fix all 12: 100."),
+        (
+            [CRITICAL, HIGH],
+            SECURITY,
+            60,
+            "One critical finding holds the score at 49; fix it: 89, and the serious one: 100.",
+        ),
+        (
+            [CRITICAL] * 2 + [HIGH] * 4,
+            SECURITY,
+            60,
+            "Two critical findings hold the score at 49; fix both: 59, and one of the four serious ones: 69, two: 79.",
+        ),
+        (
+            [CRITICAL] + [HIGH] * 2,
+            PERFORMANCE,
+            60,
+            "One critical finding holds the score at 79; fix it: 89, and one of the two serious ones: 99.",
+        ),
+        ([CRITICAL], ACCESSIBILITY, 60, "One critical finding holds the score at 89; fix it: 100."),
+        (
+            [CRITICAL] * 3,
+            ACCESSIBILITY,
+            60,
+            "Three critical findings hold the score at 79; fix one: 89, all three: 100.",
+        ),
+        # What no fix lifts: the reason alone, or the score that is left.
+        ([LOW], [STATIC], 60, "Judged without a browser, so at most an A."),
+        ([CRITICAL], [*ACCESSIBILITY, STATIC], 60, "One critical finding holds the score at 89; fix it: 96."),
+        ([CRITICAL], [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
+        ([CRITICAL] * 3, [*ACCESSIBILITY, UNSEEN], 60, "The page's content was not judged, so at most a C."),
+        # No cap lowers what is left.
+        ([MEDIUM] * 4, SECURITY, 60, ""),
+        ([CRITICAL] * 2, SECURITY, 1, ""),
+    ],
+)
+def test_the_sentence_says_what_holds_the_score_and_what_it_is_after_fixing_the_first(
+    severities: list[Severity], limits: list[Cap], passed: int, sentence: str
+) -> None:
+    assert told(failed(*severities), limits, passed) == sentence
+
+
+def test_a_page_that_cannot_be_indexed_is_held_by_the_finding_that_says_so() -> None:
+    checks = failed(CRITICAL, HIGH, ids=("is-indexable", "title"))
+    assert told(checks, SEO) == "One critical finding holds the score at 40; fix it: 99."
+
+
+def test_a_cap_that_changes_nothing_visible_is_not_told() -> None:
+    checks = failed(*[HIGH] * 4)
+    free = score(among(checks, 4), ())
+    limit = Cap(free.value, "Four.", severity=HIGH, count=4)
+    # 40 of 64, which is 62.5: the cap takes half a point, which rounding takes as well.
+    assert [cap.limit for cap in score(among(checks, 4), [limit]).held] == [free.value] == [62]
+    assert told(checks, [limit], 4) == ""
+
+
+@pytest.mark.parametrize(
+    ("severities", "spared", "sentence"),
+    [
+        (
+            [HIGH] * 4,
+            1,
+            "Four serious findings, one of them muted, hold the score at 59; fix one: 69, two: 79, three: 89.",
+        ),
+        ([HIGH] * 4, 3, "Four serious findings, three of them muted, hold the score at 59; fix one: 69."),
+        ([HIGH] * 4, 4, "Four serious findings, all muted, hold the score at 59."),
+        ([CRITICAL] * 2, 2, "Two critical findings, both muted, hold the score at 49."),
+        ([CRITICAL] * 2, 1, "Two critical findings, one of them muted, hold the score at 49."),
+        ([CRITICAL], 1, "One critical finding (muted) holds the score at 49."),
+        ([CRITICAL, HIGH, HIGH], 1, "One critical finding (muted) holds the score at 49."),
+    ],
+)
+def test_muted_findings_hold_the_score_and_are_not_among_those_to_fix(
+    severities: list[Severity], spared: int, sentence: str
+) -> None:
+    checks = failed(*severities)
+    assert told(checks, SECURITY, spared=[check.id for check in checks[:spared]]) == sentence
+
+
+def test_a_baseline_s_findings_are_accepted() -> None:
+    assert told(failed(CRITICAL), SECURITY, spared=["critical-0"], word="accepted") == (
+        "One critical finding (accepted) holds the score at 49."
+    )
+
+
+@given(
+    st.lists(st.sampled_from(Severity), max_size=12),
+    st.integers(0, 60),
+    st.sampled_from((SECURITY, PERFORMANCE, ACCESSIBILITY)),
+    st.sampled_from(((), (STATIC,), (UNSEEN,), (UNSEEN, STATIC))),
+)
+def test_the_figures_of_the_sentence_are_what_scoring_makes_of_the_page_with_those_findings_fixed(
+    severities: list[Severity], passed: int, limits: list[Cap], more: tuple[Cap, ...]
+) -> None:
+    categories = among(failed(*severities), passed)
+    scored = score(categories, (*limits, *more))
+    stored = basis(categories, (*limits, *more))
+    sentence = held(stored, [cap.reason for cap in scored.held])
+    assert bool(sentence) is (scored.value < score(categories, ()).value)
+    if "; fix " not in sentence:
+        return
+    subject, steps = sentence.rstrip(".").split("; fix ")
+    assert subject.endswith(f" the score at {scored.value}")
+    order = [check.id for check in scored.categories[0].checks if check.holds]
+    order.sort(key=lambda id: "critical" not in id)
+    criticals = sum("critical" in id for id in order)
+    beyond = 0
+    for step in steps.split(", "):
+        label, reached = step.split(": ")
+        if label.startswith("and "):
+            beyond = criticals
+        counted = re.match(r"(?:and )?(it|the|both|all)?\s*(\w*)", label)
+        assert counted is not None
+        of_group = len(order) - beyond if beyond else criticals or len(order)
+        whole = counted[1] in ("it", "the", "both", "all")
+        number = of_group if whole else NUMBERS.index(counted[2]) if counted[2] in NUMBERS else int(counted[2])
+        assert score_without(stored, order[: beyond + number]) is not None
+        assert str((score_without(stored, order[: beyond + number]) or (None,))[0]) == reached

@@ -1,0 +1,195 @@
+"""SARIF: locations that look like files, one result for each place, and GitHub's limits."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import Any
+
+import jsonschema
+import pytest
+
+from tests.reports.sarif import MOST_BYTES, assert_is_file, assert_sarif
+from tests.website_scan.command.reports import found, judged
+from website_scan import __version__
+from website_scan.document import ExportDocument
+from website_scan.findings import ScanType, Severity
+from website_scan.report import sarif
+
+PAGES = "https://scan.example.com/docs/checks/"
+IMAGE = {"selector": "main > img", "snippet": "<img>"}
+
+
+def logged(*documents: ExportDocument, reasons: sarif.Reasons | None = None, pages: str = "") -> dict[str, Any]:
+    made = sarif.log([sarif.run([(each, reasons or {}) for each in documents], "security", pages)])
+    assert_sarif(made)
+    return made
+
+
+def results(*documents: ExportDocument) -> list[dict[str, Any]]:
+    return list(logged(*documents)["runs"][0]["results"])
+
+
+@pytest.mark.parametrize(
+    ("url", "uri"),
+    [
+        ("https://example.com/", "example.com"),
+        ("https://example.com/shop/", "example.com/shop"),
+        ("https://example.com/shop/teas.html", "example.com/shop/teas.html"),
+        ("https://xn--mnchen-3ya.de/stra%C3%9Fe", "xn--mnchen-3ya.de/stra%C3%9Fe"),
+        ("http://localhost:8000/shop", "localhost_8000/shop"),
+        ("http://[::1]:8000/", "__1_8000"),
+        ("http://user:secret@example.com/", "example.com"),
+        ("https://example.com/?page=2", "example.com/%3Fpage=2"),
+        ("https://example.com/a?to=https://b.example//c", "example.com/a%3Fto=https:/b.example/c"),
+        ("https://example.com/a#part", "example.com/a"),
+        ("https://example.com//a/./../%2e%2E/b", "example.com/a/b"),
+        ("https://example.com/100%", "example.com/100%25"),
+        ('https://example.com/[x] \\<y>`|^{}"', "example.com/%5Bx%5D%20%5C%3Cy%3E%60%7C%5E%7B%7D%22"),
+        ("https://example.com/a:b@c", "example.com/a:b@c"),
+        ("https://example.com/\udc80\n", "example.com/%3F"),
+    ],
+)
+def test_a_page_is_a_file_named_by_its_address(url: str, uri: str) -> None:
+    assert sarif.relative_path(url) == uri
+    assert_is_file(uri)
+    jsonschema.validate(uri, {"format": "uri-reference"}, format_checker=jsonschema.Draft4Validator.FORMAT_CHECKER)
+
+
+@pytest.mark.parametrize(
+    "uri", ["https://a.example/", "a.example:80/", "a.example%3A80/b", "a//b", "a/../b", "a/%2e%2e"]
+)
+def test_the_assertion_on_files_notices_what_github_refuses(uri: str) -> None:
+    with pytest.raises(AssertionError):
+        assert_is_file(uri)
+
+
+def test_the_message_says_what_is_wrong_and_links_to_the_page() -> None:
+    (result,) = results(judged(found("alt", "fail", Severity.HIGH, IMAGE), url="https://example.com/a").document)
+    link = "[https://example.com/a](https://example.com/a)"
+    assert result["message"]["text"] == f"alt is wrong: Seen: alt. At main > img. On {link}."
+
+
+def test_a_site_makes_no_link() -> None:
+    said = r"[x](javascript:alert(1)) \["
+    url = "https://example.com/(a)]b[c](d)"
+    (result,) = results(judged(found("alt", "fail", Severity.HIGH, {"selector": said}, message=said), url=url).document)
+    assert result["message"]["text"] == (
+        r"alt is wrong: \[x\](javascript:alert(1)) \\\[ At \[x\](javascript:alert(1)) \\\[. "
+        r"On [https://example.com/(a)\]b\[c\](d)](https://example.com/%28a%29]b[c]%28d%29)."
+    )
+
+
+def test_each_place_is_a_result_and_equal_ones_are_told_apart() -> None:
+    places = [{"selector": f"li:nth-child({number}) > img", "snippet": "<img>"} for number in (1, 2)]
+    logo = {"selector": "#logo", "snippet": '<img id="logo">'}
+    found_here = found("alt", "fail", Severity.HIGH, *places, logo)
+    made = results(*(judged(found_here, url=f"https://example.com/{page}").document for page in "ab"))
+    assert len(made) == 6
+    one, two, other = (each["partialFingerprints"] for each in made[:3])
+    assert one["place/v1"] == two["place/v1"] != other["place/v1"]
+    assert one["primaryLocationLineHash"].removesuffix(":1") == two["primaryLocationLineHash"].removesuffix(":2")
+    assert other["primaryLocationLineHash"].endswith(":1")
+    selectors = [each["locations"][0]["logicalLocations"][0]["fullyQualifiedName"] for each in made[:3]]
+    assert selectors == ["li:nth-child(1) > img", "li:nth-child(2) > img", "#logo"]
+
+
+def test_a_page_at_two_addresses_of_one_file_has_two_alerts() -> None:
+    urls = ("http://example.com/", "https://example.com/", "https://example.com/?")
+    hashes = [
+        each["partialFingerprints"]["primaryLocationLineHash"]
+        for each in results(*(judged(found("hsts"), url=url).document for url in urls))
+    ]
+    assert len(set(hashes)) == 3
+
+
+def test_a_finding_without_a_place_is_one_result() -> None:
+    (result,) = results(judged(found("hsts", "fail", Severity.HIGH, {"value": "1"}, {"value": "2"})).document)
+    assert "logicalLocations" not in result["locations"][0]
+    assert result["message"]["text"].startswith("hsts is wrong: Seen: hsts. On [")
+
+
+def test_only_the_places_with_a_reason_are_suppressed() -> None:
+    document = judged(found("alt", "fail", Severity.HIGH, IMAGE, {"selector": "#b", "snippet": "<b>"})).document
+    place = results(document)[0]["partialFingerprints"]["place/v1"]
+    (run,) = logged(document, reasons={"alt": {place: ["Known."]}})["runs"]
+    assert [each["suppressions"] for each in run["results"]] == [
+        [{"kind": "external", "status": "accepted", "justification": "Known."}],
+        [],
+    ]
+
+
+def test_the_driver_has_the_version_of_the_scanner_and_only_an_address_that_is_known() -> None:
+    document = judged(found("hsts")).document
+    (bare,), (served,) = (logged(document, pages=pages)["runs"] for pages in ("", PAGES))
+    driver = bare["tool"]["driver"]
+    assert (driver["version"], driver["semanticVersion"]) == (__version__, __version__)
+    assert "informationUri" not in driver
+    assert served["tool"]["driver"]["informationUri"] == PAGES
+    assert bare["properties"]["catalogue_version"] == document["catalogue_version"]
+
+
+def rule_of(*documents: ExportDocument) -> Mapping[str, Any]:
+    (rule,) = logged(*documents)["runs"][0]["tool"]["driver"]["rules"]
+    return dict(rule)
+
+
+def test_a_rule_is_as_serious_as_its_worst_result() -> None:
+    warned, failed, passed = (judged(found("csp", status)).document for status in ("warn", "fail", "pass"))
+    assert rule_of(passed).keys().isdisjoint({"defaultConfiguration"})
+    assert rule_of(passed, warned)["properties"]["security-severity"] == "5.5"
+    rule = rule_of(warned, failed, passed)
+    assert (rule["properties"]["security-severity"], rule["defaultConfiguration"]) == ("8.0", {"level": "error"})
+    assert (rule["name"], rule["shortDescription"]["text"]) == ("csp is well", "csp is wrong")
+    assert rule["help"]["text"] == "Mend csp."
+
+
+def test_rules_of_other_types_are_no_security_alerts() -> None:
+    rule = rule_of(judged(found("lcp", "fail", Severity.LOW), type=ScanType.PERFORMANCE).document)
+    assert rule["properties"] == {
+        "tags": ["performance"],
+        "references": ["CWE-693"],
+        "problem.severity": "recommendation",
+    }
+
+
+def test_long_names_are_cut_to_what_github_stores() -> None:
+    long = "x" * 3000
+    rule = rule_of(judged(replace(found("hsts"), name=long, title=long)).document)
+    assert (len(rule["name"]), len(rule["shortDescription"]["text"]), len(rule["fullDescription"]["text"])) == (
+        255,
+        1024,
+        1024,
+    )
+
+
+def several(count: int) -> ExportDocument:
+    checks = (
+        found(f"check-{number}", "warn" if number % 2 else "fail", list(Severity)[number % 4])
+        for number in range(count)
+    )
+    return judged(*checks).document
+
+
+def test_results_beyond_the_limit_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sarif.MOST_RESULTS == 25_000
+    monkeypatch.setattr(sarif, "MOST_RESULTS", 3)
+    (run,) = logged(several(12))["runs"]
+    properties = [each["properties"] for each in run["results"]]
+    assert [(each["status"], each["severity"]) for each in properties] == [("fail", "critical")] * 3
+    told = [each["message"]["text"] for each in run["invocations"][0]["toolExecutionNotifications"]]
+    assert told[0] == "Only the first 3 of 12 results are in this log: code scanning accepts no more."
+
+
+def test_results_beyond_the_size_are_left_out_and_counted(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert sarif.MOST_BYTES < MOST_BYTES
+    monkeypatch.setattr(sarif, "MOST_BYTES", 200_000)
+    noise = (hashlib.sha512(bytes([number % 256, number // 256])).hexdigest() for number in range(1_000))
+    document = judged(*(found(f"check-{number}", message=text) for number, text in enumerate(noise))).document
+    made = sarif.run([(document, {})], "security", runs=4)
+    assert 100 < len(made["results"]) < 1_000
+    assert len(gzip.compress(json.dumps(made["results"], indent=2).encode())) < 60_000
+    assert "of 1,000 results are in this log" in json.dumps(made["invocations"])

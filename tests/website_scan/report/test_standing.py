@@ -1,0 +1,92 @@
+"""Statistics of the web: every figure belongs to a check, and has a public source."""
+
+from __future__ import annotations
+
+import re
+from itertools import pairwise
+from urllib.parse import urlsplit
+
+import pytest
+from django.template import engines
+from hypothesis import given
+from hypothesis import strategies as st
+from lxml import html
+
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType
+from website_scan.performance.checks.loading import CLS, FCP_S, LCP_S, SPEED_INDEX_S, TBT_S
+from website_scan.report.cards import card_of
+from website_scan.report.metrics import METRICS, mark, metrics
+from website_scan.report.standing import BANDS, STANDINGS, Band, standing
+
+KNOWN = {check.id for scan_type in ScanType for check in checks(scan_type)}
+# Trusted sources, and the position of an edition's year in their URLs.
+ORIGINS = {"https://almanac.httparchive.org": "/en/{}/", "https://www.spamresource.com": "/{}/"}
+DATED = re.compile(r"(January|February|March|April|May|June|July|August|September|October|November|December) 20\d\d")
+
+
+def card(id: str, **columns: object) -> html.HtmlElement:
+    """Return a check as the page shows it."""
+    exported = {
+        "id": id,
+        "name": "N",
+        "title": "N",
+        "status": "fail",
+        "severity": "low",
+        "message": "M.",
+        "why": "",
+        "points": 0,
+    }
+    template = engines["jinja2"].env.get_template("report/card.html")  # type: ignore[attr-defined]
+    exported |= {"points": 0, "later": 0, "holds": False, "evidence": [], "references": []}
+    return html.fromstring(template.module.card(card_of(exported | columns)))
+
+
+@pytest.mark.parametrize("id", STANDINGS)
+def test_every_figure_is_of_a_check_and_tells_its_source(id: str) -> None:
+    found = STANDINGS[id]
+    assert id in KNOWN
+    assert re.search(r"\d", found.text)
+    assert not found.text.endswith(".")
+    assert found.source
+    assert found.sample
+    assert DATED.fullmatch(found.dated)
+    address = urlsplit(found.address)
+    year = int(found.dated.split()[1])
+    assert address.path.startswith(ORIGINS[f"{address.scheme}://{address.netloc}"].format(year))
+
+
+def test_a_finding_says_in_one_line_where_the_web_stands() -> None:
+    shown = card("hsts")
+    (line,) = shown.xpath("//p[@class='standing']")
+    assert line.text_content() == "Across the web: 36% of pages send the header (HTTP Archive, July 2025)."
+    assert line.xpath("a/@href") == ["https://almanac.httparchive.org/en/2025/security"]
+    assert line.getparent().get("class") == "more"
+
+
+def test_what_nobody_measured_has_no_such_line() -> None:
+    assert standing("exposed-git") is None
+    assert card("exposed-git").xpath("//p[@class='standing']") == []
+
+
+def test_the_bands_are_those_by_which_the_checks_judge() -> None:
+    judged = {"lcp": LCP_S, "fcp": FCP_S, "tbt": TBT_S, "cls": CLS, "speed-index": SPEED_INDEX_S}
+    assert {id: (band.good, band.poor) for id, band in BANDS.items()} == judged
+    assert set(METRICS) == set(BANDS)
+
+
+def test_a_metric_stands_in_its_band_and_beside_the_web() -> None:
+    (shown,) = metrics({"lcp": {"evidence": [{"median": 3.25}], "status": "warn"}})
+    assert (shown.scale.mark, shown.scale.good, shown.scale.poor) == (500, "2.5 s", "4.0 s")
+    assert shown.standing
+    assert "62% of sites" in shown.standing.text
+
+
+@given(st.lists(st.floats(0, 1000), min_size=2, max_size=20), st.sampled_from(sorted(BANDS)))
+def test_the_mark_moves_with_the_figure_and_stays_in_the_third_of_its_verdict(values: list[float], id: str) -> None:
+    band: Band = BANDS[id]
+    marks = [mark(value, band) for value in sorted(values)]
+    assert all(before <= after for before, after in pairwise(marks))
+    for value in values:
+        third = 0 if value <= band.good else 1 if value <= band.poor else 2
+        assert third * 1000 / 3 - 1 <= mark(value, band) <= (third + 1) * 1000 / 3 + 1

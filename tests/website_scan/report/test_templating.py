@@ -1,0 +1,66 @@
+"""Filters of templates: addresses, numbers and the endings of words."""
+
+from __future__ import annotations
+
+import pytest
+from lxml.html import fragments_fromstring as html_fragment
+
+from website_scan.report.templating import environment
+
+TEMPLATES = environment()
+
+
+def written(template: str, value: object) -> str:
+    return TEMPLATES.from_string(template).render(value=value)
+
+
+@pytest.mark.parametrize(
+    ("address", "html"),
+    [
+        ("https://a.example/x.html", "https://<wbr>a.<wbr>example/<wbr>x.<wbr>html"),
+        ("ada@people.test", "ada@people.<wbr>test"),
+        ("localhost", "localhost"),
+        ("localhost:8000", "localhost:<wbr>8000"),
+        ("/?a=1&b=<script>\"'", "/<wbr>?a=1&amp;b=&lt;script&gt;&quot;&#x27;"),
+        ("</script>", "&lt;/<wbr>script&gt;"),
+        ("", ""),
+    ],
+)
+def test_an_address_breaks_after_marks_and_is_escaped(address: str, html: str) -> None:
+    assert written("{{ value|breakable }}", address) == html
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "0"), (999, "999"), (1000, "1,000"), (1234567, "1,234,567")])
+def test_large_numbers_are_grouped(number: int, text: str) -> None:
+    assert written("{{ value|grouped }}", number) == text
+
+
+@pytest.mark.parametrize(
+    ("address", "parts"),
+    [
+        ("https://a.example/", ["https://", "a.example/"]),
+        ("https://shop.example.com/teas/green?page=2", ["https://", "shop.example.com/teas", "/green?page=2"]),
+        ("/path", ["/path"]),
+        ("xn--bcher-kva.example", ["xn--bcher-kva.example"]),
+        ("http://[2001:db8::1]:8080/<script>alert(1)</script>&\"'", None),
+        ("", []),
+    ],
+)
+def test_an_address_in_one_line_keeps_all_of_its_text(address: str, parts: list[str] | None) -> None:
+    (found,) = html_fragment(written("{{ value|one_line }}", address))
+    assert found.text_content() == found.get("title") == address
+    assert {each.tag for each in found.iter()} == {"span"}
+    if parts is not None:
+        assert [text for text in found.itertext() if text] == parts
+
+
+def test_the_tip_of_an_address_is_bounded() -> None:
+    address = f"https://a.example/{'x' * 3000}"
+    (found,) = html_fragment(written("{{ value|one_line }}", address))
+    assert found.text_content() == address
+    assert len(found.get("title")) == 500
+
+
+@pytest.mark.parametrize(("number", "text"), [(0, "pages are"), (1, "page is"), (1.0, "page is"), (1.5, "pages are")])
+def test_words_follow_their_number(number: float, text: str) -> None:
+    assert written('page{{ value|plural }} {{ value|plural("is", "are") }}', number) == text

@@ -1,0 +1,342 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.website_scan.cast import target
+from tests.website_scan.security.cast import NOW, page, response, verdict
+from website_scan.findings import Fail, Finding, Severity, Warn
+from website_scan.page.evidence import Clock, Page
+from website_scan.security.checks import cookies as checks
+from website_scan.security.cookies import Cookie, Cookies, cookies_of, parse_cookie, parse_date
+from website_scan.security.load_balancers import is_load_balancer_cookie
+from website_scan.security.probes import headers as probe
+
+HOST = "www.example.com"
+
+
+def setting(*lines: str, url: str = f"https://{HOST}/") -> Page:
+    return page(*(("Set-Cookie", line) for line in lines), url=url)
+
+
+def judge_secure(seen: Page) -> Finding:
+    return checks.cookie_secure(seen, cookies(seen))
+
+
+def cookies(seen: Page) -> Cookies:
+    return probe.cookies(seen, Clock(NOW))
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected", "severity"),
+    [
+        (["sessionid=1; Secure"], "pass", None),
+        (["lang=en; secure", "theme=dark; SECURE=yes"], "pass", None),
+        (["sessionid=1"], "fail", None),
+        (["lang=en; Secure", "connect.sid=1"], "fail", None),
+        (["lang=en"], "fail", Severity.MEDIUM),
+        (["csrftoken=1"], "fail", Severity.MEDIUM),
+        (["sidebar=1", "author=x"], "fail", Severity.MEDIUM),
+        (["sessionid=; Max-Age=0"], "n/a", None),  # a deletion
+        (["sessionid=; Max-Age=-1; Expires=Wed, 21 Nov 2029 07:28:00 GMT"], "n/a", None),
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT"], "n/a", None),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:01 GMT"], "n/a", None),
+        (["sessionid=1", "sessionid=2; Secure"], "pass", None),  # the second replaces the first
+        (["sessionid=1", "sessionid=; Max-Age=0"], "n/a", None),
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/"], "n/a", None),  # the same path, which is the default
+        (["sessionid=1", "sessionid=; Max-Age=0; Path=/app"], "fail", None),
+        (["sessionid=1; Domain=other.com"], "n/a", None),  # refused by browsers
+        (["sessionid=1; Domain=com"], "n/a", None),
+        (["sessionid=1; Domain=.example.com"], "fail", None),
+        (["sessionid=1; Domain=..example.com"], "n/a", None),  # one dot is dropped, and the rest is not a host
+        (["sessionid=1; Domain=..www.example.com"], "n/a", None),
+        (["sessionid=1; Expires=nonsense"], "fail", None),
+        (["sessionid=x; Expires=Thu, 01-Jan-1970 00:00:00"], "n/a", None),  # a deletion without a zone
+        (["sessionid=x; Expires=Thu, 01 Jan 1970 00:00:00 GMT; Expires=nonsense"], "n/a", None),
+        (["sessionid=x; Max-Age=0; Max-Age=nonsense"], "n/a", None),
+        ([f"sessionid=x; Max-Age={'9' * 1000}"], "fail", None),
+        (["__Host-sid=1; Path=/"], "n/a", None),  # refused by browsers; cookie-prefix reports it
+        (["heroku-session-affinity=ACyDaANoA24IAcnd"], "warn", Severity.LOW),
+        (["AWSALB=0YtqEBGWiz; Path=/", "BIGipServer~Common~session_pool=1677787402.36895.0000"], "warn", Severity.LOW),
+        (["AWSALB=0YtqEBGWiz; Secure", "lang=en; Secure"], "pass", None),
+        (["AWSALB=0YtqEBGWiz", "lang=en"], "fail", Severity.MEDIUM),
+        (["AWSALB=0YtqEBGWiz", "sessionid=1"], "fail", None),
+        (["heroku_session=0123456789abcdef", "AWSALBUM=1"], "fail", None),  # the application's own
+        ([""], "n/a", None),
+        (["=; Path=/"], "n/a", None),
+        (["a\x00b=1"], "n/a", None),
+        ([f"a={'x' * 5000}"], "n/a", None),
+        ([], "n/a", None),
+    ],
+)
+def test_cookie_secure(lines: list[str], expected: str, severity: Severity | None) -> None:
+    finding = judge_secure(setting(*lines))
+    assert verdict(finding) == expected
+    if isinstance(finding, Fail | Warn):
+        assert finding.severity == severity
+
+
+def test_a_load_balancer_s_cookie_is_not_listed_beside_the_application_s() -> None:
+    finding = judge_secure(setting("AWSALB=0YtqEBGWiz", "lang=en"))
+    assert isinstance(finding, Fail)
+    assert [each["cookie"] for each in finding.evidence] == ["lang"]
+
+
+def test_on_a_page_over_plain_http_secure_cannot_be_asked_for() -> None:
+    assert verdict(judge_secure(setting("sessionid=1", url=f"http://{HOST}/"))) == "n/a"
+
+
+def test_cookies_of_every_hop_of_the_site_count_and_those_of_others_do_not() -> None:
+    def hop(url: str, cookie: str) -> object:
+        return response(url, ("Set-Cookie", cookie), status=302)
+
+    final = target("https://www.example.com/")
+    hops = (
+        hop("http://example.com/", "sessionid=1"),
+        hop("https://login.example.net/", "other_session=1"),
+        response("https://www.example.com/", ("Set-Cookie", "lang=en; Secure")),
+    )
+    seen = Page(requested=target("http://example.com/"), target=final, hops=hops)  # type: ignore[arg-type]
+    finding = judge_secure(seen)
+    assert verdict(finding) == "fail"
+    assert [item["cookie"] for item in finding.evidence] == ["sessionid"]  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["sessionid=1; HttpOnly"], "pass"),
+        (["lang=en"], "n/a"),
+        (["csrftoken=1", "XSRF-TOKEN=2", "_csrf=3", "anticsrftoken=4"], "n/a"),  # scripts must read them
+        (["__RequestVerificationToken_L2FwcA2=1"], "n/a"),  # ASP.NET's, with the application's path
+        (["sessionid=1"], "fail"),
+        (["a=1; HttpOnly", "authToken=eyJhbGciOiJIUzI1NiJ9"], "fail"),
+        (["ai_session=x1|1700000000|1700000001", "_hjSessionUser_1=eyJpZCI6IjEifQ=="], "n/a"),
+        (["user_session=1", "auth=yes", "login=true"], "n/a"),  # too short for a session
+        (["sessionid="], "n/a"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_httponly(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_httponly(cookies(setting(*lines)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["a=1; SameSite=Lax", "b=1; samesite=STRICT", "c=1; SameSite=None; Secure"], "pass"),
+        (["a=1; SameSite=None"], "fail"),
+        (["a=1; SameSite=Nope"], "fail"),
+        (["a=1; SameSite"], "fail"),
+        (["a=1; SameSite=Lax; SameSite=None"], "fail"),  # the last of a repeated attribute counts
+        (["a=1; SameSite=Lax", "b=1"], "warn"),
+        (["a=1"], "warn"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_samesite(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_samesite(cookies(setting(*lines)))) == expected
+
+
+@pytest.mark.parametrize(
+    ("lines", "severity"), [(["AWSALB=1"], Severity.LOW), (["AWSALB=1", "a=1"], None), (["a=1"], None)]
+)
+def test_samesite_matters_little_for_load_balancers(lines: list[str], severity: Severity | None) -> None:
+    finding = checks.cookie_samesite(cookies(setting(*lines)))
+    assert isinstance(finding, Warn)
+    assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        # The formats in use: RFC 9110 (IMF-fixdate, RFC 850, asctime), Netscape, and without a zone.
+        ("Sun, 06 Nov 1994 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Sunday, 06-Nov-94 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Sun Nov  6 08:49:37 1994", "1994-11-06T08:49:37"),
+        ("Sun, 06-Nov-1994 08:49:37 GMT", "1994-11-06T08:49:37"),
+        ("Thu, 01-Jan-1970 00:00:00", "1970-01-01T00:00:00"),
+        # The weekday and the zone do not count, not even a zone that is far away.
+        ("Mon, 06 Nov 1994 08:49:37 +1400", "1994-11-06T08:49:37"),
+        ("06 Nov 1994 08:49:37 PST", "1994-11-06T08:49:37"),
+        # Any order, except that the first number of one or two digits is the day.
+        ("08:49:37 1994 06 Nov", "1994-11-06T08:49:37"),
+        ("1994 Nov 06 08:49:37", "1994-11-06T08:49:37"),
+        ("Nov 1994 6 8:49:37", "1994-11-06T08:49:37"),
+        ("94 06 Nov 08:49:37", None),  # 94 is the day, then 06 the year
+        ("6 94 Nov 08:49:37", "1994-11-06T08:49:37"),
+        # Two digits of a year: 69 is 2069, 70 is 1970. Three digits are a year of the antiquity, before 1601.
+        ("1 Jan 69 0:0:0", "2069-01-01T00:00:00"),
+        ("1 Jan 70 0:0:0", "1970-01-01T00:00:00"),
+        ("1 Jan 99 0:0:0", "1999-01-01T00:00:00"),
+        ("1 Jan 00 0:0:0", "2000-01-01T00:00:00"),
+        ("1 Jan 100 0:0:0", None),
+        ("1 Jan 1600 0:0:0", None),
+        ("1 Jan 1601 0:0:0", "1601-01-01T00:00:00"),
+        ("1 Jan 9999 23:59:59", "9999-01-01T23:59:59"),
+        ("1 Jan 10000 0:0:0", None),
+        ("1 Jan 7 0:0:0", None),  # one digit is no year
+        # A month needs its first three letters, in any case. What follows them does not count.
+        ("1 JANUARY 1999 0:0:0", "1999-01-01T00:00:00"),
+        ("1 janvier 1999 0:0:0", "1999-01-01T00:00:00"),
+        ("1 Ja 1999 0:0:0", None),
+        ("1 13 1999 0:0:0", None),
+        ("1 \u017fep 1999 0:0:0", None),  # a long s is no s
+        # The first of each part counts, so the second month, time or year does not.
+        ("1 Jan Feb 1999 1:2:3 4:5:6 2001", "1999-01-01T01:02:03"),
+        # After a part, anything but a digit may follow in the same token.
+        ("1st Jan 1999A.D. 01:02:03Z", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 01:02:03.500", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 01:02:034", None),
+        ("1 Jan 19991 01:02:03", None),
+        ("001 Jan 1999 01:02:03", None),  # three digits are a year, so that 1999 is too much and the day is missing
+        ("1 Jan 1999 1:2", None),
+        ("1 Jan 1999 1:2:3:4", "1999-01-01T01:02:03"),
+        ("1 Jan 1999 :01:02:03", None),  # a colon is no delimiter
+        # All printable marks except the colon are delimiters, and the tab.
+        ("1\tJan\t1999\t1:2:3", "1999-01-01T01:02:03"),
+        ("!1\"Jan#1999$1:2:3%&'()*+,-./;<=>?@[\\]^_`{|}~", "1999-01-01T01:02:03"),
+        ("1\x7fJan 1999 1:2:3", None),
+        ("1\xa0Jan 1999 1:2:3", None),
+        # Digits are ASCII.
+        ("\u0661 Jan 1999 1:2:3", None),
+        # Numbers out of range, and days that no month or year has.
+        ("0 Jan 1999 0:0:0", None),
+        ("32 Jan 1999 0:0:0", None),
+        ("31 Apr 1999 0:0:0", None),
+        ("29 Feb 1999 0:0:0", None),
+        ("29 Feb 2000 0:0:0", "2000-02-29T00:00:00"),
+        ("29 Feb 1900 0:0:0", None),
+        ("1 Jan 1999 24:0:0", None),
+        ("1 Jan 1999 0:60:0", None),
+        ("1 Jan 1999 0:0:60", None),
+        # A missing part.
+        ("", None),
+        ("Jan 1999 0:0:0", None),
+        ("1 1999 0:0:0", None),
+        ("1 Jan 0:0:0", None),
+        ("1 Jan 1999", None),
+        ("1999-11-06T08:49:37Z", None),  # ISO 8601 is no cookie date
+        ("0", None),
+        ("-1", None),
+    ],
+)
+def test_cookie_dates(text: str, expected: str | None) -> None:
+    found = parse_date(text)
+    assert (found and found.replace(tzinfo=None).isoformat()) == expected
+
+
+@given(st.text())
+def test_any_text_is_a_date_or_none(text: str) -> None:
+    found = parse_date(text)
+    assert found is None or found.tzinfo is not None
+
+
+@pytest.mark.parametrize(
+    ("lines", "expected"),
+    [
+        (["__Host-sid=1; Secure; Path=/"], "pass"),
+        (["__Secure-sid=1; Secure; Domain=example.com"], "pass"),
+        (["__Host-sid=1; Secure"], "fail"),
+        (["__Host-sid=1; Secure; Path=/app"], "fail"),
+        (["__Host-sid=1; Secure; Path=/; Domain=www.example.com"], "fail"),
+        (["__Host-sid=1; Path=/"], "fail"),
+        (["__secure-sid=1"], "fail"),
+        (["Host-sid=1", "__hostess=1"], "n/a"),
+        ([], "n/a"),
+    ],
+)
+def test_cookie_prefix(lines: list[str], expected: str) -> None:
+    assert verdict(checks.cookie_prefix(cookies(setting(*lines)))) == expected
+
+
+def test_a_prefixed_cookie_over_plain_http_is_refused() -> None:
+    assert verdict(checks.cookie_prefix(cookies(setting("__Secure-a=1; Secure", url=f"http://{HOST}/")))) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("names", "expected"),
+    [
+        (("AWSALB", "AWSALBCORS", "AWSALBTG", "AWSALBTGCORS", "AWSALBAPP-0", "AWSELB", "AWSELBCORS"), True),
+        (("ARRAffinity", "ARRAffinitySameSite", "ApplicationGatewayAffinityCORS", "ASLBSA", "ASLBSACORS"), True),
+        (("BIGipServerpool_http", "BIGipServer~Common~web", "NSC_xxx.tipq.dpn-443", "BNI_persistence_1"), True),
+        (("GCLB", "GCILB", "DO-LB", "SERVERID", "ROUTEID", "INGRESSCOOKIE", "X-Contour-Session-Affinity"), True),
+        (("__cflb", "akaalb_shop", "nlbi_1234567", "nlbi_1234567_2147483392", "X-Oracle-BMC-LBS-Route"), True),
+        (("awsalb", "AWSALBUM", "SERVERIDENTITY", "my-DO-LB", "route", "affinity", "NSC_", "BIGipServer", ""), False),
+    ],
+)
+def test_names_of_load_balancers(names: tuple[str, ...], expected: bool) -> None:
+    assert {is_load_balancer_cookie(name) for name in names} == {expected}
+    assert not expected or not any(with_value(name).is_session_like for name in names)
+
+
+def with_value(name: str, value: str = "0123456789abcdef") -> Cookie:
+    return Cookie(name, HOST, over_https=True, value_length=len(value))
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sessionid", "sess_id", "connect.sid", "auth-token", "PHPSESSID", "JSESSIONID", "ASP.NET_SessionId", "sid"),
+        *("laravel_session", "ci_session", "rack.session", "_app_session", "sessionToken", "accessToken", "jwt"),
+        *(
+            "__Host-session",
+            "ASPSESSIONIDQQABCDEF",
+            "SESS" + "0f" * 16,
+            "SSESS" + "0f" * 16,
+            "remember_token",
+            "CFTOKEN",
+        ),
+        *("wordpress_logged_in_" + "0f" * 16, ".AspNetCore.Identity.Application", ".ASPXAUTH", "user.auth"),
+        *("OCSESSID", "CGISESSID", "bb_sessionhash", "bbsessionhash", "MoodleSession", "xf_session", "osCsid"),
+        *("fe_typo_user", ".AspNet.ApplicationCookie", "remember_web_" + "0f" * 20, "user_session", "__Secure-sid"),
+    ],
+)
+def test_names_of_sessions(name: str) -> None:
+    assert with_value(name).is_session_like
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        *("sidebar", "author", "authors", "tokenizer", "obsession", "possession_id", "residual", "assess", "lang"),
+        *(
+            "_ga",
+            "__cf_bm",
+            "cf_clearance",
+            "AWSALB",
+            "incap_ses_1_2",
+            "consent",
+            "inside",
+            "csrf_token",
+            "",
+            "wordpress_test_cookie",
+        ),
+        # Load balancers and analytics
+        *("heroku-session-affinity", "session_affinity", "sticky-session-route"),
+        *("_ga_session", "ai_session", "_hjSessionUser_1", "_hjSession_99", "_gd_session", "rl_session", "s_sess"),
+        *("__stripe_sid", "mtc_sid", "NRBA_SESSION", "analytics_session_id"),
+        # About a log-in or a session, but not the session itself
+        *("login_hint", "last_login_hint", "loginRedirect", "login_redirect_url", "auth_type", "auth_provider"),
+        *("cookie_consent_token", "session_theme", "session_timeout", "sessionExpires", "session_count"),
+    ],
+)
+def test_names_that_are_no_sessions(name: str) -> None:
+    assert not with_value(name).is_session_like
+
+
+@given(st.text(alphabet='ab=; ,\t"Secur_-samiteHtponlyDx/1', max_size=80))
+def test_whatever_is_sent_is_read(line: str) -> None:
+    cookie = parse_cookie(line, HOST, NOW, over_https=True)
+    assert cookie is None or isinstance(cookie.is_session_like, bool)
+
+
+def test_a_value_never_reaches_the_report() -> None:
+    finding = judge_secure(setting("sessionid=VERYSECRET"))
+    assert "VERYSECRET" not in repr(finding)
+
+
+def test_thousands_of_cookies_are_bounded() -> None:
+    seen = setting(*(f"a{number}=1" for number in range(5000)))
+    assert len(cookies_of(seen.hops, HOST, NOW)) == 300

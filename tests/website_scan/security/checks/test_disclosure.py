@@ -1,0 +1,396 @@
+from __future__ import annotations
+
+import html
+import time
+from dataclasses import replace
+
+import pytest
+
+from tests.website_scan.security.cast import HTML, bare_page, document, page, response, verdict
+from website_scan.findings import Fail, Finding, Warn
+from website_scan.net.http.response import Response
+from website_scan.page.evidence import Page
+from website_scan.security.checks import disclosure as checks
+from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
+
+SITE = "https://site.example.com"
+
+
+@pytest.mark.parametrize(
+    ("server", "expected"),
+    [
+        ("nginx/1.25.3", "fail"),
+        ("Apache/2", "fail"),
+        ("Apache/2.4.57 (Debian) OpenSSL/1.0.2k", "fail"),
+        ("Apache (Unix) OpenSSL/3.0", "fail"),
+        ("Microsoft-IIS/10.0", "fail"),
+        ("Jetty(9.4.53.v20231009)", "fail"),
+        ("Apache 2.4", "fail"),
+        ("Python/3.11 aiohttp/3.9.1", "fail"),
+        ("Foo/v2.1", "fail"),
+        ("nginx", "pass"),
+        ("Apache (Debian 12)", "pass"),  # a comment about the system, not a product's version
+        ("ECS (dcb/7F84)", "pass"),  # a node
+        ("BunnyCDN-DE1-1082", "pass"),
+        ("Fly/6f91d33b9d (2024-06-27)", "pass"),  # a commit
+        ("Fly/b6b5d2d", "pass"),
+        ("AmazonS3", "pass"),
+        ("cloudflare", "pass"),
+        ("h2o", "pass"),
+        ("", "pass"),
+        (None, "pass"),
+    ],
+)
+def test_server_version(server: str | None, expected: str) -> None:
+    headers = [] if server is None else [("Server", server)]
+    assert verdict(checks.server_version(page(*headers))) == expected
+
+
+@pytest.mark.parametrize(
+    ("headers", "expected"),
+    [
+        ([("X-Powered-By", "PHP/8.2.7")], "fail"),
+        ([("X-Powered-By", "Express")], "fail"),
+        ([("x-aspnet-version", "4.0.30319")], "fail"),
+        ([("X-AspNetMvc-Version", "5")], "fail"),
+        ([("X-Generator", "Drupal 10 (https://www.drupal.org)")], "fail"),
+        ([("X-Powered-By", "")], "pass"),
+        ([("X-Powered-By", "7f3a9c2e-11aa-4b1c-9d77-0123456789ab")], "pass"),  # the number of a node
+        ([("X-Powered-By", "1042")], "pass"),
+        ([("X-Request-Id", "abc"), ("CF-RAY", "8f"), ("X-Amz-Cf-Id", "x"), ("X-Varnish", "1 2")], "pass"),
+        ([("X-Served-By", "cache-fra-1"), ("X-Cache", "HIT"), ("X-B3-TraceId", "1"), ("X-Runtime", "0.01")], "pass"),
+        ([], "pass"),
+    ],
+)  # fmt: skip
+def test_powered_by(headers: list[tuple[str, str]], expected: str) -> None:
+    assert verdict(checks.powered_by(page(*headers))) == expected
+
+
+JAVA_TRACE = """java.lang.NullPointerException: Cannot invoke "x"
+\tat com.example.shop.Cart.total(Cart.java:42)
+\tat com.example.shop.Controller.show(Controller.java:17)
+\tat java.base/jdk.internal.reflect.DirectMethodHandleAccessor.invoke(DirectMethodHandleAccessor.java:103)
+\tat org.apache.catalina.core.ApplicationFilterChain.doFilter(ApplicationFilterChain.java:166)
+"""
+NODE_TRACE = """<!DOCTYPE html><html lang="en"><head><title>Error</title></head><body>
+<pre>URIError: Failed to decode param &#39;/%C0x&#39;<br> &nbsp; &nbsp;at decodeURIComponent (&lt;anonymous&gt;)<br>
+ &nbsp; &nbsp;at decode_param (/app/node_modules/express/lib/router/layer.js:172:12)<br> &nbsp; &nbsp;at Layer.match
+ (/app/node_modules/express/lib/router/layer.js:148:15)<br> &nbsp; &nbsp;at matchLayer (/app/router/index.js:585:18)<br>
+ &nbsp; &nbsp;at next (/app/node_modules/express/lib/router/index.js:226:15)</pre></body></html>"""
+DJANGO = """<!DOCTYPE html><html lang="en"><head><title>Page not found at /x</title></head><body>
+<header id="summary"><h1>Page not found <small>(404)</small></h1></header>
+<footer id="explanation"><p>You\u2019re seeing this error because you have <code>DEBUG = True</code> in your
+Django settings file.</p></footer></body></html>"""
+PHP = "<br />\n<b>Fatal error</b>:  Uncaught Error: x in <b>/var/www/html/router.php</b> on line <b>3</b><br />\n"
+LARAVEL = (
+    '{"message": "", "exception": "Symfony\\\\Component\\\\HttpKernel\\\\Exception\\\\NotFoundHttpException", '
+    '"file": "/var/www/vendor/laravel/framework/src/Router.php", "line": 44, "trace": [{"file": "/var/www/a.php"}]}'
+)
+PYTHON = 'Traceback (most recent call last):\n  File "/srv/app.py", line 3, in view\nKeyError: 1\n'
+GO = "panic: x\n\ngoroutine 7 [running]:\nmain.main()\n\t/srv/main.go:12 +0x1d\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "status", "shows"),
+    [
+        (DJANGO, 404, "Django with DEBUG = True"),
+        ("<b>Request Method:</b> GET Django Version: 5.2 Exception Type: KeyError", 500, "Django with DEBUG = True"),
+        ("<title>KeyError: 'x' // Werkzeug Debugger</title>", 500, "Werkzeug's debugger"),
+        ("<title>Action Controller: Exception caught</title>", 404, "Rails in development mode"),
+        ("Routing Error\nNo route matches [GET] &quot;/x&quot;\nRails.root: /srv", 404, "Rails in development mode"),
+        ("<title>Not found</title><script>window.ignite({})</script>", 500, "Laravel's Ignition"),
+        ("<title>Whoops! There was an error.</title>", 500, "Laravel in debug mode"),
+        (LARAVEL, 404, "Laravel in debug mode"),
+        ('<div class="exception-summary"><div class="exception-message-wrapper">No route found</div></div>Symfony', 404,
+         "Symfony in debug mode"),
+        ("<h1>Server Error in '/' Application.</h1><b>Stack Trace:</b> <pre>[HttpException]", 404,
+         "ASP.NET with custom errors off"),
+        ('<h1>An unhandled exception</h1><div class="titleerror">X</div>', 500, "ASP.NET Core's developer page"),
+        ("<h3>Detailed Error Information:</h3><tr><th>Physical Path</th><td>C:\\inetpub</td>", 404,
+         "IIS with detailed errors"),
+        ("<h1>Whitelabel Error Page</h1><div>" + html.escape(JAVA_TRACE) + "</div>", 404,
+         "Spring's Whitelabel page with a trace"),
+        ('{"status": 500, "trace": "java.lang.NullPointerException\\n", "path": "/x"}', 500, "Spring with traces"),
+        (NODE_TRACE, 400, "Express in development mode"),
+        (PHP, 200, "PHP with display_errors"),  # PHP does not change the status
+        ("<article>" + PHP + "</article>", 404, "PHP with display_errors"),
+        ("PHP Fatal error:  Uncaught x in /var/www/a.php:3\n", 500, "PHP with display_errors"),
+        ("<title>HTTP Status 500</title><h1>HTTP Status 500</h1><pre>" + JAVA_TRACE + "</pre>Apache Tomcat/9.0.1", 500,
+         "a Java stack trace"),
+        (PYTHON, 500, "a Python traceback"),
+        (html.escape(PYTHON), 500, "a Python traceback"),
+        (GO, 500, "a Go stack trace"),
+        # Not debug pages
+        ("<title>404 Not Found</title><hr>nginx/1.25", 404, None),
+        ("<h1>HTTP Status 404 \u2013 Not Found</h1>Apache Tomcat/9.0.1", 404, None),
+        ("<h1>Whitelabel Error Page</h1>There was an unexpected error (type=Not Found, status=404).", 404, None),
+        ("<h1>Runtime Error</h1>Server Error in '/' Application. Details: set customErrors mode to Off", 500, None),
+        ("<pre>Cannot GET /x</pre>", 404, None),
+        ('{"status": 404, "error": "Not Found", "path": "/x"}', 404, None),
+        ("<title>404 | Not Found</title>", 404, None),
+        ("", 404, None),
+        # A blog about stack traces that answers every path with its start page, or shows it below a 404
+        (DJANGO, 200, None),
+        ("<article><h1>Reading stack traces</h1><pre>" + JAVA_TRACE + PYTHON + GO + "</pre></article>", 404, None),
+        ("<meta property=og:title content=Traces><pre>" + DJANGO + NODE_TRACE, 404, None),
+        ("<link href=/ rel=canonical><p>" + JAVA_TRACE, 404, None),
+        ("<pre>" + html.escape(PHP) + "</pre>", 200, None),
+        ("<p>A fatal error in PHP: <b>Fatal error</b> in your file on line 3", 404, None),
+        ("<p>One frame, at com.example.Cart.total(Cart.java:42), of a java.lang.NullPointerException", 404, None),
+    ],
+)  # fmt: skip
+def test_debug_error_page(body: str, status: int, shows: str | None) -> None:
+    ordinary = response(f"{SITE}/a", HTML, status=404, body=b"<h1>Not found</h1>")
+    wrong = response(f"{SITE}/b", HTML, status=status, body=body.encode())
+    seen = page()
+    finding = checks.debug_error_page(document(seen), NotFoundBaseline((ordinary, wrong)))
+    assert verdict(finding) == ("fail" if shows else "pass"), finding.message
+    if isinstance(finding, Fail):
+        assert finding.evidence == [{"path": "/b", "status": status, "shows": shows}]
+
+
+def test_what_the_page_itself_shows_is_its_content() -> None:
+    trace = f"<h1>Traces</h1><pre>{JAVA_TRACE}</pre>"
+    missing = NotFoundBaseline((response(f"{SITE}/a", HTML, status=404, body=trace.encode()),))
+    article, other = page(html=trace), page()
+    assert verdict(checks.debug_error_page(document(article), missing)) == "pass"
+    assert verdict(checks.debug_error_page(document(other), missing)) == "fail"
+
+
+def test_a_picture_is_no_error_page() -> None:
+    picture = response(f"{SITE}/a", ("Content-Type", "image/png"), status=500, body=PYTHON.encode())
+    seen = page()
+    assert verdict(checks.debug_error_page(document(seen), NotFoundBaseline((picture,)))) == "pass"
+
+
+NGINX = """<html><head><title>Index of /static/</title></head><body><h1>Index of /static/</h1><hr><pre>
+<a href="../">../</a>\n<a href="a.js">a.js</a> 20-Nov-2026 10:00 12\n</pre></body></html>"""
+APACHE = """<!DOCTYPE HTML PUBLIC "-//W3C//DTD HTML 3.2 Final//EN"><html><head><title>Index of /static</title></head>
+<body><h1>Index of /static</h1><table><tr><th><a href="?C=N;O=D">Name</a></th></tr>
+<tr><td><img src="/icons/back.gif"></td><td><a href="/">Parent Directory</a></td></tr></table></body></html>"""
+LIGHTTPD = """<title>Index of /static/</title><tr class="d"><td class="n"><a href="../">..</a>/</td></tr>"""
+IIS = """<html><head><title>site.example.com - /static/</title></head><body><H1>site.example.com - /static/</H1><hr>
+<pre><A HREF="/">[To Parent Directory]</A><br><br>12 <A HREF="/static/a.js">a.js</A><br></pre></body></html>"""
+PYTHON_LISTING = """<!DOCTYPE HTML><html lang="en"><head><title>Directory listing for /static/</title></head><body>
+<h1>Directory listing for /static/</h1>\n<hr>\n<ul>\n<li><a href="a.js">a.js</a></li>\n</ul>\n<hr></body></html>"""
+CADDY = """<!DOCTYPE html><html><head><title>/static/</title></head><body><a href="..">
+<svg width="24"><path d="M0"/></svg> <span class="goup">Up</span></a></body></html>"""
+JETTY = """<html><head><title>Directory: /static/</title></head><body>
+<table><tr><td><a href="/">Parent Directory</a></td></tr></table></body></html>"""
+TOMCAT = """<title>Directory Listing For [/static/]</title><a href="/"><b>Up To [/]</b></a>"""
+NODE = """<title>listing directory /static/</title><a href="/" class="icon" title=".."><span>..</span></a>"""
+ROOT = """<title>Index of /</title><h1>Index of /</h1><a href="?C=N;O=D">Name</a> <a href="a/">a/</a>"""
+
+
+@pytest.mark.parametrize(
+    ("body", "server"),
+    [
+        (NGINX, "Apache, nginx or lighttpd"),
+        (APACHE, "Apache, nginx or lighttpd"),
+        (LIGHTTPD, "Apache, nginx or lighttpd"),
+        (IIS, "IIS"),
+        (PYTHON_LISTING, "Python"),
+        (CADDY, "Caddy"),
+        (JETTY, "Jetty"),
+        (TOMCAT, "Tomcat"),
+        (NODE, "Node.js"),
+        (NGINX.replace("Index of /static/", "Index of /other/"), None),  # not the requested folder
+        (NGINX.replace('<a href="../">../</a>', ""), None),  # only the title matches
+        (NGINX.replace("<title>Index of /static/</title>", "<title>Files</title>"), None),  # only the link matches
+        ("<title>Index of /static/</title><nav><a href=/>Home</a></nav><a href=/up>Updates</a>", None),
+        ("<title>Directory listing for /static/</title><p>What Python writes: <a href='/'>more</a>", None),
+        ("<title>How nginx writes Index of /static/</title><a href=../>..</a>", None),
+        ("<h1>Forbidden</h1>", None),
+        ("", None),
+    ],
+)
+def test_directory_listing(body: str, server: str | None) -> None:
+    asked = AssetDirectories((response(f"{SITE}/static/", HTML, body=body.encode()),))
+    finding = checks.directory_listing(page(), asked)
+    assert verdict(finding) == ("fail" if server else "pass")
+    if isinstance(finding, Fail):
+        assert finding.evidence == [{"path": "/static/", "server": server}]
+
+
+def test_the_page_itself_may_be_a_listing_also_of_the_root_which_has_no_parent() -> None:
+    assert verdict(checks.directory_listing(page(html=ROOT), AssetDirectories(()))) == "fail"
+    listed = page(html=NGINX.replace("/static/", "/a b/"), url=f"{SITE}/a%20b/")
+    assert verdict(checks.directory_listing(listed, AssetDirectories(()))) == "fail"
+
+
+def test_a_listing_that_is_refused_is_none() -> None:
+    asked = AssetDirectories((response(f"{SITE}/static/", HTML, status=403, body=NGINX.encode()),))
+    assert verdict(checks.directory_listing(page(), asked)) == "pass"
+
+
+def body_of(text: str) -> str:
+    return f"<!doctype html><html><head><title>A page</title></head><body>{text}</body></html>"
+
+
+@pytest.mark.parametrize(
+    ("headers", "text", "expected"),
+    [
+        ([("Location", "http://10.1.2.3/")], "", "warn"),
+        ([("Via", "1.1 10.0.0.5 (squid)")], "", "warn"),
+        ([("X-Backend", "192.168.7.9:8080")], "", "warn"),
+        ([("X-Served-By", "fd12:3456:789a::1")], "", "warn"),
+        ([], '<a href="http://192.168.3.4/admin">Log in</a>', "warn"),
+        ([], '<img src="//172.16.0.9/a.png">', "warn"),
+        ([], '<a href="http://[fe80::1]/">x</a>', "warn"),
+        ([], '<script>const api = "10.1.2.3";</script>', "warn"),
+        ([], '<script>fetch("http://10.1.2.3:8080/x")</script>', "warn"),
+        ([], "<!-- served by 10.1.2.3 -->", "warn"),
+        ([], "<p>Connect to the server at 10.1.2.3.", "warn"),
+        ([], "<p>Connect to 10.1.2.3:8080.", "warn"),
+        ([], "<p>Backend: 172.20.1.1", "warn"),
+        ([], "<p>169.254.7.7 did not answer", "warn"),
+        # Not an address, or one that discloses nothing
+        ([], "<p>Open 192.168.0.1 in your browser to set up the router.", "pass"),
+        ([], '<p>Open <a href="http://192.168.1.1/">192.168.1.1</a> to set up the router.', "pass"),
+        ([], '<a href="http://192.168.88.1:8080/webfig">WebFig</a> <code>"172.17.0.1"</code>', "pass"),
+        ([("Via", "1.1 192.168.1.1")], "", "warn"),  # sent by a machine, it is an address of its own network
+        ([], "<p>Version 10.0.0.1 mends two faults. So does version 10.4.2.1.", "pass"),
+        ([], "<p>Foo 10.4.2.1 is out.", "pass"),
+        ([], "<p>v10.4.2.1, release 10.4.2.2, Firmware: 10.4.2.3, Chrome/10.4.2.4", "pass"),
+        ([], "<p>Private networks are 10.0.0.0/8, 172.16.0.0/12 and 192.168.0.0/16.", "pass"),
+        ([], '<script src="/a-10.4.2.1.js"></script><script src="/b.js?v=10.4.2.1"></script>', "pass"),
+        ([], '<script>var version = "10.4.2.1", build: "10.4.2.2";</script>', "pass"),
+        ([], '<svg><path d="M10.4.2.1 10.4.2.1"/></svg>', "pass"),
+        ([], "<p>172.15.0.1, 172.32.0.1, 192.169.1.1, 11.0.0.1, 10.0.0.256, 110.1.2.3, 10.1.2.3.4", "pass"),
+        ([], "<p>Face: fe80, fade:cafe, 10:30", "pass"),
+        ([("Server", "Foo/10.4.2.1")], "", "pass"),
+        ([("X-App-Version", "10.4.2.1")], "", "pass"),
+        ([("Via", "1.1 198.51.100.7")], "", "pass"),
+        ([], "", "pass"),
+    ],
+)  # fmt: skip
+def test_private_ip(headers: list[tuple[str, str]], text: str, expected: str) -> None:
+    seen = page(*headers, html=body_of(text))
+    finding = checks.private_ip(seen, document(seen))
+    assert verdict(finding) == expected, finding
+
+
+def test_the_scanned_address_itself_is_no_leak() -> None:
+    seen = page(html=body_of('<a href="http://10.1.2.3/">x</a>'))
+    on_it = Page(seen.requested, seen.target, (replace(seen.response, address="10.1.2.3"),))
+    assert verdict(checks.private_ip(seen, document(seen))) == "warn"
+    assert verdict(checks.private_ip(on_it, document(on_it))) == "pass"
+
+
+def test_addresses_are_also_found_where_there_is_no_markup() -> None:
+    seen = bare_page(("Content-Type", "application/json"), body=b'{"upstream": "10.1.2.3"}')
+    assert verdict(checks.private_ip(seen, document(seen))) == "warn"
+
+
+@pytest.mark.parametrize(
+    ("comment", "expected"),
+    [
+        ("password: hunter2", "fail"),
+        ("db_password = hunter", "fail"),
+        ("pwd: s3cr3t!", "fail"),
+        ("Admin password: geheim", "fail"),
+        ("user: admin password: geheim", "fail"),
+        ("login: admin / admin123", "fail"),
+        ("api_key: 0a1b2c3d4e5f6a7b", "fail"),
+        ("AKIAIOSFODNN7EXAMPLE", "fail"),
+        ("staging: https://bob:geheim@staging.example.com/", "fail"),
+        ("eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.c2lnbmF0dXJl", "fail"),
+        ("TODO: remove the default password before release", "warn"),
+        ("FIXME authentication is switched off here", "warn"),
+        # Words without a value
+        ("password field below", "pass"),
+        ("Password: required", "pass"),
+        ("password: see the wiki", "pass"),
+        ("password: must have eight characters", "pass"),
+        ("password: {{ form.password }}", "pass"),
+        ("password: form.password", "pass"),
+        ("password = $_POST['password']", "pass"),
+        ("password: ********", "pass"),
+        ("/password", "pass"),
+        ("begin: reset password form", "pass"),
+        ('<input type="password" name="password" value="">', "pass"),
+        ('<label for="pwd">Password:</label>', "pass"),
+        ('<input type="hidden" name="csrf_token" value="a1b2c3d4e5f6a7b8">', "pass"),
+        ("Access key: Alt+1", "pass"),
+        ("api key: see README", "pass"),
+        ("secret: {{SECRET}}", "pass"),
+        ("build 0123456789abcdef0123456789abcdef01234567", "pass"),
+        ("User: guest", "pass"),
+        ("TODO: nicer icons", "pass"),
+        ("TODO: translate the security page", "pass"),
+        ("TODO: link to the security section, password field styling", "pass"),
+        ("FIXME: align the password input", "pass"),
+        ("TODO: translate this sentence about security", "pass"),
+        ("TODO: sanitize the input", "warn"),
+        ("TODO: security! anybody can log in", "warn"),
+        ("FIXME: csrf token is missing in the form", "warn"),
+        ("[if lt IE 9]><script src=a.js></script><![endif]", "pass"),
+        ("", "pass"),
+    ],
+)
+@pytest.mark.parametrize("place", ["before", "body"])
+def test_security_comments(comment: str, expected: str, place: str) -> None:
+    markup = f"<!-- {comment} -->"
+    seen = page(html=markup + body_of("") if place == "before" else body_of(f"<p>Text{markup}"))
+    finding: Finding = checks.security_comments(document(seen))
+    assert verdict(finding) == expected, finding
+    if isinstance(finding, (Warn, Fail)):
+        for secret in ("hunter", "geheim", "s3cr3t", "admin123", "0a1b2c", "AKIA", "eyJ"):
+            assert secret not in repr(finding)
+
+
+def test_where_a_comment_stands_is_said() -> None:
+    secret = "<!--\r\n db_password: hunter2 -->"
+    markup = body_of(f"\n<p>One\n{secret}\n<!-- nothing -->\n{secret}<!-- api_key: 0a1b2c3d4e5f6a7b -->")
+    found = checks.security_comments(document(page(html=markup)))
+    assert isinstance(found, Fail)
+    assert found.message == (
+        "3 comments contain what looks like credentials: line 3 (password), line 6 (password), line 7 (api_key)."
+    )
+    assert [each["line"] for each in found.evidence] == [3, 6, 7]
+    undone = checks.security_comments(document(page(html=body_of("\n\n<!-- TODO: fix the xss -->"))))
+    assert "comment in line 3 mentions" in undone.message  # type: ignore[union-attr]
+
+
+def test_comments_of_scripts_are_not_the_markup_s() -> None:
+    seen = page(html=body_of("<script><!-- password: hunter2 --></script>"))
+    assert verdict(checks.security_comments(document(seen))) == "pass"
+
+
+HOSTILE = [
+    " " * 200_000,
+    "a" * 200_000,
+    "10.1.2." * 30_000,
+    "fd00:" * 40_000,
+    "\n at " * 40_000,
+    "at " + "a." * 60_000,
+    "<a href=/" * 20_000,
+    "<a><b" * 20_000,
+    "<b>Warning</b>: " * 12_000,
+    "todo " * 40_000,
+    "password " * 20_000,
+    "user:" * 40_000,
+    "Error: " * 30_000,
+    "java." * 40_000,
+    "<title>Index of /static/</title>" + "<a href=/>" * 18_000,
+    "//10.1.2.3 " * 180_000,
+    "'10.1.2.3' " * 180_000,
+    "server fe80:1:: " * 120_000,
+    "<!-- 10.1.2.3 -->" * 110_000,
+    "<!-- todo security page -->" * 70_000,
+    "<!-- api_key=aaaaaaaaaaaaaaaa1 -->" * 60_000,
+]
+
+
+@pytest.mark.parametrize("text", HOSTILE, ids=range(len(HOSTILE)))
+def test_no_text_takes_long(text: str) -> None:
+    wrong: Response = response(f"{SITE}/static/", HTML, body=text.encode())
+    broken: Response = response(f"{SITE}/b", HTML, status=500, body=text.encode())
+    seen = page(("X-A", text[:8000]), html=body_of(f"<p>{html.escape(text)}<!-- {text} -->"))
+    parsed = document(seen)
+    began = time.thread_time()
+    checks.debug_error_page(parsed, NotFoundBaseline((broken,)))
+    checks.directory_listing(seen, AssetDirectories((wrong,)))
+    checks.private_ip(seen, parsed)
+    checks.security_comments(parsed)
+    assert time.thread_time() - began < 2.0

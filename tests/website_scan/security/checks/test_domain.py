@@ -1,0 +1,168 @@
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.website_scan.security.cast import NOW, response, verdict
+from website_scan.findings import Fail
+from website_scan.page.evidence import Clock
+from website_scan.page.registrable_domain import own_domain
+from website_scan.security.checks import domain as checks
+from website_scan.security.evidence import CaaRecords, DnssecRecords, MailRecords, SecurityTxt
+
+CLOCK = Clock(NOW)
+DOMAIN = "example.com"
+GOOD = "Contact: mailto:security@example.com\nExpires: 2027-01-01T00:00:00Z\n"
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (('0 issue "letsencrypt.org"',), "pass"),
+        (('0 issue "ca.example.net"', '128 issuewild ";"'), "pass"),
+        (('128 issuewild ";"', '0 iodef "mailto:a@example.com"'), "warn"),  # restricts wildcards only
+        (('0 issuemail ";"', '0 issuevmc ";"'), "warn"),
+        (('0 issue ";"',), "pass"),  # no authority may issue
+        (('0 iodef "mailto:a@example.com"',), "warn"),
+        ((), "warn"),
+    ],
+)
+def test_caa(records: tuple[str, ...], expected: str) -> None:
+    assert verdict(checks.caa(CaaRecords(DOMAIN, DOMAIN, records))) == expected
+
+
+@pytest.mark.parametrize(
+    ("found", "expected"),
+    [
+        (DnssecRecords(DOMAIN, is_authenticated=True), "pass"),
+        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",), dnskey=("257 3 13 AB",)), "pass"),
+        (DnssecRecords(DOMAIN, ds=("1 13 2 AB",)), "warn"),
+        (DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",)), "warn"),  # signed, but the parent does not vouch for the key
+        (DnssecRecords(DOMAIN), "warn"),
+    ],
+)
+def test_dnssec(found: DnssecRecords, expected: str) -> None:
+    assert verdict(checks.dnssec(found)) == expected
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (("v=spf1 include:_spf.example.net -all",), "pass"),
+        (("v=spf1 mx ~ALL",), "pass"),
+        (("v=spf1 -all",), "pass"),
+        (("v=spf1 redirect=_spf.example.net",), "pass"),
+        (("v=spf1 include:_spf.example.net",), "warn"),
+        (("v=spf1 a ?all",), "warn"),
+        (("v=spf1 include:all.example.net",), "warn"),  # not the mechanism “all”
+        (("v=spf1 +all",), "fail"),
+        (("v=spf1 a all",), "fail"),
+        (("v=spf1 -all", "v=spf1 ~all"), "fail"),
+        ((), "fail"),
+    ],
+)
+def test_spf(records: tuple[str, ...], expected: str) -> None:
+    assert verdict(checks.spf(MailRecords(DOMAIN, ("10 mx.example.com.",), records))) == expected
+
+
+def test_keys_without_a_ds_record_are_told_apart() -> None:
+    assert "no DS record" in checks.dnssec(DnssecRecords(DOMAIN, dnskey=("257 3 13 AB",))).message  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize("mx", [(), ("0 .",)])
+def test_a_domain_without_mail_is_told_how_to_say_so(mx: tuple[str, ...]) -> None:
+    finding = checks.spf(MailRecords(DOMAIN, mx))
+    assert verdict(finding) == "fail"
+    assert isinstance(finding, Fail)
+    assert "receives no mail" in finding.message
+    assert '"v=spf1 -all"' in (finding.fix or "")
+
+
+@pytest.mark.parametrize(
+    ("records", "expected"),
+    [
+        (("v=DMARC1; p=reject; rua=mailto:a@example.com",), "pass"),
+        (("v=DMARC1;p=QUARANTINE",), "pass"),
+        (("v=DMARC1; p=quarantine; pct=10",), "pass"),
+        (("v=DMARC1; p=none; sp=reject",), "warn"),
+        (("v=DMARC1; p=reject; pct=0",), "warn"),
+        (("v=DMARC1; rua=mailto:a@example.com",), "warn"),  # counts as p=none
+        (("v=DMARC1; p=drop; rua=mailto:a@example.com",), "warn"),
+        (("v=DMARC1; p=drop",), "fail"),
+        (("v=DMARC1; p=reject", "v=DMARC1; p=none"), "fail"),
+        ((), "fail"),
+    ],
+)
+def test_dmarc(records: tuple[str, ...], expected: str) -> None:
+    assert verdict(checks.dmarc(MailRecords(DOMAIN, dmarc=records))) == expected
+
+
+@pytest.mark.parametrize(
+    ("body", "media_type", "said"),
+    [
+        (GOOD, "text/plain; charset=utf-8", None),
+        (f"-----BEGIN PGP SIGNED MESSAGE-----\nHash: SHA256\n\n# ours\r\n{GOOD}", "text/plain", None),
+        ("contact: https://example.com/report\nexpires: 2027-01-01t00:00:00+02:00", "TEXT/PLAIN", None),
+        ("Contact: tel:+49-30-123\nContact: nonsense\nExpires: 2027-01-01T00:00:00.5Z", "text/plain", None),
+        (GOOD, "application/octet-stream", "not as text/plain"),
+        (GOOD, "", "not as text/plain"),
+        ("Expires: 2027-01-01T00:00:00Z", "text/plain", "Contact is missing"),
+        ("Contact: security@example.com\nExpires: 2027-01-01T00:00:00Z", "text/plain", "no Contact is"),
+        ("Contact: mailto:a@example.com", "text/plain", "Expires is missing"),
+        (f"{GOOD}Expires: 2027-01-01T00:00:00Z", "text/plain", "more than once"),
+        ("Contact: mailto:a@example.com\nExpires: 2026-11-20T00:00:00Z", "text/plain", "expired on 2026-11-20"),
+        ("Contact: mailto:a@example.com\nExpires: next year", "text/plain", "can't be read"),
+        ("Contact: mailto:a@example.com\nExpires: 2027-02-30T00:00:00Z", "text/plain", "can't be read"),
+        ("Contact: mailto:a@b.c\nExpires: 0001-01-01T00:00:00+14:00", "text/plain", "expired on 0001-01-01"),
+        ("Policy: https://example.com/", "text/plain", "Contact is missing"),
+    ],
+)
+def test_security_txt(body: str, media_type: str, said: str | None) -> None:
+    headers = [("Content-Type", media_type)] if media_type else []
+    file = response("https://example.com/.well-known/security.txt", *headers, body=body.encode())
+    finding = checks.security_txt(SecurityTxt(file), CLOCK)
+    assert verdict(finding) == ("pass" if said is None else "fail"), finding
+    assert (said or "") in finding.message  # type: ignore[union-attr]
+
+
+def test_without_security_txt_there_is_a_warning() -> None:
+    assert verdict(checks.security_txt(SecurityTxt(None), CLOCK)) == "warn"
+
+
+@pytest.mark.parametrize("body", ["", "ok", "Not found: /.well-known/security.txt"])
+def test_a_host_that_answers_whatever_it_is_asked_has_no_security_txt(body: str) -> None:
+    file = response("https://api.example.com/", ("Content-Type", "text/plain"), body=body.encode())
+    assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) == "warn"
+
+
+@given(st.text(max_size=200))
+def test_whatever_stands_in_security_txt_it_is_read(text: str) -> None:
+    file = response("https://example.com/", body=f"Expires: {text}\n{text}".encode())
+    assert verdict(checks.security_txt(SecurityTxt(file), CLOCK)) in ("pass", "fail")
+
+
+def test_a_name_that_is_not_the_owners_is_not_judged() -> None:
+    for finding in (
+        checks.caa(CaaRecords(None)),
+        checks.dnssec(DnssecRecords(None)),
+        checks.spf(MailRecords(None)),
+        checks.dmarc(MailRecords(None)),
+    ):
+        assert verdict(finding) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("host", "expected"),
+    [
+        ("www.example.co.uk", "example.co.uk"),
+        ("example.com", "example.com"),
+        ("somebody.github.io", None),
+        ("co.uk", None),
+        ("127.0.0.1", None),
+        ("::1", None),
+        ("localhost", None),
+    ],
+)
+def test_the_domain_that_an_owner_registers(host: str, expected: str | None) -> None:
+    assert own_domain(host) == expected

@@ -1,0 +1,564 @@
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+
+import pytest
+
+from tests.website_scan.security.cast import (
+    INTERMEDIATE,
+    LEAF,
+    NO_PEER,
+    NOW,
+    ROOT,
+    document,
+    hops,
+    https_answer,
+    page,
+    peer,
+    policies,
+    verdict,
+)
+from website_scan.findings import Fail, Severity
+from website_scan.net.tls.certificates import Certificate
+from website_scan.net.tls.ciphers import TlsVersion
+from website_scan.net.tls.trust import Distrust, Trust
+from website_scan.page.evidence import Clock
+from website_scan.security.checks import transport as checks
+from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsSupport
+
+V = TlsVersion
+NOTHING = TlsSupport({})
+GCM, CBC, RSA = (
+    "TLS_ECDHE_RSA_WITH_AES_128_GCM_SHA256",
+    "TLS_ECDHE_RSA_WITH_AES_128_CBC_SHA",
+    "TLS_RSA_WITH_AES_128_CBC_SHA",
+)
+MODERN = TlsSupport({V.TLS1_3: "TLS_AES_128_GCM_SHA256", V.TLS1_2: GCM})
+HTTP_PAGE = page(url="http://site.example.com/")
+
+
+def test_https_is_available_where_a_handshake_succeeds() -> None:
+    assert verdict(checks.https_available(page().target, peer(), MODERN)) == "pass"
+
+
+def test_https_is_missing_where_nothing_answers_over_tls() -> None:
+    finding = checks.https_available(HTTP_PAGE.target, NO_PEER, NOTHING)
+    assert verdict(finding) == "fail"
+    assert "plain HTTP" in finding.message
+
+
+def test_a_server_that_our_library_cannot_speak_to_still_answers_over_tls() -> None:
+    assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.TLS1_0: RSA}))) == "pass"
+
+
+def test_ssl_3_alone_is_no_https() -> None:
+    assert verdict(checks.https_available(HTTP_PAGE.target, NO_PEER, TlsSupport({V.SSL3_0: RSA}))) == "fail"
+
+
+SITE, WWW = "site.example.com", "www.site.example.com"
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        ([], "pass"),  # the port is closed
+        ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 200)], "pass"),
+        ([(f"http://{SITE}/", 307), (f"https://{SITE}:8443/", 200)], "pass"),
+        ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{WWW}/", 200)], "pass"),
+        ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 301), (f"https://{SITE}/en", 403)], "pass"),
+        ([(f"http://{SITE}/", 301), (f"https://{WWW}/", 200)], "warn"),  # browsers miss HSTS of the bare name
+        ([(f"http://{SITE}/", 301), (f"http://{WWW}/", 301), (f"https://{WWW}/", 200)], "warn"),
+        ([(f"http://{SITE}/", 301), (f"http://{SITE}/en", 301), (f"https://{SITE}/en", 200)], "warn"),
+        ([(f"http://{SITE}/", 200)], "fail"),
+        ([(f"http://{SITE}/", 304)], "fail"),
+        ([(f"http://{SITE}/", 403)], "warn"),
+        ([(f"http://{SITE}/", 404)], "warn"),
+        ([(f"http://{SITE}/", 301), (f"http://{WWW}/", 200)], "fail"),
+        ([(f"http://{SITE}/", 301), (f"https://{SITE}/", 302), (f"http://{SITE}/home", 200)], "fail"),
+    ],
+)
+def test_http_to_https_redirect(chain: list[tuple[str, int]], expected: str) -> None:
+    error = "" if chain else "Connection refused."
+    plain = PlainHttp(f"http://{SITE}/", hops(*chain), error)
+    assert verdict(checks.http_to_https_redirect(plain)) == expected
+
+
+@pytest.mark.parametrize(
+    ("location", "expected"),
+    [(f"https://{SITE}/", "pass"), (f"https://{WWW}/", "warn"), (f"http://{WWW}/", "fail")],
+)
+def test_a_redirect_whose_goal_does_not_answer_is_judged_by_where_it_leads(location: str, expected: str) -> None:
+    plain = PlainHttp(f"http://{SITE}/", hops((f"http://{SITE}/", 301)), "Refused.", next_url=location)
+    assert verdict(checks.http_to_https_redirect(plain)) == expected
+
+
+def test_a_redirect_to_something_that_is_no_url_fails() -> None:
+    plain = PlainHttp(f"http://{SITE}/", hops((f"http://{SITE}/", 301)), "Bad.", next_url="https://")
+    assert verdict(checks.http_to_https_redirect(plain)) == "fail"
+
+
+def test_a_page_on_another_port_has_no_plain_twin() -> None:
+    assert verdict(checks.http_to_https_redirect(PlainHttp(None))) == "n/a"
+
+
+@pytest.mark.parametrize(
+    ("trust", "title", "words"),
+    [
+        (Trust(Distrust.SELF_SIGNED, 18), "Certificate is self-signed", "is self-signed"),
+        (Trust(Distrust.INCOMPLETE_CHAIN, 20, proven=True), "Certificate chain is incomplete", "does not send"),
+        (
+            Trust(Distrust.INCOMPLETE_CHAIN, 20),
+            "Certificate chain leads to no trusted root",
+            "its own certificate only",
+        ),
+        (Trust(Distrust.UNKNOWN_ISSUER, 19), "Certificate issuer is unknown", "The chain ends at"),
+        (
+            Trust(Distrust.OTHER, 26, "the certificate is not made for a web server"),
+            "Certificate chain is not valid",
+            "not made for a web",
+        ),
+    ],
+)
+def test_each_reason_for_distrust_has_its_own_words(trust: Trust, title: str, words: str) -> None:
+    finding = checks.tls_cert_trusted(peer(trust=trust))
+    assert isinstance(finding, Fail)
+    assert words in finding.message
+    assert finding.title == title
+
+
+def test_a_trusted_chain_passes() -> None:
+    assert verdict(checks.tls_cert_trusted(peer())) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("chain", "said"),
+    [
+        ((replace(LEAF, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, signature_hash="md5"), INTERMEDIATE, ROOT), "MD5"),
+        ((LEAF, replace(INTERMEDIATE, signature_hash="sha1"), ROOT), "An Intermediate"),
+        ((replace(LEAF, key_type="RSA", key_bits=1023), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, key_type="RSA", key_bits=1024, signature_hash="sha1"), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((replace(LEAF, key_type="EC", key_bits=192), INTERMEDIATE, ROOT), "Browsers refuse"),
+        ((LEAF, replace(INTERMEDIATE, key_bits=768), ROOT), "768 bits"),
+        # Of the browsers, only Apple's refuse these keys; tls-cert-strength fails.
+        ((replace(LEAF, key_type="RSA", key_bits=1024), INTERMEDIATE, ROOT), None),
+        # What a root is signed with, and its key, does not matter: it is in the store.
+        ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1", key_bits=1024)), None),
+        ((replace(LEAF, key_type="Ed25519", key_bits=0, signature_hash=""), INTERMEDIATE, ROOT), None),
+    ],
+)
+def test_browsers_refuse_weak_certificates_below_a_trusted_root(chain: tuple[Certificate, ...], said: str) -> None:
+    finding = checks.tls_cert_trusted(peer(*chain))
+    assert verdict(finding) == ("pass" if said is None else "fail")
+    assert (said or "") in finding.message
+
+
+def test_a_certificate_that_no_root_vouches_for_is_called_that_first() -> None:
+    seen = peer(replace(LEAF, signature_hash="sha1"), trust=Trust(Distrust.SELF_SIGNED, 18))
+    assert "is self-signed" in checks.tls_cert_trusted(seen).message
+
+
+@pytest.mark.parametrize(
+    ("not_before", "days", "is_public", "expected"),
+    [
+        ("2026-03-01", 398, True, "pass"),
+        ("2026-03-01", 399, True, "fail"),
+        ("2026-03-15", 200, True, "pass"),
+        ("2026-03-15", 201, True, "fail"),
+        ("2027-03-15", 101, True, "fail"),
+        ("2029-03-15", 48, True, "fail"),
+        ("2026-03-15", 3650, False, "pass"),  # an operator's own authority may set its own limits
+        ("2020-08-31", 825, True, "pass"),  # expired by now; another check says so
+    ],
+)
+def test_browsers_refuse_public_certificates_that_are_valid_for_too_long(
+    not_before: str, days: int, is_public: bool, expected: str
+) -> None:
+    begin = datetime.fromisoformat(f"{not_before}T00:00:00+00:00")
+    leaf = replace(LEAF, not_before=begin, not_after=begin + timedelta(days=days))
+    finding = checks.tls_cert_trusted(peer(leaf, trust=Trust(is_public=is_public)))
+    assert verdict(finding) == expected
+    assert expected == "pass" or f"for {days} days" in finding.message
+
+
+@pytest.mark.parametrize(
+    ("host", "names", "expected"),
+    [
+        ("site.example.com", ("site.example.com",), "pass"),
+        ("site.example.com", ("SITE.Example.com.",), "pass"),
+        ("site.example.com", ("*.example.com",), "pass"),
+        ("example.com", ("*.example.com",), "fail"),
+        ("a.site.example.com", ("*.example.com",), "fail"),
+        ("site.example.com", ("s*.example.com",), "fail"),
+        ("site.example.com", ("*",), "fail"),
+        ("example.com", ("*.com",), "fail"),
+        ("site.example.com", ("site.example.org", "www.example.com"), "fail"),
+        ("xn--bcher-kva.example.com", ("*.example.com",), "pass"),
+        ("203.0.113.5", ("203.0.113.5",), "fail"),  # an address in a DNS name does not count
+    ],
+)
+def test_tls_cert_hostname(host: str, names: tuple[str, ...], expected: str) -> None:
+    seen = peer(replace(LEAF, dns_names=names), host=host)
+    assert verdict(checks.tls_cert_hostname(seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("host", "addresses", "expected"),
+    [
+        ("203.0.113.5", ("203.0.113.5",), "pass"),
+        ("203.0.113.5", ("203.0.113.6",), "fail"),
+        ("[2001:db8::1]", ("2001:db8::1",), "pass"),
+        ("2001:db8::1", ("2001:db8::1",), "pass"),
+    ],
+)
+def test_an_address_needs_an_address_in_the_certificate(host: str, addresses: tuple[str, ...], expected: str) -> None:
+    seen = peer(replace(LEAF, dns_names=(), ip_addresses=addresses), host=host)
+    assert verdict(checks.tls_cert_hostname(seen)) == expected
+
+
+def test_a_common_name_alone_fails_and_the_message_says_so() -> None:
+    finding = checks.tls_cert_hostname(peer(replace(LEAF, dns_names=())))
+    assert verdict(finding) == "fail"
+    assert "common name" in finding.message
+
+
+def _valid(past: timedelta, future: timedelta) -> Certificate:
+    return replace(LEAF, not_before=NOW - past, not_after=NOW + future)
+
+
+@pytest.mark.parametrize(
+    ("past", "future", "expected"),
+    [
+        (timedelta(days=30), timedelta(days=60), "pass"),
+        (timedelta(days=76), timedelta(days=14), "pass"),
+        (timedelta(days=77), timedelta(days=13), "warn"),
+        (timedelta(days=3), timedelta(days=3), "pass"),  # a six-day certificate at half its lifetime
+        (timedelta(days=5), timedelta(days=1), "warn"),
+        (timedelta(days=90), -timedelta(seconds=1), "fail"),
+        (-timedelta(hours=1), timedelta(days=90), "fail"),
+    ],
+)
+def test_tls_cert_expiry(past: timedelta, future: timedelta, expected: str) -> None:
+    assert verdict(checks.tls_cert_expiry(peer(_valid(past, future)), Clock(NOW))) == expected
+
+
+@pytest.mark.parametrize(
+    ("chain", "expected"),
+    [
+        ((LEAF, INTERMEDIATE, ROOT), "pass"),
+        ((replace(LEAF, key_type="RSA", key_bits=1024), INTERMEDIATE, ROOT), "fail"),
+        ((replace(LEAF, key_type="RSA", key_bits=2048), INTERMEDIATE, ROOT), "pass"),
+        ((replace(LEAF, key_bits=224), INTERMEDIATE, ROOT), "fail"),
+        ((replace(LEAF, key_type="Ed25519", key_bits=0, signature_hash=""), INTERMEDIATE, ROOT), "pass"),
+        ((replace(LEAF, signature_hash="sha1"), INTERMEDIATE, ROOT), "fail"),
+        ((replace(LEAF, signature_hash="md5"), INTERMEDIATE, ROOT), "fail"),
+        ((LEAF, replace(INTERMEDIATE, signature_hash="sha1"), ROOT), "fail"),
+        ((LEAF, INTERMEDIATE, replace(ROOT, signature_hash="sha1")), "pass"),  # the root's own signature does not count
+        ((replace(LEAF, issuer=LEAF.subject, signature_hash="sha1"), INTERMEDIATE), "pass"),
+        ((replace(LEAF, issuer=LEAF.subject, key_type="RSA", key_bits=1024), INTERMEDIATE), "fail"),
+    ],
+)
+def test_tls_cert_strength(chain: tuple[Certificate, ...], expected: str) -> None:
+    assert verdict(checks.tls_cert_strength(peer(*chain))) == expected
+
+
+def test_certificates_that_were_sent_without_need_are_not_judged() -> None:
+    seen = peer(LEAF, INTERMEDIATE, replace(INTERMEDIATE, subject="CN=An Old Cross", signature_hash="sha1"))
+    assert seen.handshake is not None
+    seen = replace(seen, handshake=replace(seen.handshake, path=(LEAF, INTERMEDIATE, ROOT)))
+    assert verdict(checks.tls_cert_strength(seen)) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("versions", "legacy", "severity", "modern"),
+    [
+        ([V.TLS1_3], "pass", None, "pass"),
+        ([V.TLS1_3, V.TLS1_2], "pass", None, "pass"),
+        ([V.TLS1_2], "pass", None, "warn"),
+        ([V.TLS1_2, V.TLS1_1], "fail", None, "warn"),
+        ([V.TLS1_3, V.TLS1_2, V.TLS1_1, V.TLS1_0], "fail", None, "pass"),
+        ([V.TLS1_2, V.SSL3_0], "fail", Severity.HIGH, "warn"),
+        ([V.TLS1_0], "fail", None, "fail"),
+    ],
+)
+def test_protocol_versions(versions: list[TlsVersion], legacy: str, severity: Severity | None, modern: str) -> None:
+    support = TlsSupport(dict.fromkeys(versions, CBC))
+    finding = checks.tls_legacy_protocols(support)
+    assert verdict(finding) == legacy
+    if legacy == "fail":
+        assert finding.severity == severity
+    assert verdict(checks.tls_modern_protocols(support)) == modern
+
+
+@pytest.mark.parametrize(
+    ("support", "expected"),
+    [
+        (MODERN, "pass"),
+        (TlsSupport({V.TLS1_2: CBC}), "pass"),
+        (TlsSupport({V.TLS1_2: RSA}), "warn"),
+        (TlsSupport({V.TLS1_3: "TLS_AES_128_GCM_SHA256", V.TLS1_2: RSA}), "pass"),  # browsers choose TLS 1.3
+        (TlsSupport({V.TLS1_2: "ECDHE-RSA-AES128-SHA"}), "pass"),  # OpenSSL's name
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_3DES_EDE_CBC_SHA",)), "fail"),
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_RC4_128_SHA",)), "fail"),
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_DES_CBC_SHA",)), "fail"),
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_EXPORT_WITH_RC4_40_MD5",)), "fail"),
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_RSA_WITH_NULL_SHA",)), "fail"),
+        (TlsSupport({V.TLS1_2: GCM}, ("TLS_DH_anon_WITH_AES_128_CBC_SHA",)), "fail"),
+    ],
+)
+def test_tls_weak_ciphers(support: TlsSupport, expected: str) -> None:
+    assert verdict(checks.tls_weak_ciphers(support)) == expected
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["max-age=31536000; includeSubDomains"], "pass"),
+        (["max-age=15552000"], "pass"),
+        (["MAX-AGE=31536000"], "pass"),
+        (['max-age="31536000"'], "pass"),
+        ([" max-age = 31536000 ; includesubdomains ; preload ; "], "pass"),
+        (["max-age=31536000; a-directive-of-the-future=1"], "pass"),
+        (["max-age=31536000; preload=true"], "pass"),  # RFC 6797 does not define preload, so it may have any value
+        (["max-age=99999999999999999999999999"], "pass"),
+        (["max-age=15551999"], "warn"),
+        (["max-age=31536000", "max-age=31536000"], "warn"),
+        (["max-age=0"], "fail"),
+        ([], "fail"),
+        ([""], "fail"),
+        (["includeSubDomains"], "fail"),
+        (["max-age=-1"], "fail"),
+        (["max-age=1y"], "fail"),
+        (["max-age=31536000, includeSubDomains"], "fail"),
+        (["max-age: 31536000"], "fail"),
+        (["max-age=31536000; max-age=31536000"], "fail"),
+        (["max-age=31536000; includeSubDomains=true"], "fail"),
+        (["max-age"], "fail"),
+    ],
+)
+def test_hsts(values: list[str], expected: str) -> None:
+    answer = https_answer(*(("strict-transport-security", value) for value in values))
+    seen = page()
+    assert verdict(checks.hsts(seen, document(seen), answer)) == expected
+
+
+@pytest.mark.parametrize(("host", "expected"), [("site.dev", "pass"), ("a.site.app", "pass"), ("dev.site.com", "fail")])
+def test_a_domain_that_browsers_have_preloaded_needs_no_hsts_header(host: str, expected: str) -> None:
+    seen = page(url=f"https://{host}/")
+    assert verdict(checks.hsts(seen, document(seen), https_answer())) == expected
+
+
+def test_a_host_without_hsts_may_be_on_the_preload_list_all_the_same() -> None:
+    finding = checks.hsts(page(), document(page()), https_answer())
+    assert verdict(finding) == "fail"
+    assert "preload lists were not checked" in finding.message
+
+
+def test_hsts_sent_only_over_http_fails_and_the_message_says_so() -> None:
+    seen = page(("Strict-Transport-Security", "max-age=31536000"), url="http://site.example.com/")
+    finding = checks.hsts(seen, document(seen), https_answer())
+    assert verdict(finding) == "fail"
+    assert "over plain HTTP" in finding.message
+
+
+def test_hsts_in_meta_fails_and_the_message_says_so() -> None:
+    seen = page(html='<meta http-equiv="Strict-Transport-Security" content="max-age=31536000">')
+    finding = checks.hsts(seen, document(seen), https_answer())
+    assert verdict(finding) == "fail"
+    assert "<meta>" in finding.message
+
+
+def test_hsts_over_an_untrusted_certificate_is_ignored_by_browsers() -> None:
+    answer = https_answer(("Strict-Transport-Security", "max-age=31536000"), trust_error="self-signed")
+    assert verdict(checks.hsts(page(), document(page()), answer)) == "fail"
+
+
+@pytest.mark.parametrize(
+    ("value", "expected"),
+    [
+        ("max-age=31536000; includeSubDomains; preload", "pass"),
+        ("max-age=31536000", "pass"),  # asking for preload is optional
+        ("max-age=31535999; includeSubDomains; preload", "warn"),
+        ("max-age=31536000; preload", "warn"),
+        ("nonsense", "n/a"),
+    ],
+)
+def test_hsts_preload_consistency(value: str, expected: str) -> None:
+    answer = https_answer(("Strict-Transport-Security", value))
+    assert verdict(checks.hsts_preload_consistency(answer)) == expected
+
+
+def test_without_tls_the_other_tls_checks_do_not_apply() -> None:
+    seen = HTTP_PAGE
+    findings = [
+        checks.tls_cert_trusted(NO_PEER),
+        checks.tls_cert_hostname(NO_PEER),
+        checks.tls_cert_expiry(NO_PEER, Clock(NOW)),
+        checks.tls_cert_strength(NO_PEER),
+        checks.tls_legacy_protocols(NOTHING),
+        checks.tls_modern_protocols(NOTHING),
+        checks.tls_weak_ciphers(NOTHING),
+        checks.hsts(seen, document(seen), HttpsAnswer(None)),
+        checks.hsts_preload_consistency(HttpsAnswer(None)),
+    ]
+    assert {verdict(finding) for finding in findings} == {"n/a"}
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<script src=https://cdn.example.com/a.js></script>", "pass"),
+        ("<script src=http://cdn.example.com/a.js></script>", "fail"),
+        ("<script src=HTTP://cdn.example.com/a.js></script>", "fail"),
+        ("<script src=//cdn.example.com/a.js></script>", "pass"),
+        ("<script type=text/template src=http://cdn.example.com/a.html></script>", "pass"),
+        ("<script type=module src=http://cdn.example.com/a.js></script>", "fail"),
+        ("<link rel=stylesheet href=http://cdn.example.com/a.css>", "fail"),
+        ("<link rel='alternate stylesheet' href=http://cdn.example.com/a.css>", "fail"),
+        ("<link rel=manifest href=http://cdn.example.com/m.json>", "fail"),
+        ("<iframe src=http://ads.example.com/></iframe>", "fail"),
+        ("<object data=http://cdn.example.com/a.swf></object>", "fail"),
+        ("<embed src=http://cdn.example.com/a.swf>", "fail"),
+        ("<img src=http://cdn.example.com/a.png>", "warn"),
+        ("<img src=https://cdn.example.com/a.png srcset='http://cdn.example.com/b.png 2x'>", "fail"),
+        ("<picture><source srcset=http://cdn.example.com/a.webp><img src=a.png></picture>", "fail"),
+        ("<img src=a.png srcset='a.png?u=http://x 1x, /b,c.png 2x'>", "pass"),
+        ("<img crossorigin src=http://cdn.example.com/a.png>", "fail"),
+        ("<video src=http://cdn.example.com/a.mp4></video>", "warn"),
+        ("<audio><source src=http://cdn.example.com/a.mp3></audio>", "warn"),
+        ("<link rel='shortcut icon' href=http://cdn.example.com/favicon.ico>", "warn"),
+        ("<link rel=preload as=script href=http://cdn.example.com/a.js>", "fail"),
+        ("<link rel=preload as=image href=http://cdn.example.com/a.png>", "warn"),
+        ("<link rel=canonical href=http://site.example.com/>", "pass"),
+        ("<link rel='alternate' hreflang=de href=http://site.example.com/de>", "pass"),
+        ("<link rel=dns-prefetch href=http://cdn.example.com/>", "pass"),
+        ("<a href=http://other.example.com/>a link</a>", "pass"),
+        ("<a href=x ping=x><svg xmlns='http://www.w3.org/2000/svg'></svg></a>", "pass"),
+        ("<meta property=og:image content=http://cdn.example.com/a.png>", "pass"),
+        ("<!-- <script src=http://cdn.example.com/a.js></script> -->", "pass"),
+        ("<template><script src=http://cdn.example.com/a.js></script></template>", "pass"),
+        ("<noscript><img src=http://tracker.example.com/p.gif></noscript>", "pass"),
+        ("<base href=http://static.example.com/><script src=a.js></script>", "fail"),
+        ("<base href=https://static.example.com/><script src=a.js></script>", "pass"),
+        ("<script>var s = 'http://cdn.example.com/a.js'</script>", "pass"),
+        ("<script src='http://127.0.0.1:8000/agent.js'></script>", "pass"),  # loopback is trustworthy
+        ("<script src='http://localhost:8000/agent.js'></script>", "pass"),
+        ("<script src='http://'></script>", "pass"),
+        ("<script src=''></script>", "pass"),
+        # Style sheets: browsers upgrade images, and block imports and fonts.
+        ('<div style="background:url(http://img.example.com/a.png)">', "warn"),
+        ("<p style='--x:1;list-style: square URL( \"http://img.example.com/a.png\" )'>", "warn"),
+        ("<style>.hero{background-image:url('http://img.example.com/a.png')}</style>", "warn"),
+        ('<style>@import "http://cdn.example.com/a.css";</style>', "fail"),
+        ("<style>@font-face{font-family:a;src:url(http://cdn.example.com/a.woff2)}</style>", "fail"),
+        ("<style>/* url(http://img.example.com/a.png) */ a{color:red}</style>", "pass"),
+        ('<div style="background:url(https://img.example.com/a.png);color:red">', "pass"),
+        ("<p style=\"content:'http://a.example'\">url(http://img.example.com/a.png)", "pass"),
+        ("<style>@namespace svg url(http://www.w3.org/2000/svg);</style>", "pass"),
+        ("<style>@-moz-document url(http://www.example.com/){a{color:red}}</style>", "pass"),
+    ],
+)
+def test_mixed_content(html: str, expected: str) -> None:
+    seen = page(html=f"<!doctype html><body>{html}")
+    finding = checks.mixed_content(seen, document(seen), policies(seen))
+    assert verdict(finding) == expected
+    if expected == "warn":
+        assert finding.severity is Severity.LOW
+
+
+UPGRADE = "upgrade-insecure-requests"
+ACTIVE = "<script src=http://cdn.example.com/a.js></script>"
+
+
+@pytest.mark.parametrize(
+    ("headers", "meta", "expected"),
+    [
+        ([("Content-Security-Policy", UPGRADE)], "", "pass"),
+        ([("Content-Security-Policy", "default-src 'self'; Upgrade-Insecure-Requests")], "", "pass"),
+        ([("Content-Security-Policy-Report-Only", UPGRADE)], "", "fail"),
+        ([], f'<meta http-equiv=Content-Security-Policy content="{UPGRADE}">', "pass"),
+        ([], f'<!-- <meta http-equiv=Content-Security-Policy content="{UPGRADE}"> -->', "fail"),
+    ],
+)
+def test_upgraded_mixed_content(headers: list[tuple[str, str]], meta: str, expected: str) -> None:
+    seen = page(*headers, html=f"<!doctype html><head>{meta}</head><body>{ACTIVE}")
+    assert verdict(checks.mixed_content(seen, document(seen), policies(seen))) == expected
+
+
+def test_a_page_over_http_has_no_mixed_content() -> None:
+    seen = page(html=ACTIVE, url="http://site.example.com/")
+    assert verdict(checks.mixed_content(seen, document(seen), policies(seen))) == "n/a"
+
+
+PASSWORD = "<input type=password name=p>"
+
+
+@pytest.mark.parametrize(
+    ("html", "expected", "severity"),
+    [
+        ("<p>No form.", "pass", None),
+        ("<form action=/login></form>", "pass", None),
+        (f"<form method=post>{PASSWORD}</form>", "pass", None),
+        ("<form action=http://list.example.com/subscribe></form>", "fail", None),
+        (f"<form action=http://login.example.com/>{PASSWORD}</form>", "fail", Severity.CRITICAL),
+        (
+            f"<form id=f action=http://login.example.com/></form>{PASSWORD.replace('>', ' form=f>')}",
+            "fail",
+            Severity.CRITICAL,
+        ),
+        (f"<form action=http://search.example.com/></form>{PASSWORD}", "fail", None),
+        ("<form action=/ok><button formaction=http://other.example.com/>Go</button></form>", "fail", None),
+        (
+            "<form action=/ok><button type=button formaction=http://other.example.com/>Go</button></form>",
+            "pass",
+            None,
+        ),
+        ("<form action=mailto:a@example.com></form>", "pass", None),
+        ("<form action=javascript:void(0)></form>", "pass", None),
+        ("<form method=dialog action=http://x.example.com/></form>", "pass", None),
+        ("<base href=http://site.example.com/><form action=login></form>", "fail", None),
+        (
+            "<base href=http://site.example.com/><form></form>",
+            "pass",
+            None,
+        ),  # no action: submits to the page's own URL
+        ("<!-- <form action=http://x.example.com/></form> -->", "pass", None),
+        ("<template><form action=http://x.example.com/></form></template>", "pass", None),
+        ("<noscript><form action=http://x.example.com/></form></noscript>", "pass", None),
+    ],
+)
+def test_insecure_form(html: str, expected: str, severity: Severity | None) -> None:
+    seen = page(html=f"<!doctype html><body>{html}")
+    finding = checks.insecure_form(seen, document(seen), policies(seen))
+    assert verdict(finding) == expected
+    if expected == "fail":
+        assert finding.severity == severity
+
+
+@pytest.mark.parametrize(
+    ("html", "expected", "severity"),
+    [
+        (f"<form action=https://site.example.com/>{PASSWORD}</form>", "fail", Severity.CRITICAL),
+        (PASSWORD, "fail", Severity.CRITICAL),
+        ("<form action=https://site.example.com/></form>", "pass", None),
+        ("<form></form>", "fail", None),
+    ],
+)
+def test_forms_of_a_page_over_http(html: str, expected: str, severity: Severity | None) -> None:
+    seen = page(html=html, url="http://site.example.com/")
+    finding = checks.insecure_form(seen, document(seen), policies(seen))
+    assert verdict(finding) == expected
+    if expected == "fail":
+        assert finding.severity == severity
+
+
+def test_upgraded_forms_pass_on_an_https_page() -> None:
+    seen = page(("Content-Security-Policy", UPGRADE), html="<form action=http://x.example.com/></form>")
+    assert verdict(checks.insecure_form(seen, document(seen), policies(seen))) == "pass"
+
+
+def test_a_token_in_a_forms_address_is_masked() -> None:
+    seen = page(html="<form action='http://x.example.com/?session=abc123secret'></form>")
+    finding = checks.insecure_form(seen, document(seen), policies(seen))
+    assert "abc123secret" not in finding.message + str(finding.evidence)

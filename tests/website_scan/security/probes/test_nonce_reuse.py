@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+import itertools
+
+import pytest
+
+from tests.targets.server import Answer, Request, Site
+from tests.website_scan.cast import target
+from tests.website_scan.net.loopback import loopback_network
+from website_scan.page.fetch import SiteProtected, fetch_page, parse_document
+from website_scan.security.csp import policies_of
+from website_scan.security.evidence import SecondFetch
+from website_scan.security.probes.nonce_reuse import second_fetch
+
+
+def fetch_twice(site: Site) -> SecondFetch:
+    with loopback_network() as network:
+        page = fetch_page(target(f"{site.url}/"), network)
+        return second_fetch(page, policies_of(page, parse_document(page)), network)
+
+
+def test_a_page_with_a_nonce_is_asked_for_again_past_the_caches() -> None:
+    numbers = itertools.count()
+
+    def answer(request: Request) -> Answer:
+        policy = f"script-src 'nonce-{next(numbers)}AAAA'"
+        return Answer("<title>Hello</title>", headers={"Content-Security-Policy": policy})
+
+    with Site({"/": answer}) as site:
+        again = fetch_twice(site)
+    assert again.page is not None
+    assert again.page.headers.get("Content-Security-Policy") == "script-src 'nonce-1AAAA'"
+    assert again.policies.nonces == {"'nonce-1AAAA'"}
+    assert site.requests[1].header("Cache-Control") == "no-cache"
+
+
+def test_a_nonce_in_meta_counts_too() -> None:
+    meta = "<meta http-equiv=Content-Security-Policy content=\"script-src 'nonce-AAAA'\">"
+    with Site({"/": Answer(meta)}) as site:
+        assert fetch_twice(site).page is not None
+
+
+def test_without_a_nonce_nothing_is_asked() -> None:
+    with Site({"/": Answer("<title>Hello</title>", headers={"Content-Security-Policy": "script-src 'self'"})}) as site:
+        assert fetch_twice(site) == SecondFetch()
+    assert site.paths() == ["/"]
+
+
+def test_a_site_that_has_enough_says_so() -> None:
+    answers = iter(
+        [Answer("Hello", headers={"Content-Security-Policy": "script-src 'nonce-AAAA'"}), Answer(status=429)]
+    )
+    with Site({"/": lambda _: next(answers)}) as site, pytest.raises(SiteProtected):
+        fetch_twice(site)

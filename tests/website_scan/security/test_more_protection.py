@@ -1,0 +1,116 @@
+"""Adding a protection must never lower the score: pairs of a site without and with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.security.cast import NOW, HeaderLines, document, page, policies
+from website_scan.findings import ScanType
+from website_scan.judging import Judgement
+from website_scan.net.targets import Target
+from website_scan.page.evidence import Clock, Document, Page
+from website_scan.plan import Missing, plan
+from website_scan.result import ScanResult
+from website_scan.scoring import score
+from website_scan.security.csp import Policies
+from website_scan.security.evidence import HttpsAnswer
+
+CSP = "Content-Security-Policy"
+HSTS = "Strict-Transport-Security"
+MARKUP = '<!doctype html><img src="http://images.example.com/a.png"><form action="http://www.example.com/"></form>'
+
+BASES: dict[str, HeaderLines] = {
+    "bare": (),
+    "HSTS": ((HSTS, "max-age=31536000"),),
+    "framing and sniffing": (("X-Frame-Options", "DENY"), ("X-Content-Type-Options", "nosniff")),
+    "frame-ancestors": ((CSP, "frame-ancestors 'self'"),),
+    "weak policy": ((CSP, "default-src 'self' 'unsafe-inline' 'unsafe-eval'"),),
+    "open policy": ((CSP, "default-src * data: blob: 'unsafe-inline' 'unsafe-eval'"),),
+    "strict policy": ((CSP, "script-src 'self'; object-src 'none'; base-uri 'none'"),),
+}
+PROTECTIONS: tuple[tuple[str, str], ...] = (
+    (CSP, "upgrade-insecure-requests"),
+    (CSP, "block-all-mixed-content"),
+    (CSP, "frame-ancestors 'self'"),
+    (CSP, "frame-ancestors 'none'; upgrade-insecure-requests"),
+    (CSP, "form-action 'self'"),
+    (CSP, "object-src 'none'"),
+    (CSP, "base-uri 'none'"),
+    (CSP, "img-src 'self'"),
+    (CSP, "style-src 'self' 'unsafe-inline'"),
+    (CSP, "sandbox allow-scripts"),
+    (CSP, "script-src-attr 'none'"),
+    (CSP, "script-src-elem 'self'"),
+    (CSP, "script-src 'self'"),
+    (CSP, "script-src https:"),
+    (CSP, "script-src * 'unsafe-inline'"),
+    (CSP, "script-src 'self' 'unsafe-inline'"),
+    (CSP, "script-src 'self' 'unsafe-inline' 'unsafe-eval' https://cdn.jsdelivr.net"),
+    (CSP, "script-src 'nonce-dGhpcyBpcyBub3QgcmFuZG9t' https:"),
+    (CSP, "script-src 'nonce-dGhpcyBpcyBub3QgcmFuZG9t' 'strict-dynamic'"),
+    (CSP, "default-src 'none'"),
+    (CSP, "default-src 'self' https: data: 'unsafe-inline'"),
+    (CSP, "default-src https: data: 'unsafe-inline' 'unsafe-eval'"),
+    (f"{CSP}-Report-Only", "default-src 'self'"),
+    (HSTS, "max-age=31536000"),
+    (HSTS, "max-age=300"),
+    (HSTS, "max-age=31536000; preload"),
+    ("X-Frame-Options", "SAMEORIGIN"),
+    ("X-Content-Type-Options", "nosniff"),
+    ("Referrer-Policy", "no-referrer"),
+    ("Permissions-Policy", "camera=()"),
+    ("Cross-Origin-Opener-Policy", "same-origin"),
+    ("Cross-Origin-Embedder-Policy", "require-corp"),
+    ("Cross-Origin-Resource-Policy", "same-site"),
+)
+
+
+def judged(headers: HeaderLines) -> ScanResult:
+    """Run the checks on a response with these headers. Checks that need the network could not run."""
+    seen = page(*headers, html=MARKUP)
+    planned = plan(ScanType.SECURITY)
+    evidence: dict[type, object] = dict.fromkeys(planned.probes, Missing("It was not asked."))
+    evidence |= {
+        Target: seen.target,
+        Clock: Clock(NOW),
+        Page: seen,
+        Document: document(seen),
+        Policies: policies(seen),
+        HttpsAnswer: HttpsAnswer(seen.response),
+    }
+    judgement = Judgement(seen.target, ScanType.SECURITY, planned, evidence, lambda: 60.0)
+    return judgement.result(judgement.judge(lambda _: None))
+
+
+def scores(result: ScanResult) -> tuple[int, int]:
+    """Return the scores with caps and without, because a cap may hide a change below it."""
+    assert result.score is not None
+    return result.score, score(result.categories, ()).value
+
+
+@pytest.mark.parametrize("base", BASES)
+def test_one_more_protection_never_lowers_the_score(base: str) -> None:
+    sent = {name for name, _ in BASES[base]}
+    before = scores(judged(BASES[base]))
+    worse = []
+    for name, value in PROTECTIONS:
+        if name in sent - {CSP}:
+            continue  # except for CSP, a second header protects nothing
+        after = scores(judged((*BASES[base], (name, value))))
+        if any(now < was for now, was in zip(after, before, strict=True)):
+            worse.append(f"{name}: {value}: {before} to {after}")
+    assert not worse, worse
+
+
+def test_a_policy_for_scripts_is_worth_its_trouble() -> None:
+    """A score that any policy earned would measure nothing."""
+    found = [
+        scores(judged(((CSP, policy),)))[1]
+        for policy in (
+            "frame-ancestors 'self'",
+            "frame-ancestors 'self'; default-src 'self' 'unsafe-inline' 'unsafe-eval'",
+            "frame-ancestors 'self'; default-src 'self' 'unsafe-inline'",
+            "frame-ancestors 'self'; default-src 'self'",
+        )
+    ]
+    assert found == sorted(set(found))

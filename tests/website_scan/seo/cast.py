@@ -1,0 +1,29 @@
+"""Shared helpers of the tests of SEO checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from tests.website_scan.cast import CLOCK
+from website_scan.catalogue import checks, probes
+from website_scan.findings import Finding, ScanType
+from website_scan.page.evidence import Clock, Page
+
+
+def judge(check: Callable[..., Finding], seen: Page, *given: object) -> Finding:
+    """Return a check's finding on a page, from the given evidence and from probes that need no network."""
+    evidence: dict[type, object] = {Page: seen, Clock: CLOCK} | {type(each): each for each in given}
+
+    def needed(kind: type) -> object:
+        if kind not in evidence:
+            probe = probes()[kind]
+            evidence[kind] = probe.function(**{need.parameter: needed(need.evidence) for need in probe.needs})
+        return evidence[kind]
+
+    (declared,) = (each for each in checks(ScanType.SEO) if each.function is check)
+    return check(
+        **{
+            need.parameter: evidence.get(need.evidence) if need.optional else needed(need.evidence)
+            for need in declared.needs
+        }
+    )

@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import body, document, head, message, page, verdict
+from tests.website_scan.seo.cast import judge
+from website_scan.browser.evidence import Rendered
+from website_scan.findings import Fail, Severity, Warn
+from website_scan.seo.checks import content as checks
+
+FIFTY, LONG = "Red running shoes for women and men, at the docks!", "x" * 61
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        (f"<title>{FIFTY}</title>", "pass"),
+        ("<title>Twenty letters, yes.</title>", "pass"),
+        ("<title>Nineteen letters, .</title>", "warn"),
+        (f"<title>{'x' * 60}</title>", "pass"),
+        (f"<title>{LONG}</title>", "warn"),
+        ("<title>  \n </title>", "fail"),
+        ("<p>Text", "fail"),
+        ("<p><svg><title>A drawing of a very red shoe</title></svg>", "fail"),
+        (f"<title>{FIFTY}</title><p><svg><title>Logo</title></svg>", "pass"),
+        (f"<title>{FIFTY}</title><title>{FIFTY}</title>", "warn"),
+        ("<title>女性と男性のための赤いランニングシューズ</title>", "pass"),  # 20 letters that are as wide as 40
+        (f"<title>{'赤' * 31}</title>", "warn"),
+        ("<title>Debian 管理者ハンドブック</title>", "pass"),  # 16 letters, some 250 pixels
+        ("<title>한국어로 쓴 제목은 글자 하나가 정사각형이다</title>", "pass"),
+        (f"<title>{'il' * 45}</title>", "pass"),  # 90 narrow letters are shown in full
+        (f"<title>{'WM' * 20}</title>", "warn"),  # 40 wide ones are not
+        (f"<title>{'é' * 54}</title>", "pass"),
+        (f"<title>{'Å' * 54}</title>", "warn"),
+        (f"<title>\n  {FIFTY[:25]}\n   {FIFTY[25:]}\n</title>", "pass"),
+        ("<script>document.title = 'Shoes'</script>", "fail"),
+    ],
+)
+def test_title(html: str, expected: str) -> None:
+    seen = page(f"<!doctype html><html lang=en>{html}")
+    assert verdict(judge(checks.title, seen)) == expected
+
+
+def test_a_title_is_counted_in_letters_and_measured_in_pixels() -> None:
+    said = message(judge(checks.title, page("<title>Debian 管理者ハンドブック</title>")))
+    assert said.startswith("The title has 16 characters, about 249 pixels")
+
+
+def test_a_description_is_counted_in_letters() -> None:
+    said = message(judge(checks.meta_description, page(head(f"<meta name=description content='{'赤' * 45}'>"))))
+    assert said.startswith("The meta description has 45 characters, as wide as 90 Latin ones")
+
+
+@pytest.mark.parametrize(
+    ("html", "title"),
+    [
+        ("<p>Text", ""),  # as the check declares it
+        ("<title> </title>", "Page title is empty"),
+        (f"<title>{FIFTY}</title>" * 2, "Page has several titles"),
+        ("<title>Shop</title>", "Page title is too short"),
+        (f"<title>{LONG}</title>", "Page title is too long"),
+    ],
+)
+def test_a_finding_about_the_title_names_the_one_thing_found(html: str, title: str) -> None:
+    finding = judge(checks.title, page(f"<!doctype html><html lang=en>{html}"))
+    assert isinstance(finding, Fail | Warn)
+    assert finding.title == title
+
+
+def test_a_title_of_the_wrong_length_is_a_small_matter() -> None:
+    seen = page(f"<title>{LONG}</title>")
+    finding = judge(checks.title, seen)
+    assert isinstance(finding, Warn)
+    assert finding.severity is Severity.LOW
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("", "fail"),
+        ("<meta name=description>", "fail"),
+        ("<meta name=description content=' '>", "fail"),
+        (f"<meta name=Description content='{'x' * 80}'>", "pass"),
+        (f"<meta name=description content='{'x' * 160}'>", "pass"),
+        (f"<meta name=description content='{'x' * 79}'>", "warn"),
+        (f"<meta name=description content='{'x' * 161}'>", "warn"),
+        (f"<meta name=description content='{'赤' * 45}'>", "pass"),
+        (f"<meta property=og:description content='{'x' * 90}'>", "fail"),
+        (f"<meta name=description content=''><meta name=description content='{'x' * 90}'>", "pass"),
+    ],
+)
+def test_meta_description(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.meta_description, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<h1>Shoes</h1>", "pass"),
+        ("<h1><span>Shoes</span></h1><h1>Boots</h1>", "pass"),
+        ("<h1><a href=/><img src=logo alt='Shoes &amp; Co'></a></h1>", "pass"),
+        ("<div role=heading aria-level=1>Shoes</div>", "pass"),
+        ("<h1></h1>", "warn"),
+        ("<h1><img src=logo alt=''></h1>", "warn"),
+        ("<h1 hidden>Shoes</h1>", "warn"),
+        ("<h2>Shoes</h2>", "warn"),
+        ("<div role=heading aria-level=2>Shoes</div>", "warn"),
+    ],
+)
+def test_h1(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.h1, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "after", "expected"),
+    [
+        ("<div id=root></div>", "<div id=root><h1>Shoes</h1></div>", "pass"),
+        ("<div id=root></div>", "<div id=root><h2>Shoes</h2></div>", "warn"),
+        ("<h1></h1>", "<h1>Shoes</h1>", "pass"),
+        ("<h1>Shoes</h1>", "<h2>Shoes</h2>", "pass"),
+    ],
+)
+def test_a_heading_that_scripts_add_counts(raw: str, after: str, expected: str) -> None:
+    rendered = Rendered(document(page(body(after))), {})
+    assert verdict(judge(checks.h1, page(body(raw)), rendered)) == expected
+
+
+@pytest.mark.parametrize(
+    ("raw", "after", "expected"),
+    [
+        ("<title>Shop</title>", f"<title>{FIFTY}</title>", "pass"),
+        ("", f"<title>{FIFTY}</title>", "pass"),
+        (f"<title>{FIFTY}</title>", "<title>Shop</title>", "warn"),
+        (f"<title>{FIFTY}</title>", "", "pass"),
+    ],
+)
+def test_a_title_that_scripts_set_is_the_one_judged(raw: str, after: str, expected: str) -> None:
+    rendered = Rendered(document(page(f"<!doctype html>{after}")), {})
+    assert verdict(judge(checks.title, page(f"<!doctype html>{raw}"), rendered)) == expected
+
+
+def test_a_description_that_scripts_add_counts() -> None:
+    rendered = Rendered(document(page(head(f"<meta name=description content='{'x' * 90}'>"))), {})
+    assert verdict(judge(checks.meta_description, page(head("")), rendered)) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"), [("<p>", "n/a"), ("<img src=a alt=Shoe>", "pass"), ("<img src=a>", "fail")]
+)
+def test_seo_image_alt_is_the_accessibility_verdict(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.seo_image_alt, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>" + "word " * 50, "pass"),  # a short notice
+        ("<p>" + "word " * 49, "warn"),
+        ("<p>word</p>" * 50, "pass"),
+        ("<p hidden>" + "word " * 50, "warn"),
+        ("<script>" + "word " * 50 + "</script>", "warn"),
+        ("<style>" + "word " * 50 + "</style>", "warn"),
+        ("<noscript>" + "word " * 50 + "</noscript>", "warn"),
+        ("<p>" + "- " * 300, "warn"),
+        ("<p aria-hidden=true>" + "word " * 50, "pass"),  # people see it
+        ("<p>" + "赤い靴" * 40, "pass"),
+        ("<p>" + "赤い靴" * 20, "warn"),
+        ("<div id=app></div>", "warn"),
+        ("<label>Password <input type=password></label>", "n/a"),
+        ("<div hidden><input type=password></div><p>Shoes", "warn"),
+    ],
+)
+def test_thin_content(markup: str, expected: str) -> None:
+    seen = page(body(markup))
+    assert verdict(judge(checks.thin_content, seen)) == expected
+
+
+def test_a_book_is_not_counted_to_its_end() -> None:
+    seen = page(body("<p>Some words of a book.</p>" * 20_000))
+    said = message(judge(checks.thin_content, seen))
+    assert said == "The page has more than 9,000 words of visible text."
+
+
+@pytest.mark.parametrize(("words", "expected"), [(50, "pass"), (49, "warn")])
+def test_text_that_scripts_add_counts(words: int, expected: str) -> None:
+    seen = page(body("<div id=app></div>"))
+    rendered = Rendered(document(page(body("<p>" + "word " * words))), {})
+    assert verdict(judge(checks.thin_content, seen, rendered)) == expected
+
+
+def test_a_page_that_nobody_finds_need_not_have_much_text() -> None:
+    seen = page(head("<meta name=robots content=noindex>", "<p>All systems run."))
+    assert verdict(judge(checks.thin_content, seen)) == "n/a"
+
+
+def test_no_number_of_words_is_said_to_be_needed() -> None:
+    said = message(judge(checks.thin_content, page(body("<p>Three short words"))))
+    assert said == "The page has 3 words of visible text."
+
+
+@pytest.mark.parametrize(
+    ("html", "expected"),
+    [
+        ("<!doctype html><html lang=de><p>Text", "pass"),
+        ("<!doctype html><HTML LANG='pt-BR'><p>Text", "pass"),
+        ("<!doctype html><html lang=''><p>Text", "fail"),
+        ("<!doctype html><html lang=' '><p>Text", "fail"),
+        ("<!doctype html><html><body lang=de><p>Text", "fail"),
+        ("<!doctype html><html xml:lang=de><p>Text", "fail"),
+        ("<p>Text", "fail"),
+    ],
+)
+def test_lang_present(html: str, expected: str) -> None:
+    seen = page(html)
+    assert verdict(judge(checks.lang_present, seen)) == expected

@@ -1,0 +1,315 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import body, head, message, page, verdict
+from tests.website_scan.seo.cast import judge
+from website_scan.findings import Finding
+from website_scan.seo.checks import links as checks
+from website_scan.seo.evidence import LinkAnswer, LinkAnswers
+
+HOST = "https://site.example.com"
+
+
+def anchors(markup: str) -> Finding:
+    of = page(body(markup))
+    return judge(checks.crawlable_anchors, of)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<p>Text", "n/a"),
+        ("<template><a onclick=x()>a</a></template>", "n/a"),
+        ("<a href=/a>a</a>", "pass"),
+        ("<a href='  /a\n'>a</a>", "pass"),
+        ("<a href='#'>a</a>", "pass"),
+        ("<a href='#top' onclick=x()>a</a>", "pass"),
+        ("<a href='?page=2'>a</a>", "pass"),
+        ("<a href=/a onclick=track()>a</a>", "pass"),
+        ("<a>A placeholder</a>", "pass"),
+        ("<a id=top></a>", "pass"),
+        ("<a name=top></a>", "pass"),
+        ("<a name=top href=''></a>", "pass"),
+        ("<a role=button onclick=x()>a</a>", "pass"),
+        ("<a role=button href='javascript:void(0)'>a</a>", "pass"),
+        ("<a href='mailto:a@site.example.com'>a</a>", "pass"),
+        ("<a href='tel:+49 30 1234'>a</a>", "pass"),
+        ("<a href='whatsapp://send?text=a'>a</a>", "pass"),
+        ("<a href='data:text/plain,a'>a</a>", "pass"),
+        ("<svg><a xlink:href=/a><text>a</text></a></svg>", "pass"),
+        ("<a href=/shop routerlink=/shop>a</a>", "pass"),
+        ("<a href='javascript:window.print()'>Print</a>", "pass"),
+        ("<a href='javascript:history.back()'>Back</a>", "pass"),
+        ("<a href='javascript:void window.history.go(-1)'>Back</a>", "pass"),
+        ("<a href='javascript:(function(){alert(1)})()'>Drag me to your bookmarks</a>", "pass"),
+        ("<a href='javascript:(() => 1)()'>Drag me to your bookmarks</a>", "pass"),
+        ("<a onclick='go(\"/a\")'>a</a>", "fail"),
+        ("<a id=x onclick='location=\"/a\"'>a</a>", "fail"),
+        ("<a routerLink=/shop>a</a>", "fail"),
+        ("<a data-href=/shop>a</a>", "fail"),
+        ("<a href=''>a</a>", "pass"),
+        ("<a href>a</a>", "pass"),
+        ("<a href='javascript:void(0)'>a</a>", "fail"),
+        ("<a href='JavaScript:;' id=x>a</a>", "fail"),
+        ("<a href='java&#10;script:go(1)'>a</a>", "fail"),
+        ("<a href='javascript:location.href=\"/a\"'>a</a>", "fail"),
+        # Placeholders and pages in numbers have a page behind them; menus, signs and icons have none.
+        ("<a href='javascript:void(0);' class=page-link>2</a>", "fail"),
+        ("<a href='javascript:;'>About Us</a>", "fail"),
+        ("<a href='javascript:;'><img src=a.png alt='About Us'></a>", "fail"),
+        ("<a href='javascript:;' aria-label='About Us'><i></i></a>", "fail"),
+        ("<a href='javascript:void(0)' onclick='openPage(\"prices\")'>Prices</a>", "fail"),
+        ("<a href='javascript:void(0)' onclick='location=\"/prices\"'>Prices</a>", "fail"),
+        ("<a href='javascript:openPage(7)' data-toggle=tab>Prices</a>", "fail"),
+        ("<a href='javascript:void(0)' data-toggle=dropdown>Components</a>", "pass"),
+        ("<a href='javascript:;' aria-expanded=false>Messages</a>", "pass"),
+        ("<a href='javascript:void(0)' onclick='toggle_div(\"submenu\")'>Menu</a>", "pass"),
+        ("<a href='javascript:void(0)' onclick='scrollToDownload()'>Download</a>", "pass"),
+        ("<a href='javascript:void(0)' title='collapse all docs'>[<span>&#x2212;</span>]</a>", "pass"),
+        ("<a href='javascript:void(0)' class=icon><i class='fe fe-heart'></i></a>", "pass"),
+        ("<a href='file:///C:/a.html'>a</a>", "fail"),
+        ("<a href='http://'>a</a>", "fail"),
+        ("<a href='https://[broken'>a</a>", "fail"),
+        ("<a href='http://a b/'>a</a>", "fail"),
+        ("<svg><a xlink:href='javascript:x()'><text>a</text></a></svg>", "fail"),
+        ("<a href=/a>a</a><a href=''>b</a>", "pass"),
+    ],
+)
+def test_crawlable_anchors(markup: str, expected: str) -> None:
+    assert verdict(anchors(markup)) == expected
+
+
+def test_the_message_shows_the_links_that_cannot_be_followed() -> None:
+    said = message(anchors("<a href=/a>a</a><a href='javascript:go(7)'>Our prices</a>"))
+    assert "1 of 2 links" in said
+    assert '<a href="javascript:go(7)"> “Our prices” runs a script' in said
+
+
+def text(markup: str, lang: str = "en") -> Finding:
+    of = page(f"<!doctype html><html lang={lang}><title>A</title><body>{markup}")
+    return judge(checks.link_text, of)
+
+
+@pytest.mark.parametrize(
+    ("markup", "lang", "expected"),
+    [
+        ("<a href=/a>Our prices</a>", "en", "pass"),
+        ("<a href=/a>Read more</a>", "en", "warn"),
+        ("<a href=/a> READ\n more … »</a>", "en", "warn"),
+        ("<a href=/a>[click <b>here</b>]</a>", "en", "warn"),
+        ("<a href=/a>Read more about shoes</a>", "en", "pass"),
+        ("<a href=/a aria-label='Read more about shoes'>Read more</a>", "en", "pass"),
+        ("<a href=/a aria-labelledby=t>Read more</a><h2 id=t>Shoes</h2>", "en", "pass"),
+        ("<a href=/a>Read more<span class=sr-only> about shoes</span></a>", "en", "pass"),
+        ("<a href=/a aria-label='more'>Our prices</a>", "en", "warn"),
+        ("<a href=/a><img src=a.png alt='Shoes'></a>", "en", "pass"),
+        ("<a href=/a><img src=a.png alt='Click here'></a>", "en", "warn"),
+        ("<a href=/a>Read more<img src=a.png alt='of shoes'></a>", "en", "pass"),
+        ("<a href=/a><img src=a.png></a>", "en", "pass"),  # no name: an accessibility check reports it
+        ("<a href=/a>Go</a>", "en", "pass"),  # Go is a programming language
+        ("<a href=/a hidden>Read more</a><a href=/b>Prices</a>", "en", "pass"),
+        ("<a href=/a rel=nofollow>Read more</a><a href=/b>Prices</a>", "en", "pass"),
+        ("<a href=#more>More</a><a href=/b>Prices</a>", "en", "pass"),
+        ("<a href=/shop/shoes#more>More</a><a href=/b>Prices</a>", "en", "pass"),  # the page itself
+        ("<a href=#more>More</a>", "en", "n/a"),
+        ("<a href='javascript:more()'>More</a>", "en", "n/a"),
+        ("<a href='mailto:a@b.example'>here</a>", "en", "n/a"),
+        ("<a href=/a>hier</a>", "de", "warn"),
+        ("<a href=/a>Hier</a>", "de-AT", "warn"),
+        ("<a href=/a>Mehr erfahren</a>", "de", "warn"),
+        ("<a href=/a>Mehr erfahren</a>", "en", "warn"),  # the declared language is often a default
+        ("<a href=/a lang=de>Hier</a>", "en", "warn"),
+        ("<a href=/a>Hier</a>", "en", "pass"),
+        ("<div lang=sv><a href=/a>Mer</a></div>", "en", "warn"),
+        ("<a href=/a>Mer</a>", "fr", "pass"),  # French for the sea
+        ("<a href=/a>En savoir plus</a>", "fr", "warn"),
+        ("<a href=/a>Plus d\u2019infos</a>", "fr", "warn"),
+        ("<a href=/a>La Suite</a>", "fr", "pass"),  # La Suite is a hotel
+        ("<a href=/a>aquí</a>", "es", "warn"),
+        ("<a href=/a>Leggi tutto</a>", "it", "warn"),
+        ("<a href=/a>Saiba mais</a>", "pt-BR", "warn"),
+        ("<a href=/a>Lees meer</a>", "nl", "warn"),
+        ("<a href=/a>Czytaj więcej</a>", "pl", "warn"),
+        ("<a href=/a>Läs mer</a>", "sv", "warn"),
+        ("<a href=/a>Læs mere</a>", "da", "warn"),
+        ("<a href=/a>her</a>", "nb", "warn"),
+        ("<a href=/a>こちら</a>", "ja", "warn"),
+        ("<a href=/a>詳しくはこちら</a>", "xx", "warn"),
+        ("<a href=/a>подробнее</a>", "ru", "warn"),
+        ("<a href=/a>here</a>", "''", "warn"),
+        (f"<a href=/a>{'Read more ' * 50}</a>", "en", "pass"),
+    ],
+)
+def test_link_text(markup: str, lang: str, expected: str) -> None:
+    assert verdict(text(markup, lang)) == expected
+
+
+def test_the_message_shows_text_and_goal() -> None:
+    said = message(text("<a href=/a>Prices</a><a href=/b>here</a>"))
+    assert said == f"1 of 2 links to other pages has a generic text: “here” to {HOST}/b."
+
+
+def answer(status: int | None, is_broken: bool | None, *, is_internal: bool = True, error: str = "") -> LinkAnswer:
+    return LinkAnswer(f"{HOST}/a" if is_internal else "https://other.example/a", is_internal, status, is_broken, error)
+
+
+FINE, GONE, UNCLEAR = answer(200, False), answer(404, True), answer(403, None)
+ELSEWHERE_GONE = answer(None, True, is_internal=False, error="other.example does not resolve to an address.")
+
+
+@pytest.mark.parametrize(
+    ("answers", "expected", "said"),
+    [
+        (LinkAnswers(), "n/a", "no link to check"),
+        (LinkAnswers((UNCLEAR,), 1), "n/a", "shows whether"),
+        (LinkAnswers((FINE,), 130, 2), "pass", "1 of 132 links checked"),
+        (LinkAnswers((FINE, UNCLEAR), 2), "pass", "1 without a clear answer"),
+        (LinkAnswers((FINE, UNCLEAR), 1, 1, knows_outside_names=False), "pass", "external links could not be checked"),
+        (LinkAnswers((UNCLEAR,), 0, 1, knows_outside_names=False), "n/a", "external links could not be checked"),
+        (
+            LinkAnswers((FINE, GONE), 2),
+            "fail",
+            f"1 internal link is broken (2 of 2 links checked): {HOST}/a (404)",
+        ),
+        (LinkAnswers((GONE, ELSEWHERE_GONE), 1, 1), "fail", "Broken external links: https://other.example/a"),
+        (LinkAnswers((FINE, ELSEWHERE_GONE), 1, 1), "warn", "does not resolve"),
+        (LinkAnswers((GONE,), 9, stopped="Status 429, too many requests."), "fail", "because of status 429"),
+    ],
+)
+def test_broken_links(answers: LinkAnswers, expected: str, said: str) -> None:
+    finding = checks.broken_links(answers)
+    assert verdict(finding) == expected
+    assert said in message(finding)
+
+
+def local(markup: str, url: str = f"{HOST}/shop/shoes", inside: str = "") -> Finding:
+    of = page(head(inside, markup), url=url)
+    return judge(checks.localhost_links, of)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<a href=/a>a</a><img src=b.png>", "pass"),
+        ("<a href=https://localhost.example.com/>a</a>", "pass"),
+        ("<a href=https://127.0.0.1.example.com/>a</a>", "pass"),
+        ("<a href=https://local.example.com/>a</a>", "pass"),
+        ("<a href='/r?to=http://localhost/'>a</a>", "pass"),
+        ("<a href='https://a.example/#http://localhost/'>a</a>", "pass"),
+        ("<p>Open http://localhost:3000 in your browser", "pass"),
+        ("<code>&lt;a href='http://localhost'></code>", "pass"),
+        ("<a href=http://localhost:3000/>http://localhost:3000</a>", "pass"),  # instructions
+        ("<a href=http://192.168.1.1>192.168.1.1 log-in</a>", "pass"),
+        ("<a href=https://172.15.0.1/>a</a>", "pass"),
+        ("<a href=https://11.0.0.1/>a</a>", "pass"),
+        ("<a href=http://[2606:2800:21f:cb07:6820:80da:af6b:8b2c]/>a</a>", "pass"),
+        ("<a href='mailto:root@localhost'>a</a>", "pass"),
+        ("<meta property=og:description content='http is not localhost'>", "pass"),
+        ("<meta name=description content='http://localhost/'>", "pass"),
+        ("<img srcset='/a.png 1x, /b.png 2x'>", "pass"),
+        ("<template><a href=http://localhost/>a</a></template>", "pass"),
+        ("<a href=http://localhost:3000/>Prices</a>", "fail"),
+        ("<a href=//localhost/>Prices</a>", "fail"),
+        ("<a href=' http://LOCALHOST/'>Prices</a>", "fail"),
+        ("<a href=http://app.localhost/>Prices</a>", "fail"),
+        ("<a href=http://127.0.0.1:8000/>Prices</a>", "fail"),
+        ("<a href=http://127.1/>Prices</a>", "fail"),
+        ("<a href=http://0x7f000001/>Prices</a>", "fail"),
+        ("<a href=http://0.0.0.0:8000/>Prices</a>", "fail"),
+        ("<a href=http://10.1.2.3/>Prices</a>", "fail"),
+        ("<a href=http://172.31.0.1/>Prices</a>", "fail"),
+        ("<a href=https://192.168.0.5/>Prices</a>", "fail"),
+        ("<a href=http://169.254.169.254/>Prices</a>", "fail"),
+        ("<a href=http://[::1]/>Prices</a>", "fail"),
+        ("<a href=http://[::ffff:10.0.0.1]/>Prices</a>", "fail"),
+        ("<a href=http://[fd00::1]/>Prices</a>", "fail"),
+        ("<a href=http://nas.local/>Prices</a>", "fail"),
+        ("<a href=https://shop.test/>Prices</a>", "fail"),
+        ("<a href=file:///C:/prices.pdf>Prices</a>", "fail"),
+        ("<img src='C:\\prices.png'>", "fail"),
+        ("<img src=http://localhost/a.png>", "fail"),
+        ("<img srcset='/a.png 1x, http://localhost/b.png 2x'>", "fail"),
+        ("<script src=http://localhost:35729/livereload.js></script>", "fail"),
+        ("<form action=http://localhost/send></form>", "fail"),
+        ("<object data=http://localhost/a.pdf></object>", "fail"),
+        ("<video poster=http://localhost/a.png></video>", "fail"),
+        ("<svg><image xlink:href=http://localhost/a.png /></svg>", "fail"),
+    ],
+)
+def test_localhost_links(markup: str, expected: str) -> None:
+    assert verdict(local(markup)) == expected
+
+
+@pytest.mark.parametrize(
+    "inside",
+    [
+        "<link rel=canonical href=http://localhost:8000/>",
+        "<link rel=stylesheet href=http://127.0.0.1/a.css>",
+        "<meta property=og:image content=http://localhost:3000/a.png>",
+        "<meta name=twitter:image content=http://localhost:3000/a.png>",
+        "<base href=http://localhost:3000/>",
+    ],
+)
+def test_local_addresses_in_the_head(inside: str) -> None:
+    assert verdict(local("<a href=/a>a</a>", inside=inside)) == "fail"
+
+
+def test_the_local_address_is_quoted() -> None:
+    assert '<a href="http://localhost:3000/prices">' in message(
+        local("<a href=http://localhost:3000/prices>Prices</a>")
+    )
+
+
+@pytest.mark.parametrize("url", ["http://localhost:8000/", "http://127.0.0.1:8000/", "http://[::1]:8000/"])
+def test_a_page_on_a_local_machine_may_link_there(url: str) -> None:
+    assert verdict(local("<a href=http://localhost:8000/a>a</a>", url)) == "n/a"
+
+
+def nofollow(markup: str, *headers: tuple[str, str], inside: str = "") -> Finding:
+    of = page(head(inside, markup), *headers)
+    return judge(checks.internal_nofollow, of)
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        ("<a href=/a>a</a>", "pass"),
+        ("<p>Text", "n/a"),
+        ("<a href=https://other.example/ rel=nofollow>a</a>", "n/a"),
+        ("<a href=#a rel=nofollow>a</a>", "n/a"),
+        ("<a href=/a rel='noopener noreferrer'>a</a>", "pass"),
+        ("<a href=/a rel='nofollow ugc'>a</a>", "pass"),
+        ("<a href=/a rel='sponsored nofollow'>a</a>", "pass"),
+        ("<a href='/a?sort=price' rel=nofollow>a</a>", "pass"),
+        ("<a href='?replytocom=7#respond' rel=nofollow>a</a>", "pass"),
+        ("<a href=/log-in rel=nofollow>a</a>", "pass"),
+        ("<a href=/de/cart/ rel=nofollow>a</a>", "pass"),
+        ("<a href=/logout rel=nofollow>a</a>", "pass"),
+        ("<a href=/a rel=nofollow>a</a>", "warn"),
+        ("<a href=/a rel='NoFollow noopener'>a</a>", "warn"),
+        ("<a href=https://www.site.example.com/a rel=nofollow>a</a>", "warn"),
+        ("<map><area href=/a rel=nofollow></map>", "warn"),
+    ],
+)
+def test_internal_nofollow(markup: str, expected: str) -> None:
+    assert verdict(nofollow(markup)) == expected
+
+
+def test_a_nofollow_for_the_whole_page_counts() -> None:
+    link = "<a href=/a>a</a>"
+    assert verdict(nofollow(link, inside="<meta name=robots content='index, nofollow'>")) == "warn"
+    assert verdict(nofollow(link, ("X-Robots-Tag", "none"))) == "warn"
+    assert verdict(nofollow(link, ("X-Robots-Tag", "bingbot: nofollow"))) == "pass"
+    assert verdict(nofollow("<p>Text", ("X-Robots-Tag", "none"))) == "n/a"
+
+
+def test_the_links_that_are_left_out_are_not_said_to_be_followed() -> None:
+    login = "<a href=/log-in rel=nofollow>a</a><a href='/a?sort=price' rel=nofollow>b</a>"
+    said = message(judge(checks.internal_nofollow, page(body(f"{login}<a href=/b>b</a>"))))
+    assert (
+        said == "1 internal link can be followed by crawlers;"
+        " 2 internal links with nofollow need not be followed, such as log-ins."
+    )
+    said = message(judge(checks.internal_nofollow, page(body(login))))
+    assert said.startswith("2 internal links with nofollow, but only to pages that need no crawling")

@@ -1,0 +1,145 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import URL, head, message, page, verdict
+from tests.website_scan.seo.cast import judge
+from website_scan.findings import Warn
+from website_scan.page.evidence import Page
+from website_scan.seo.checks import social as checks
+from website_scan.seo.evidence import SocialImage
+
+CANONICAL = f'<link rel="canonical" href="{URL}">'
+
+
+def og(name: str, content: str, attribute: str = "property") -> str:
+    return f'<meta {attribute}="{name}" content="{content}">'
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (og("og:title", "Red shoes"), "pass"),
+        (og("OG:Title", "Red shoes"), "pass"),
+        (og("og:title", "Red shoes", "name"), "pass"),
+        (og("og:title", "") + og("og:title", "Red shoes"), "pass"),
+        (og("og:title", " "), "warn"),
+        (og("og:titles", "x"), "warn"),
+        ("", "warn"),
+    ],
+)
+def test_og_title(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.og_title, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("reference", "image", "said"),
+    [
+        ("https://cdn.example.com/a.jpg", SocialImage(200), None),
+        ("/a.jpg", SocialImage(200), "not an absolute URL"),
+        ("//cdn.example.com/a.jpg", SocialImage(200), "not an absolute URL"),
+        ("https://cdn.example.com/a.jpg", SocialImage(404), "status 404"),
+        ("https://cdn.example.com/a.jpg", SocialImage(error="It can't be reached."), "it can't be reached"),
+        ("", SocialImage(), "no og:image"),
+    ],
+)
+def test_og_image(reference: str, image: SocialImage, said: str | None) -> None:
+    seen = page(head(og("og:image", reference)))
+    finding = judge(checks.og_image, seen, image)
+    assert verdict(finding) == ("pass" if said is None else "warn")
+    assert (said or "") in message(finding)
+
+
+@pytest.mark.parametrize("name", ["og:image:url", "og:image:secure_url"])
+def test_other_names_of_the_picture_count(name: str) -> None:
+    seen = page(head(og(name, "https://cdn.example.com/a.jpg")))
+    assert verdict(judge(checks.og_image, seen, SocialImage(200))) == "pass"
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (CANONICAL + og("og:url", URL), "pass"),
+        (CANONICAL + og("og:url", f"{URL}#top"), "pass"),
+        (CANONICAL + og("og:url", "/shop/shoes"), "pass"),
+        (og("og:url", "https://site.example.com/other"), "pass"),  # no canonical URL to compare with
+        (CANONICAL + og("og:url", f"{URL}?ref=1"), "warn"),
+        (CANONICAL + og("og:url", "http://site.example.com/shop/shoes"), "warn"),
+        (CANONICAL + og("og:url", "https://[broken"), "warn"),
+        ('<link rel=canonical href="/%e6%97%a5">' + og("og:url", "https://site.example.com/\u65e5"), "pass"),
+        (og("og:url", "fb:12345"), "warn"),
+        (CANONICAL, "n/a"),  # networks take the URL that is shared
+    ],
+)
+def test_og_url(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.og_url, seen)) == expected
+
+
+@pytest.mark.parametrize(
+    ("markup", "expected"),
+    [
+        (og("twitter:card", "summary", "name"), "pass"),
+        (og("twitter:card", "summary_large_image"), "pass"),  # X reads property, too
+        (og("twitter:title", "x", "name"), "warn"),
+        ("", "warn"),
+    ],
+)
+def test_twitter_card(markup: str, expected: str) -> None:
+    seen = page(head(markup))
+    assert verdict(judge(checks.twitter_card, seen)) == expected
+
+
+ALL_MISSING = (checks.og_title, checks.og_image, checks.og_url, checks.twitter_card)
+LOG_IN_FORM = "<form><input name=user><input type=password name=secret><button>Log in</button></form>"
+NOINDEX = "<meta name=robots content=noindex>"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head(NOINDEX)),
+        page(head(""), ("X-Robots-Tag", "noindex")),
+        page(head("", LOG_IN_FORM)),
+        page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/sign-in"),
+        page(head("", "<p>Enter your e-mail address."), url="https://site.example.com/wp-login.php?redirect_to=/"),
+    ],
+    ids=["noindex", "noindex in a header", "password", "log-in without a password", "WordPress"],
+)
+def test_a_page_that_nobody_shares_needs_no_card(seen: Page) -> None:
+    assert [verdict(judge(check, seen, SocialImage())) for check in ALL_MISSING] == ["n/a"] * 4
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head(og("og:title", "All systems run") + NOINDEX)),  # a status page, which people share all the same
+        page(head(og("og:title", "Log in to the shop"), LOG_IN_FORM)),
+    ],
+    ids=["status page", "log-in page with a card"],
+)
+def test_a_page_that_somebody_has_prepared_for_sharing_is_judged_like_any_other(seen: Page) -> None:
+    assert verdict(judge(checks.og_title, seen)) == "pass"
+    assert verdict(judge(checks.og_image, seen, SocialImage())) == "warn"
+
+
+@pytest.mark.parametrize(
+    "seen",
+    [
+        page(head("", LOG_IN_FORM + "<p>News of the forum. " * 100)),  # a forum with a log-in beside its topics
+        page(head("", f"<div hidden>{LOG_IN_FORM}</div><p>Shoes.")),  # a shop whose log-in opens in a dialog
+        page(head("", "<p>Three steps."), url="https://site.example.com/help/how-to-log-in"),
+        page(head("<meta name=GPTBot content=noindex>")),
+        page(head("<meta name=bingbot content=noindex>")),
+    ],
+    ids=["forum", "shop", "article on log-ins", "no search engine", "one search engine"],
+)
+def test_a_page_that_people_share_needs_a_card(seen: Page) -> None:
+    assert [verdict(judge(check, seen, SocialImage())) for check in ALL_MISSING] == ["warn", "warn", "n/a", "warn"]
+
+
+def test_a_picture_that_does_not_load_is_named() -> None:
+    finding = judge(checks.og_image, page(head(og("og:image", "https://cdn.example.com/a.jpg"))), SocialImage(404))
+    assert isinstance(finding, Warn)
+    assert finding.evidence == [{"url": "https://cdn.example.com/a.jpg"}]

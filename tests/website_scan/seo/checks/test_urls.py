@@ -1,0 +1,61 @@
+from __future__ import annotations
+
+import pytest
+
+from tests.website_scan.cast import message, page, verdict
+from website_scan.seo.checks import urls as checks
+
+
+@pytest.mark.parametrize(
+    ("path", "said"),
+    [
+        ("/", None),
+        ("/shop/red-shoes", None),
+        ("/shop/red-shoes?utm_source=News&Color=Red", None),  # the query is not judged
+        ("/%C3%BCber-uns", None),  # hexadecimal digits of an escaped ü are not capital letters
+        ("/search?sid=", None),
+        ("/search?side=left_hand", None),
+        ("/%E6%97%A5%E6%9C%AC%E8%AA%9E" * 5, None),  # twenty letters when decoded
+        ("/%E6%97%A5" * 60, "characters"),
+        ("/learn-c++", None),
+        ("/c++/why", None),
+        ("/en-GB/", None),
+        ("/ja-JP", None),
+        ("/zh-Hant-TW/shoes", None),
+        ("/en_US/shoes", None),
+        ("/EN/shoes", "capital letters"),
+        ("/en-GB/Red-Shoes", "capital letters"),
+        ("/en_US/red_shoes", "underscores"),
+        ("/red_shoes", "underscores"),
+        ("/Red-Shoes", "capital letters"),
+        ("/red%20shoes", "spaces"),
+        ("/red+shoes", "spaces"),
+        ("/shop//shoes", "double slashes"),
+        ("/shop?PHPSESSID=0123456789abcdef", "a session ID"),
+        ("/shop;jsessionid=0123456789ABCDEF", "a session ID"),
+        ("/" + "a" * 120, "characters"),
+    ],
+)
+def test_url_hygiene(path: str, said: str | None) -> None:
+    finding = checks.url_hygiene(page(url=f"https://site.example.com{path}"))
+    assert verdict(finding) == ("pass" if said is None else "warn"), message(finding)
+    assert (said or "") in message(finding)
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "/shop?PHPSESSID={}",
+        "/shop?a=1&sessid={}#top",
+        "/shop.php?osCsid={}",
+        "/shop;jsessionid={}?a=1",
+        "/shop;jsessionid={}/cart",
+        "/?ASPSESSIONIDQQABCDEF={}",
+        "/(S({}))/cart.aspx",
+    ],
+)
+def test_a_session_is_found_and_not_repeated_in_the_report(path: str) -> None:
+    secret = "g123456789abcdefghij"
+    finding = checks.url_hygiene(page(url=f"https://site.example.com{path.format(secret)}"))
+    assert "a session ID" in message(finding)
+    assert secret[:6] not in message(finding)

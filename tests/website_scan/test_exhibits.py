@@ -1,0 +1,139 @@
+"""Exhibits of a report's page: bounded, masked, and each in the type of scan that it belongs to."""
+
+from __future__ import annotations
+
+import json
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.website_scan.browser.loads import load, request, visit
+from tests.website_scan.cast import document, head, page
+from website_scan.browser.evidence import BrowserLoad
+from website_scan.document import StoredExhibits
+from website_scan.exhibits.collection import exhibits
+from website_scan.exhibits.weights import MAX_WEIGHTS
+from website_scan.findings import ScanType
+from website_scan.page.evidence import Document, Page
+from website_scan.page.references import ResourceKind
+from website_scan.performance.evidence import Resource, Resources
+from website_scan.security.csp import Policies, policies_of
+
+SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
+    ScanType.SECURITY,
+    ScanType.PERFORMANCE,
+    ScanType.ACCESSIBILITY,
+    ScanType.SEO,
+)
+
+
+def of_security(*headers: tuple[str, str]) -> StoredExhibits:
+    found = page(head('<meta http-equiv="Content-Security-Policy" content="img-src *">'), *headers)
+    return exhibits(SECURITY, {Page: found, Policies: policies_of(found, document(found))})
+
+
+def test_headers_are_kept_in_their_order_and_policies_with_their_way() -> None:
+    shown = of_security(
+        ("X-A", "1"), ("Content-Security-Policy", "default-src 'self'"), ("Content-Security-Policy-Report-Only", "x"),
+        ("x-a", "2"),
+    )  # fmt: skip
+    assert shown["headers"][1:] == [
+        ["X-A", "1"],
+        ["Content-Security-Policy", "default-src 'self'"],
+        ["Content-Security-Policy-Report-Only", "x"],
+        ["x-a", "2"],
+    ]
+    assert shown["policies"] == [
+        {"way": "header", "text": "default-src 'self'"},
+        {"way": "meta", "text": "img-src *"},
+        {"way": "report only", "text": "x"},
+    ]
+
+
+def test_no_secret_of_a_header_is_kept() -> None:
+    shown = of_security(
+        ("Set-Cookie", "id=abcdefgh; Path=/; Secure"),
+        ("Set-Cookie", "lonely"),
+        ("X-Auth-Token", "opensesame"),
+        ("Link", "<https://user:opensesame@a.test/?api_key=opensesame>"),
+    )
+    assert dict(reversed(shown["headers"]))["Set-Cookie"] == "id=•••; Path=/; Secure"
+    assert ["Set-Cookie", "•••"] in shown["headers"]
+    assert ["X-Auth-Token", "•••"] in shown["headers"]
+    for secret in ("abcdefgh", "lonely", "opensesame"):
+        assert secret not in json.dumps(shown)
+
+
+@given(st.lists(st.tuples(st.text(min_size=1), st.text(max_size=2000)), max_size=100))
+def test_whatever_a_site_sends_is_bounded(headers: list[tuple[str, str]]) -> None:
+    assert len(json.dumps(of_security(*headers))) < 400_000
+    assert len(of_security(*headers)["headers"]) <= 60
+
+
+def test_redirects_are_kept_for_every_type_and_a_page_without_has_none() -> None:
+    found = page(via=(("https://example.com/", 301),))
+    for scan_type in ScanType:
+        shown = exhibits(scan_type, {Page: found})
+        assert shown["redirects"] == [
+            {"url": "https://example.com/", "status": 301},
+            {"url": "https://site.example.com/shop/shoes", "status": 200},
+        ]
+        assert "redirects" not in exhibits(scan_type, {Page: page()})
+    assert exhibits(ACCESSIBILITY, {Page: page()}) == {}
+    assert exhibits(SEO, {}) == {}
+
+
+def test_bytes_are_summed_by_host_and_kind() -> None:
+    loaded = visit(
+        load(
+            request("one.png", wire_bytes=700),
+            request("two.png", wire_bytes=800),
+            request("https://img.example.com/three.png", wire_bytes=5),
+            request("https://tracker.test/t.js", ResourceKind.SCRIPT, wire_bytes=9000),
+            request("data:image/png;base64,AA://", wire_bytes=0),
+        )
+    )
+    shown = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: loaded})["weights"]
+    assert [tuple(each.values()) for each in shown] == [
+        ("tracker.test", "script", 9000, 1, True),
+        ("site.example.com", "image", 1500, 2, False),
+        ("img.example.com", "image", 5, 1, False),
+        ("site.example.com", "document", 1, 1, False),
+    ]
+
+
+def test_without_a_browser_it_is_what_the_page_makes_browsers_load() -> None:
+    found = page("<!doctype html>12345")
+    files = Resources(
+        (
+            Resource("https://cdn.test/a.css", ResourceKind.STYLESHEET, True, 1, 200, wire_bytes=300),
+            Resource("https://cdn.test/b.png", ResourceKind.IMAGE, False, 1, 200, wire_bytes=9000),
+        )
+    )
+    shown = exhibits(PERFORMANCE, {Page: found, Resources: files})["weights"]
+    assert [tuple(each.values()) for each in shown] == [
+        ("cdn.test", "stylesheet", 300, 1, True),
+        ("site.example.com", "document", 20, 1, False),
+    ]
+
+
+def test_hosts_beyond_a_bound_are_one() -> None:
+    files = [request(f"https://h{number}.test/", wire_bytes=100 + number) for number in range(MAX_WEIGHTS + 30)]
+    shown = exhibits(PERFORMANCE, {Page: page(), BrowserLoad: visit(load(*files))})["weights"]
+    assert len(shown) == MAX_WEIGHTS + 1
+    assert sum(each["requests"] for each in shown) == MAX_WEIGHTS + 31
+
+
+def test_the_previews_are_of_pages_with_markup() -> None:
+    found = page(head('<meta property="og:title" content="Shared"><meta name="description" content="What it is.">'))
+    shown = exhibits(SEO, {Page: found, Document: document(found)})
+    assert shown["search_result"] == {
+        "title": "A page",
+        "description": "What it is.",
+        "url": "https://site.example.com/shop/shoes",
+        "site": "",
+    }
+    assert shown["shared_link"]["title"] == "Shared"
+    assert shown["shared_link"]["description"] == "What it is."
+    text = page("just text", ("Content-Type", "text/plain"))
+    assert exhibits(SEO, {Page: text, Document: document(text)}) == {}

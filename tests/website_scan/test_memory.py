@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from website_scan import memory
+
+# Ten threads each parse a large page at the same time and keep something small of it.
+PROGRAM = """
+import ctypes, re, sys, threading
+from pathlib import Path
+from selectolax.lexbor import LexborHTMLParser
+from website_scan import memory
+
+def resident_mib():
+    return int(re.search(r"VmRSS:\\s+(\\d+)", Path("/proc/self/status").read_text())[1]) // 1024
+
+kept = []
+
+def work():
+    pages = [LexborHTMLParser("<p>x" * 100_000) for _ in range(2)]
+    kept.append(LexborHTMLParser("<p>x"))
+
+memory.use_one_heap()
+work()
+memory.give_back()
+before = resident_mib()
+for _ in range(3):
+    threads = [threading.Thread(target=work) for _ in range(10)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+memory.give_back()
+print(resident_mib() - before, flush=True)
+libc = ctypes.CDLL(None)
+libc.malloc_info(0, ctypes.c_void_p.in_dll(libc, "stdout"))
+libc.fflush(None)
+"""
+
+
+# What the first scans leave is held for good; what later ones leave in circles is freed.
+COLLECTS = """
+import gc, weakref
+from website_scan import memory
+
+class Circle:
+    def __init__(self):
+        self.itself = self
+
+for _ in range(memory.WARM_UP):
+    held = [Circle() for _ in range(1000)]
+    memory.give_back()
+    last = weakref.ref(held[0])
+frozen = gc.get_freeze_count()
+left = weakref.ref(Circle())
+kept = [Circle() for _ in range(1000)]
+memory.give_back()
+print(frozen > 1000, last() is not None, left() is None, gc.get_freeze_count() <= frozen)
+"""
+
+
+@pytest.mark.skipif(not memory._is_glibc, reason="other C libraries keep no heaps for threads")
+def test_large_pages_in_many_threads_leave_little_behind() -> None:
+    ran = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    grown_mib, _, heaps = ran.stdout.partition("\n")
+    assert int(grown_mib) < 100  # about 500 when nothing is given back
+    assert heaps.count("<heap ") == 1
+
+
+def test_collections_look_only_at_what_came_after_the_first_scans() -> None:
+    ran = subprocess.run([sys.executable, "-c", COLLECTS], capture_output=True, text=True, check=True)
+    assert ran.stdout.split() == ["True"] * 4
+
+
+def test_another_library_is_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(memory, "_is_glibc", False)
+    monkeypatch.setattr(memory, "_libc", None)
+    memory.use_one_heap()
+    memory.give_back()

@@ -1,0 +1,160 @@
+"""Redaction: credentials of a scan that a site repeats are in no result."""
+
+from __future__ import annotations
+
+from base64 import b64encode, urlsafe_b64encode
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import UTC, datetime
+from urllib.parse import quote
+
+import pytest
+
+from website_scan.findings import HIGH, ScanType
+from website_scan.messages import MASK, excerpt
+from website_scan.net.credentials import Credentials, OriginCredentials
+from website_scan.redaction import redacted
+from website_scan.result import (
+    CategoryResult,
+    CheckResult,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+    Waterfall,
+    WaterfallRow,
+)
+
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+URL = "https://shop.example.com/"
+KEY = "Zr4-tok,en&<9>Qx7vB2mN"
+
+
+def result(text: str, **columns: object) -> ScanResult:
+    check = CheckResult("id", "Name", "Title", "fail", HIGH, HIGH, text, text, ({"item": text, "count": 1, text: "x"},))
+    return replace(
+        ScanResult(ScanType.SEO, URL, "partial", NOW, NOW, "v"),
+        categories=(CategoryResult("c", "C", 1, (check,), 50),),
+        skipped_checks=(SkippedCheck("s", "S", text),),
+        error=ScanError("CODE", text),
+        facts={"final_url": text, "status": 200},
+        waterfall=Waterfall((WaterfallRow(text, "image", 0, 1, 2, 3, 200, False, False, False),), (), 2, 0),
+        exhibits={"headers": [[text, text]], "search_result": {"title": text}},
+        site={"title": text},
+        **columns,  # type: ignore[arg-type]
+    )
+
+
+def clean(text: str, credentials: Credentials, url: str = URL) -> str:
+    return (
+        redacted(replace(result(text), url=url), OriginCredentials("https://shop.example.com", credentials))
+        .checks[0]
+        .message
+    )
+
+
+def header(value: str, name: str = "X-Key") -> Credentials:
+    return Credentials(headers=((name, value),))
+
+
+def test_every_text_of_a_result_is_cleaned() -> None:
+    found = repr(redacted(result(f"It says {KEY} there."), OriginCredentials(URL, header(KEY))))
+    assert KEY not in found
+    assert found.count(f"It says {MASK} there.") == 12
+
+
+def test_without_credentials_the_result_is_the_same() -> None:
+    given = result(KEY)
+    assert redacted(given, None) is given
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        *(KEY, KEY.upper(), quote(KEY), quote(KEY, safe=""), "Zr4-tok,en&amp;&lt;9&gt;Qx7vB2mN"),
+        *("WnI0LXRvayxlbiY8OT5ReDd2QjJtTg==", "Zr4-tok,en\\u0026<9>Qx7vB2mN", KEY[:14] + "…", "…" + KEY[9:]),
+        excerpt(f"token={KEY} and more"),
+    ],
+)
+def test_it_is_found_in_the_forms_in_which_sites_repeat_it(repeated: str) -> None:
+    found = clean(f"The header says “{repeated}”.", header(KEY))
+    assert MASK in found
+    assert not any(KEY[at : at + 8].lower() in found.lower() for at in range(len(KEY) - 7))
+
+
+def escaped(form: str, text: str = KEY) -> str:
+    return "".join(form.format(ord(char)) for char in text)
+
+
+@pytest.mark.parametrize(
+    "repeated",
+    [
+        *(escaped("%{:02x}"), escaped("%{:02X}"), escaped("%25{:02X}"), escaped("&#{};"), escaped("&#x{:04X};")),
+        *(escaped("&#{}"), escaped("\\u{:04x}"), escaped("\\u{{{:x}}}"), escaped("\\x{:02x}"), escaped("\\\\u{:04x}")),
+        *(escaped("{:02x}"), KEY[:5] + escaped("%{:02x}", KEY[5:9]) + escaped("&#{};", KEY[9:])),
+        escaped("&amp;#{};"),
+    ],
+)
+def test_it_is_found_with_any_of_its_characters_escaped_also_twice(repeated: str) -> None:
+    assert clean(f"The header says “{repeated}”.", header(KEY)) == f"The header says “{MASK}”."
+
+
+def test_a_password_in_another_script_is_found_escaped() -> None:
+    given = Credentials(basic_auth=("admin", "пароль-für-mich"))
+    for repeated in (quote("пароль-für-mich"), escaped("\\u{:04x}", "пароль-für-mich")):
+        assert clean(f"x {repeated} y", given) == f"x {MASK} y"
+
+
+@pytest.mark.parametrize("before", ["", "a", "ab", "abc"])
+@pytest.mark.parametrize("encode", [b64encode, urlsafe_b64encode])
+def test_it_is_found_inside_longer_base64_wherever_it_begins(before: str, encode: Callable[[bytes], bytes]) -> None:
+    whole = encode(f"{before}{KEY}, and more".encode()).decode()
+    start, mask, rest = clean(whole, header(KEY)).partition(MASK)
+    # What is left holds no more than the bits around the value.
+    assert mask
+    assert len(start) <= len(before) * 8 // 6 + 1
+    assert len(rest) <= len(whole) - len(before + KEY) * 8 // 6
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "https://shop.example.com/caf%C3%A9?q=%5A%72%34&amp;b=%FF%00",
+        "&notanentity; &#9999999; &#x110000; \\u{ffffff} \\ud800 %zz & 100% \\",
+        "data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk",
+        "#5a72342d is a colour, and 5a72 too",
+    ],
+)
+def test_other_escapes_stay_as_they_are(text: str) -> None:
+    assert clean(text, header("Zr5-tok")) == text
+    assert clean(text, header("another-Value-0815")) == text
+
+
+def test_a_users_password_is_found_with_and_without_the_user() -> None:
+    given = Credentials(basic_auth=("admin", "hunter2"))
+    assert clean("Basic YWRtaW46aHVudGVyMg== is admin:hunter2", given) == f"Basic {MASK}== is {MASK}"
+    # Many URLs and many users contain that word.
+    assert clean("/wp-admin is public; hunter2; hunter22", given) == f"/wp-admin is public; {MASK}; hunter22"
+
+
+def test_the_token_of_a_bearer_is_found_alone() -> None:
+    assert clean("abcdefghij", header("Bearer abcdefghij", "Authorization")) == MASK
+
+
+@pytest.mark.parametrize("value", ["1", "en", "yes"])
+def test_what_is_no_secret_leaves_the_words_alone(value: str) -> None:
+    text = 'The page has lang="en" and yes, 1 form.'
+    assert clean(text, Credentials(cookies=(("lang", value),))) == text
+
+
+def test_the_address_that_was_asked_for_stays_readable() -> None:
+    """The scan's URL is in every report anyway. A value that contains it is hidden around it."""
+    text = "https://shop.example.com/a.css of shop.example.com-3f9a77c1"
+    assert clean(text, header("shop.example.com-3f9a77c1")) == f"https://shop.example.com/a.css of shop.exam{MASK}"
+
+
+@pytest.mark.parametrize(("status", "says"), [(200, False), (401, True), (403, True), (404, False)])
+def test_a_page_that_refuses_all_the_same_says_to_whom_they_are_sent(status: int, says: bool) -> None:
+    given = replace(result("x"), facts={"status": status, "notice": "Before."})
+    notice = str(redacted(given, OriginCredentials("https://shop.example.com", header(KEY))).facts["notice"])
+    assert notice.startswith("Before.")
+    assert ("are for https://shop.example.com only" in notice) == says

@@ -1,0 +1,676 @@
+from __future__ import annotations
+
+import itertools
+import logging
+import re
+import threading
+import time
+import types
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any, cast
+
+import pytest
+
+from tests.targets.server import Answer, Site
+from tests.website_scan.cast import NOW, target
+from tests.website_scan.net.loopback import loopback_network
+from website_scan import catalogue
+from website_scan.catalogue import Category, Probe, check, probe
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, NotApplicable, Pass, ScanType, Warn
+from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.judging import BUSY
+from website_scan.kept_evidence import Kept
+from website_scan.net.client import Network
+from website_scan.net.errors import NotReachable, TimedOut
+from website_scan.net.http.response import Headers, Response
+from website_scan.net.targets import Target, parse_target
+from website_scan.page.evidence import Clock, Page
+from website_scan.plan import OUT_OF_TIME, TOO_SLOW
+from website_scan.report.documents import export_document
+from website_scan.result import Budget, Progress, ScanFailed, ScanResult
+from website_scan.run import scan
+from website_scan.scoring import Cap
+
+TARGET = target("https://site.example.com/")
+PATIENCE_S = 10.0
+
+
+@dataclass(frozen=True)
+class Ground:
+    value: str
+
+
+@dataclass(frozen=True)
+class Wall:
+    value: str
+
+
+@dataclass(frozen=True)
+class Roof:
+    value: str
+
+
+class FakeNetwork:
+    """A fake network with what the engine itself needs: it can be closed when the time is up."""
+
+    def __init__(self) -> None:
+        self.closed = threading.Event()
+
+    def close(self) -> None:
+        self.closed.set()
+
+
+Plant = Callable[..., None]
+
+
+@pytest.fixture
+def plant(monkeypatch: pytest.MonkeyPatch) -> Iterator[Plant]:
+    """Make these functions the whole catalogue: each list of checks is a category, all probes are in one file."""
+
+    def plant(*categories: list[Any], probes: list[Any] = (), caps: tuple[Cap, ...] = ()) -> None:  # type: ignore[assignment]
+        modules = [
+            _module(f"category{number}", functions, CATEGORY=Category(f"Category {number}", 10))
+            for number, functions in enumerate(categories, 1)
+        ]
+        monkeypatch.setattr(catalogue, "_modules", {"website_scan.security.checks": modules}.__getitem__)
+        monkeypatch.setattr(catalogue, "_probe_modules", lambda: [_module("probes", probes)])
+        monkeypatch.setattr("website_scan.judging.caps", lambda _: caps)
+        _forget()
+
+    yield plant
+    monkeypatch.undo()
+    _forget()
+
+
+def _module(name: str, functions: list[Any], **more: object) -> types.ModuleType:
+    module = types.ModuleType(f"planted.{name}")
+    for function in functions:
+        function.__module__ = module.__name__
+        setattr(module, function.__name__, function)
+    vars(module).update(more)
+    return module
+
+
+def _forget() -> None:
+    catalogue.checks.cache_clear()
+    catalogue.probes.cache_clear()
+    catalogue.catalogue_version.cache_clear()
+
+
+def run(
+    network: FakeNetwork | None = None,
+    time_limit_s: float = PATIENCE_S,
+    workers: int = 8,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> ScanResult:
+    found = cast(Network, network or FakeNetwork())
+    return scan(TARGET, [ScanType.SECURITY], found, Budget(time_limit_s, workers), progress)[0]
+
+
+@probe()
+def ground(target: Target) -> Ground:
+    return Ground(target.host)
+
+
+@probe()
+def wall(ground: Ground) -> Wall:
+    return Wall(f"wall on {ground.value}")
+
+
+@probe()
+def roof(wall: Wall, ground: Ground) -> Roof:
+    return Roof(f"roof on {wall.value}")
+
+
+@check("has-ground", name="Ground", found="No Ground", severity=LOW, fix="Dig.")
+def has_ground(ground: Ground) -> Finding:
+    return Pass(ground.value)
+
+
+@check("has-wall", name="Wall", found="No Wall", severity=MEDIUM, fix="Build.", references=("CWE-1",))
+def has_wall(wall: Wall) -> Finding:
+    return Fail(wall.value, evidence=({"height": 3},))
+
+
+@check("has-roof", name="Roof", found="No Roof", severity=HIGH, fix="Cover.")
+def has_roof(roof: Roof) -> Finding:
+    return Warn(roof.value, severity=LOW, fix="Cover it well.")
+
+
+def test_evidence_is_made_in_the_order_of_its_needs(plant: Plant) -> None:
+    plant([has_roof], probes=[roof, wall, ground])
+    result = run()
+    assert result.status == "completed"
+    assert result.checks[0].message == "roof on wall on site.example.com"
+
+
+def test_what_turns_the_direction_of_text_is_named_in_messages_and_evidence(plant: Plant) -> None:
+    @check("turned", name="Turned", found="Turned", severity=LOW, fix="Turn it back.")
+    def turned(target: Target) -> Finding:
+        """Return text from a site with marks that change its direction."""
+        return Fail("It says \u202etxt.exe\u2069.", evidence=({"name": "\u200fx", "count": 1},))
+
+    plant([turned])
+    (found,) = run().checks
+    assert found.message == "It says [U+202E]txt.exe[U+2069]."
+    assert found.evidence == ({"name": "[U+200F]x", "count": 1},)
+
+
+TURNED = "\u202etxt.exe\u2066\u200f"
+TURNING_PAGE = f"""<!doctype html><html lang="en"><head><title>A {TURNED} page</title>
+<meta name="description" content="About {TURNED}"><meta property="og:title" content="{TURNED}">
+<meta property="og:site_name" content="{TURNED}"><meta property="og:image" content="/{TURNED}.png">
+<meta http-equiv="Content-Security-Policy" content="script-src {TURNED}"><meta name="robots" content="{TURNED}">
+<link rel="canonical" href="/{TURNED}"><link rel="alternate" hreflang="{TURNED}" href="/{TURNED}">
+<script type="application/ld+json">{{"@type": "{TURNED}", "name": "{TURNED}"}}</script>
+<script src="/{TURNED}.js?v={TURNED}"></script><link rel="stylesheet" href="/{TURNED}.css"></head>
+<body><h1>{TURNED}</h1><h4 id="{TURNED}">{TURNED}</h4><img src="/{TURNED}.png"><a href="/{TURNED}">here</a>
+<a href="{TURNED}:x">{TURNED}</a><input name="{TURNED}" role="{TURNED}"><p lang="{TURNED}" aria-{TURNED}="x">Words</p>
+</body></html>"""
+
+
+def test_nothing_that_turns_the_direction_of_text_is_in_any_part_of_a_result() -> None:
+    bytes_of = TURNED.encode().decode("latin-1")  # as they stand in a header
+    sent = {"Content-Type": "text/html", "Server": bytes_of, "X-Powered-By": bytes_of, "Set-Cookie": f"{bytes_of}=1"}
+    robots = Answer(f"{TURNED}\nSitemap: /{TURNED}\nDisallow: /{TURNED}", headers={"Content-Type": "text/plain"})
+    with Site({"/": Answer(TURNING_PAGE, headers=sent), "/robots.txt": robots}) as site, loopback_network() as network:
+        results = scan(parse_target(site.url + "/", network.policy), list(ScanType), network, Budget())
+    assert "[U+202E]" in repr(results)
+    # repr() escapes these characters.
+    assert not re.search(r"\\u(?:061c|200[ef]|202[a-e]|206[6-9])", repr(results))
+
+
+def test_what_cannot_be_written_is_replaced_in_messages_evidence_and_reasons(plant: Plant) -> None:
+    """Scripts can give an element an ID that can be stored in no file and no database."""
+
+    @check("odd", name="Odd", found="Odd found", severity=LOW, fix="-")
+    def odd(ground: Ground) -> Finding:
+        return Fail("#a\ud800b", evidence=({"selector": "c\x00d\udfff", "\ud83d": 1},))
+
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise NotReachable("x\ud800")
+
+    plant([odd, has_wall], probes=[ground, refused_wall])
+    result = run()
+    assert result.checks[0].message == "#a\ufffdb"
+    assert result.checks[0].evidence == ({"selector": "c\ufffdd\ufffd", "\ufffd": 1},)
+    assert result.skipped_checks[0].reason == "x\ufffd"
+
+
+def test_probes_run_at_the_same_time(plant: Plant) -> None:
+    both = threading.Barrier(2, timeout=PATIENCE_S)
+
+    @probe()
+    def slow_ground(target: Target) -> Ground:
+        both.wait()
+        return Ground("g")
+
+    @probe()
+    def slow_wall(target: Target) -> Wall:
+        both.wait()
+        return Wall("w")
+
+    plant([has_ground, has_wall], probes=[slow_ground, slow_wall])
+    assert run().status == "completed"
+
+
+def test_one_worker_is_enough_for_any_plan(plant: Plant) -> None:
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    assert run(workers=1).status == "completed"
+
+
+def test_evidence_is_made_once_and_only_where_a_check_needs_it(plant: Plant) -> None:
+    calls: list[str] = []
+
+    @probe()
+    def counted_ground(target: Target) -> Ground:
+        calls.append("ground")
+        return Ground("g")
+
+    @probe()
+    def needless_roof(target: Target) -> Roof:
+        calls.append("roof")
+        return Roof("r")
+
+    plant([has_ground, has_wall], probes=[counted_ground, wall, needless_roof])
+    run()
+    assert calls == ["ground"]
+
+
+def test_a_check_may_ask_for_what_is_given(plant: Plant) -> None:
+    @check("given", name="Given", found="No Given", severity=LOW, fix="-")
+    def given_evidence(target: Target, clock: Clock) -> Finding:
+        return Pass(f"{target.host} {clock.now.tzinfo}")
+
+    plant([given_evidence])
+    assert run().checks[0].message == "site.example.com UTC"
+
+
+def test_findings_become_results(plant: Plant) -> None:
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    passed, failed, warned = run().checks
+    assert (passed.status, passed.severity, passed.fix, passed.points) == ("pass", None, None, 0.0)
+    assert (failed.status, failed.severity, failed.fix) == ("fail", MEDIUM, "Build.")
+    assert failed.evidence == ({"height": 3},)
+    assert failed.references == ("CWE-1",)
+    assert (warned.status, warned.severity, warned.fix) == ("warn", LOW, "Cover it well.")
+    assert warned.declared_severity is HIGH
+    # Each check has one name; its title says what was found.
+    assert [(each.name, each.title) for each in (passed, failed, warned)] == [
+        ("Ground", "Ground"),
+        ("Wall", "No Wall"),
+        ("Roof", "No Roof"),
+    ]
+
+
+def test_a_finding_says_in_its_own_title_which_of_several_faults_it_found_and_why_it_matters(plant: Plant) -> None:
+    @check("header", name="Header", found="Header is weak", why="Anybody can read it.", severity=MEDIUM, fix="-")
+    def header(target: Target) -> Finding:
+        return Fail("The page sends no Header.", title="No Header")
+
+    @check("other", name="Other", found="Other is weak", why="It costs time.", severity=MEDIUM, fix="-")
+    def other(target: Target) -> Finding:
+        return Pass("Other is strong.")
+
+    plant([header, other])
+    failed, passed = run().checks
+    assert (failed.title, failed.message) == ("No Header", "The page sends no Header. Anybody can read it.")
+    assert failed.why == "Anybody can read it."
+    assert (passed.title, passed.message, passed.why) == ("Other", "Other is strong.", "")
+
+
+def test_a_warning_is_never_critical(plant: Plant) -> None:
+    @check("own", name="Own", found="Own", severity=CRITICAL, fix="-")
+    def own(target: Target) -> Finding:
+        return Warn("Perhaps.")
+
+    @check("said", name="Said", found="Said", severity=LOW, fix="-")
+    def said(target: Target) -> Finding:
+        return Warn("Perhaps.", CRITICAL)
+
+    @check("less", name="Less", found="Less", severity=CRITICAL, fix="-")
+    def less(target: Target) -> Finding:
+        return Warn("Perhaps.", LOW)
+
+    @check("failed", name="Failed", found="Failed", severity=CRITICAL, fix="-")
+    def failed(target: Target) -> Finding:
+        return Fail("Surely.")
+
+    plant([own, said, less, failed])
+    result = run()
+    assert [(each.id, each.severity) for each in result.checks] == [
+        ("own", HIGH),
+        ("said", HIGH),
+        ("less", LOW),
+        ("failed", CRITICAL),
+    ]
+    document = export_document(result, scan_id="", report_id="", created_at=NOW, completed_at=NOW)
+    summary = document["summary"]
+    assert (summary["critical"], summary["high"], summary["warnings"]) == (1, 2, 3)
+
+
+def test_a_report_shows_the_first_of_much_evidence(plant: Plant) -> None:
+    @check("much", name="Much", found="Too much", severity=LOW, fix="-")
+    def much(target: Target) -> Finding:
+        return Fail("A hundred.", evidence=[{"number": number} for number in range(100)])
+
+    plant([much])
+    assert run().checks[0].evidence == tuple({"number": number} for number in range(EVIDENCE_ITEMS))
+
+
+@pytest.mark.parametrize(
+    ("media_type", "status", "judged"),
+    [
+        ("text/html", 200, ["any", "html", "good"]),
+        ("application/pdf", 200, ["any", "good"]),
+        ("text/html", 403, ["any", "html"]),
+    ],
+)
+def test_a_check_judges_only_the_pages_that_it_is_for(
+    plant: Plant, media_type: str, status: int, judged: list[str]
+) -> None:
+    """Checks for HTML pages, and for pages without an error: the runner decides, so that no check has to."""
+
+    @probe()
+    def page(target: Target) -> Page:
+        headers = Headers((("Content-Type", media_type),))
+        return Page(target, target, (Response(url=target.url, status=status, headers=headers, body=b""),))
+
+    def judge(page: Page) -> Finding:
+        return Pass("Judged.")
+
+    def copy_of(id: str, **options: bool) -> Any:
+        function = types.FunctionType(judge.__code__, judge.__globals__, f"check_{id}")
+        function.__annotations__ = dict(judge.__annotations__)
+        return check(id, name=id, found=f"no {id}", severity=LOW, fix="-", **options)(function)
+
+    plant([copy_of("any"), copy_of("html", html=True), copy_of("good", error_pages=False)], probes=[page])
+    assert [each.id for each in run().checks] == judged
+
+
+def test_results_are_scored_by_category_and_capped(plant: Plant) -> None:
+    cap = Cap(10, "The wall failed.", severity=MEDIUM)
+    plant([has_ground], [has_wall], probes=[ground, wall], caps=(cap,))
+    result = run()
+    assert [(each.id, each.name, each.score) for each in result.categories] == [
+        ("category1", "Category 1", 100),
+        ("category2", "Category 2", 0),
+    ]
+    assert (result.score, result.grade) == (10, "F")
+    assert [(each.limit, each.reason) for each in result.caps] == [(10, "The wall failed.")]
+
+
+def test_a_check_that_does_not_apply_is_left_out_and_makes_nothing_partial(plant: Plant) -> None:
+    @check("idle", name="Idle", found="No Idle", severity=LOW, fix="-")
+    def idle(ground: Ground) -> Finding:
+        return NotApplicable("No.")
+
+    plant([has_ground, idle], probes=[ground])
+    result = run()
+    assert result.status == "completed"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert result.skipped_checks == ()
+
+
+def test_a_probe_that_is_refused_skips_what_needs_it_with_its_reason(plant: Plant) -> None:
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise TimedOut("The wall took too long.")
+
+    plant([has_ground, has_wall, has_roof], probes=[ground, refused_wall, roof])
+    result = run()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [(each.id, each.name, each.reason) for each in result.skipped_checks] == [
+        ("has-wall", "Wall", "The wall took too long."),
+        ("has-roof", "Roof", "The wall took too long."),  # through the evidence in between
+    ]
+    assert result.score == 100
+
+
+def test_a_probe_that_crashes_is_logged_and_tells_no_detail(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    @probe()
+    def crashing_wall(ground: Ground) -> Wall:
+        raise KeyError("a detail")
+
+    plant([has_ground, has_wall], probes=[ground, crashing_wall])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.status == "partial"
+    assert "a detail" not in result.skipped_checks[0].reason
+    assert "crashing_wall" in caplog.text
+
+
+def test_a_check_that_crashes_could_not_run(plant: Plant, caplog: pytest.LogCaptureFixture) -> None:
+    @check("crash", name="Crash", found="No Crash", severity=LOW, fix="-")
+    def crash(ground: Ground) -> Finding:
+        raise ZeroDivisionError
+
+    plant([has_ground, crash], probes=[ground])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [each.id for each in result.skipped_checks] == ["crash"]
+    assert "check crash failed" in caplog.text
+
+
+def test_optional_evidence_that_is_missing_is_none(plant: Plant) -> None:
+    @probe()
+    def refused_wall(ground: Ground) -> Wall:
+        raise TimedOut("No wall.")
+
+    @check("maybe", name="Maybe", found="No Maybe", severity=LOW, fix="-")
+    def maybe(wall: Wall | None) -> Finding:
+        return Pass(str(wall))
+
+    plant([maybe], probes=[ground, refused_wall])
+    result = run()
+    assert result.status == "completed"
+    assert result.checks[0].message == "None"
+
+
+class NothingThere(ScanFailed):
+    code = "NOTHING_THERE"
+
+
+def test_without_essential_evidence_the_scan_fails_with_its_code(plant: Plant) -> None:
+    @probe(essential=True)
+    def essential_ground(target: Target) -> Ground:
+        raise NothingThere("There is nothing.")
+
+    plant([has_ground, has_wall], probes=[essential_ground, wall])
+    result = run()
+    assert result.status == "failed"
+    assert result.error is not None
+    assert (result.error.code, result.error.message) == ("NOTHING_THERE", "There is nothing.")
+    assert (result.score, result.grade, result.categories, result.skipped_checks) == (None, None, (), ())
+
+
+def test_an_essential_probe_that_crashes_is_the_services_own_fault(
+    plant: Plant, caplog: pytest.LogCaptureFixture
+) -> None:
+    @probe(essential=True)
+    def crashing_ground(target: Target) -> Ground:
+        raise KeyError("a detail")
+
+    plant([has_ground], probes=[crashing_ground])
+    with caplog.at_level(logging.ERROR):
+        result = run()
+    assert result.error is not None
+    assert result.error.code == "INTERNAL_ERROR"
+    assert "a detail" not in result.error.message
+
+
+def test_a_scan_of_which_no_check_ran_failed(plant: Plant) -> None:
+    @probe()
+    def refused_ground(target: Target) -> Ground:
+        raise TimedOut("No ground.")
+
+    plant([has_ground], probes=[refused_ground])
+    result = run()
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error.code == "NO_CHECK_RAN"
+    assert "No ground." in result.error.message
+
+
+def test_when_the_time_is_up_the_network_is_closed_and_the_rest_could_not_run(plant: Plant) -> None:
+    network = FakeNetwork()
+
+    @probe()
+    def endless_wall(ground: Ground) -> Wall:
+        network.closed.wait(PATIENCE_S)
+        raise TimedOut("closed")
+
+    @check("timeless", name="Timeless", found="No Timeless", severity=LOW, fix="-")
+    def timeless(ground: Ground) -> Finding:
+        return Pass("seen")
+
+    plant([timeless, has_wall], probes=[ground, endless_wall])
+    result = run(network, time_limit_s=1)
+    assert network.closed.is_set()
+    assert result.status == "partial"
+    assert [each.id for each in result.checks] == ["timeless"]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("has-wall", OUT_OF_TIME)]
+    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
+def test_a_check_that_takes_too_long_is_ended_and_costs_no_other(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "thread_time", time.monotonic)  # as on an idle machine
+
+    @check("endless", name="Endless", found="No Endless", severity=LOW, fix="-")
+    def endless(ground: Ground) -> Finding:
+        for _ in itertools.count():
+            try:
+                list(range(100))
+            except Exception:  # noqa: BLE001 -- not even this keeps it
+                continue
+        return Pass("never")
+
+    plant([endless, has_ground], probes=[ground])
+    result = run(time_limit_s=1)
+    assert [each.id for each in result.checks] == ["has-ground"]
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("endless", TOO_SLOW)]
+    assert (result.completed_at - result.started_at).total_seconds() < PATIENCE_S / 2
+
+
+def test_a_check_that_the_machine_was_too_busy_for_is_not_the_sites_fault(plant: Plant) -> None:
+    @check("starved", name="Starved", found="Not starved", severity=LOW, fix="-")
+    def starved(ground: Ground) -> Finding:
+        for _ in itertools.count():
+            threading.Event().wait(0.01)  # uses no CPU time
+        return Pass("never")
+
+    plant([starved, has_ground], probes=[ground])
+    result = run(time_limit_s=1)
+    assert [(each.id, each.reason) for each in result.skipped_checks] == [("starved", BUSY)]
+
+
+def test_what_is_not_html_says_so_first(plant: Plant) -> None:
+    @probe()
+    def page(target: Target) -> Page:
+        headers = Headers((("Content-Type", "application/pdf"),))
+        return Page(target, target, (Response(url=target.url, status=200, headers=headers, body=b"%PDF"),))
+
+    def judge(page: Page) -> Finding:
+        return Pass("Judged.")
+
+    of_html = types.FunctionType(judge.__code__, judge.__globals__, "of_html")
+    of_html.__annotations__ = dict(judge.__annotations__)
+    checks = [
+        check("any", name="Any", found="No any", severity=LOW, fix="-")(judge),
+        check("html", name="HTML", found="No HTML", severity=LOW, fix="-", html=True)(of_html),
+    ]
+    plant(checks, probes=[page])
+    assert run().facts["notice"] == "The page is not HTML but application/pdf, so the checks of HTML do not apply."
+    plant(checks[:1], probes=[page])
+    assert "notice" not in run().facts
+
+
+def test_a_page_that_takes_all_the_time_fails_the_scan(plant: Plant) -> None:
+    network = FakeNetwork()
+
+    @probe(essential=True)
+    def endless_ground(target: Target) -> Ground:
+        network.closed.wait(PATIENCE_S)
+        return Ground("late")
+
+    plant([has_ground], probes=[endless_ground])
+    result = run(network, time_limit_s=0.1)
+    assert result.status == "failed"
+    assert result.error is not None
+    assert result.error.code == "TIMEOUT"
+
+
+def test_progress_never_goes_back_and_ends_with_all_checks_done(plant: Plant) -> None:
+    seen: list[Progress] = []
+    plant([has_ground, has_wall, has_roof], probes=[ground, wall, roof])
+    run(progress=seen.append)
+    assert all(a.percent <= b.percent for a, b in itertools.pairwise(seen))
+    checked = [each.checks[ScanType.SECURITY] for each in seen]
+    assert all(0 <= each.done <= each.total == 3 for each in checked)
+    assert list(dict.fromkeys(each.phase for each in seen)) == [
+        "connecting",
+        "collecting",
+        "checking",
+        "done",
+    ]
+    assert (seen[-1].percent, checked[-1].done) == (100, 3)
+
+
+def test_a_result_carries_times_version_and_facts(plant: Plant) -> None:
+    plant([has_ground], probes=[ground])
+    result = run()
+    assert result.started_at <= result.completed_at
+    assert result.started_at.tzinfo is not None
+    assert result.catalogue_version == catalogue.catalogue_version(ScanType.SECURITY)
+    assert result.facts["duration_s"] >= 0
+    assert result.url == TARGET.url
+
+
+def test_evidence_of_the_origin_is_kept_for_other_visits(plant: Plant) -> None:
+    asked: list[str] = []
+
+    @probe(of_origin=True)
+    def ground_of_origin(target: Target, network: Network) -> Ground:
+        asked.append(target.host)
+        return Ground("of the origin")
+
+    class Memory:
+        def __init__(self) -> None:
+            self.known: dict[tuple[str, str], Kept] = {}
+
+        def find(self, origin: str, probe: Probe) -> Kept | None:
+            return self.known.get((origin, probe.name))
+
+        def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+            self.known[origin, probe.name] = Kept(evidence, datetime(2026, 11, 22, 9, tzinfo=UTC))
+
+    plant([has_ground], probes=[ground_of_origin])
+    kept = Memory()
+    first, second = (
+        scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=kept)[0] for _ in range(2)
+    )
+    assert asked == [TARGET.host]
+    assert list(kept.known) == [(TARGET.origin, "ground_of_origin")]
+    assert [each.message for each in first.checks] == [each.message for each in second.checks]
+    assert "site_evidence_at" not in first.facts
+    assert second.facts["site_evidence_at"] == "2026-11-22T09:00:00Z"
+
+
+def test_what_could_not_be_had_of_the_origin_is_asked_for_again(plant: Plant) -> None:
+    asked: list[str] = []
+
+    @probe(of_origin=True)
+    def ground_of_origin(target: Target) -> Ground:
+        asked.append(target.host)
+        raise NotReachable("Nobody is there.")
+
+    class Nothing:
+        def find(self, origin: str, probe: Probe) -> Kept | None:
+            return None
+
+        def keep(self, origin: str, probe: Probe, evidence: object) -> None:
+            pytest.fail("a failure is no evidence")
+
+    @check("has-name", name="Name", found="No name", severity=LOW, fix="Name it.")
+    def has_name(target: Target) -> Finding:
+        return Pass(target.host)
+
+    plant([has_ground, has_name], probes=[ground_of_origin])
+    for _ in range(2):
+        (result,) = scan(TARGET, [ScanType.SECURITY], cast(Network, FakeNetwork()), Budget(), shared=Nothing())
+        assert [each.reason for each in result.skipped_checks] == ["Nobody is there."]
+    assert len(asked) == 2
+
+
+def test_while_something_is_measured_nobody_else_asks_the_site(plant: Plant) -> None:
+    under_way: list[str] = []
+    seen: list[list[str]] = []
+
+    def asks(name: str, evidence: object) -> Any:
+        under_way.append(name)
+        seen.append(list(under_way))
+        under_way.remove(name)
+        return evidence
+
+    @probe()
+    def ground_asked(target: Target, network: Network) -> Ground:
+        return asks("ground", Ground("asked"))
+
+    @probe(measures=True)
+    def wall_measured(ground: Ground, network: Network) -> Wall:
+        return asks("wall", Wall("measured"))
+
+    @probe()
+    def roof_asked(target: Target, network: Network) -> Roof:
+        return asks("roof", Roof("asked"))
+
+    plant([has_ground, has_wall, has_roof], probes=[ground_asked, wall_measured, roof_asked])
+    run()
+    assert [names for names in seen if "wall" in names] == [["wall"]]
+    assert [names[-1] for names in seen] == ["ground", "wall", "roof"]

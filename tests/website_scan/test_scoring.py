@@ -1,0 +1,398 @@
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from website_scan.catalogue import Check, caps, checks
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
+from website_scan.result import CategoryResult, CheckResult, CheckStatus
+from website_scan.scoring import (
+    RULES_VERSION,
+    SEVERITY_WEIGHT,
+    Cap,
+    basis,
+    category_score,
+    grade,
+    hold,
+    rounded,
+    score,
+    score_without,
+    severity_counts,
+)
+
+SECURITY = caps(ScanType.SECURITY)
+WARNS_ONLY = {"url-hygiene"}  # costs at most half of its share
+DOCUMENT = Path(__file__).resolve().parents[2] / "docs" / "scoring.md"
+
+
+def result(
+    status: CheckStatus, declared: Severity = HIGH, severity: Severity | None = None, id: str = "check"
+) -> CheckResult:
+    found = None if status == "pass" else severity or declared
+    return CheckResult(id, id, id, status, found, declared, "Seen.")
+
+
+def category(*results: CheckResult, weight: int = 10, name: str = "Category") -> CategoryResult:
+    return CategoryResult(name.lower(), name, weight, results)
+
+
+def test_a_category_is_the_mean_of_its_checks_by_severity() -> None:
+    checks = [result("pass", CRITICAL), result("warn", HIGH), result("fail", MEDIUM), result("pass", LOW)]
+    assert category_score(category(*checks)) == pytest.approx(100 * (10 + 3 + 0 + 1) / (10 + 6 + 3 + 1))
+
+
+def test_a_check_weighs_the_same_whatever_it_finds() -> None:
+    beside = result("pass", HIGH)
+    costs = [
+        100 - category_score(category(beside, each))
+        for each in (result("fail", HIGH), result("warn", HIGH), result("fail", HIGH, LOW), result("warn", HIGH, LOW))
+    ]
+    assert costs == pytest.approx([100 * cost / 12 for cost in (6, 3, 1, 0.5)])
+
+
+def test_a_finding_takes_no_more_than_its_check_weighs() -> None:
+    assert category_score(category(result("pass", HIGH), result("fail", LOW, CRITICAL))) == pytest.approx(100 * 6 / 7)
+
+
+def test_a_check_has_the_same_share_whatever_else_applies() -> None:
+    """A single applicable check must not decide a whole category's score."""
+    rest = category(result("pass", HIGH), weight=90, name="Rest")
+    alone = replace(category(result("fail", LOW)), absent_weight=19)
+    among = category(result("fail", LOW), result("pass", HIGH), result("pass", HIGH), result("pass", HIGH, id="x"))
+    assert score([rest, alone], ()).value == 99  # 90 of 90.5
+    assert score([rest, among], ()).value == 99  # 99.5 of 100
+    assert [each.score for each in score([rest, alone], ()).categories] == [100, 0]
+
+
+def test_what_does_not_weigh_leaves_its_share_out() -> None:
+    reviewed = replace(result("warn", HIGH), weighs=False)
+    assert score([category(reviewed, result("fail", LOW))], ()).value == 0
+    assert category_score(category(reviewed)) == 100.0
+
+
+def test_a_fail_that_covers_its_category_costs_all_that_it_leaves_unjudged() -> None:
+    rest = category(result("pass", HIGH), weight=85, name="Rest")
+    covering = replace(result("fail", HIGH), covers_category=True)
+    missing = score([rest, replace(category(covering, weight=15), absent_weight=30)], ())
+    assert missing.value == 85
+    assert missing.categories[1].checks[0].points == 15.0
+    beside = score([rest, replace(category(covering, result("pass", MEDIUM), weight=13), absent_weight=30)], ())
+    assert beside.value == 88  # 85 and 13 * 3 / 39, of 98
+    assert [each.score for each in beside.categories] == [100, 8]
+
+
+def test_the_overall_score_is_the_mean_of_the_categories_by_weight() -> None:
+    scored = score([category(result("pass"), weight=30), category(result("fail", LOW), weight=10)], ())
+    assert scored.value == 75
+    assert [each.score for each in scored.categories] == [100, 0]
+
+
+@pytest.mark.parametrize(
+    ("failed", "limit"),
+    [
+        ([CRITICAL], 49),
+        ([CRITICAL, HIGH], 49),
+        ([HIGH, HIGH, HIGH], 69),
+        ([HIGH, HIGH], 79),
+        ([HIGH], 89),
+        ([MEDIUM, MEDIUM, LOW], 100),
+    ],
+)
+def test_the_caps_of_security(failed: list[Severity], limit: int) -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(*(result("fail", each) for each in failed), weight=1)], SECURITY)
+    assert scored.value == min(limit, 100)
+    assert [cap.limit for cap in scored.held] == sorted(cap.limit for cap in scored.held)
+    assert bool(scored.held) is (limit < 100)
+
+
+def test_a_warning_never_caps() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("warn", CRITICAL), weight=1)], SECURITY)
+    assert scored.value == 100
+    assert scored.held == ()
+
+
+def test_a_cap_may_name_its_checks() -> None:
+    cap = Cap(40, "Not indexable.", checks=frozenset({"is-indexable"}))
+    assert cap.holds([result("fail", LOW, id="is-indexable")])
+    assert not cap.holds([result("fail", CRITICAL, id="other")])
+    assert not cap.holds([result("warn", LOW, id="is-indexable")])
+
+
+def test_a_cap_that_lowers_nothing_is_not_shown() -> None:
+    scored = score([category(result("fail", CRITICAL))], SECURITY)
+    assert scored.value == 0
+    assert scored.held == ()
+
+
+def test_points_are_what_mending_one_check_would_win() -> None:
+    first, second = result("fail", MEDIUM, id="a"), result("warn", MEDIUM, id="b")
+    scored = score([category(first, second, result("pass", MEDIUM, id="c"))], ())
+    assert [check.points for check in scored.categories[0].checks] == [33.3, 16.7, 0.0]
+
+
+def test_points_count_the_cap_that_would_fall() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("fail", CRITICAL), weight=1)], SECURITY)
+    assert scored.categories[1].checks[0].points == 51.0
+
+
+def test_points_under_a_cap_of_another_check_are_nothing() -> None:
+    many = category(*(result("pass", CRITICAL) for _ in range(200)), weight=1000)
+    scored = score([many, category(result("fail", CRITICAL), result("fail", LOW), weight=1)], SECURITY)
+    assert scored.categories[1].checks[1].points == 0.0
+
+
+@pytest.mark.parametrize(
+    ("value", "letter"),
+    [(100, "A+"), (97, "A+"), (96, "A"), (90, "A"), (89, "B"), (80, "B"), (79, "C"), (70, "C"), (69, "D"),
+     (60, "D"), (59, "F"), (0, "F")],
+)  # fmt: skip
+def test_grades(value: int, letter: str) -> None:
+    assert grade(value, [result("pass"), result("fail", LOW)]) == letter
+
+
+@pytest.mark.parametrize("status", ["warn", "fail"])
+def test_the_best_grade_bears_nothing_of_medium_severity(status: CheckStatus) -> None:
+    assert grade(99, [result("pass"), result(status, MEDIUM)]) == "A"
+
+
+def test_a_half_point_does_not_round_up_to_a_grade() -> None:
+    scored = score([category(result("pass"), weight=193), category(result("fail", LOW), weight=7)], ())
+    assert scored.value == 96
+    assert scored.grade == "A"
+
+
+def test_the_counts_hold_fails_and_warnings() -> None:
+    counts = severity_counts([result("fail", HIGH), result("warn", HIGH, LOW), result("pass", CRITICAL)])
+    assert counts == {HIGH: 1, LOW: 1}
+
+
+def rows(heading: str) -> list[list[str]]:
+    """Return the rows of the table below a heading of docs/scoring.md, without its header row."""
+    section = DOCUMENT.read_text(encoding="utf-8").partition(f"{heading}\n")[2].partition("\n## ")[0]
+    lines = [line for line in section.splitlines() if line.startswith("| ")]
+    return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines[1:]]
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_the_documented_caps_are_those_that_hold(scan_type: ScanType) -> None:
+    limits = [
+        int(limit)
+        for types, _, cells in rows("## Caps")
+        if scan_type.label.lower() in types.lower()
+        for limit in re.findall(r"\d+", cells)
+    ]
+    assert sorted(limits) == sorted(cap.limit for cap in caps(scan_type))
+
+
+RESULTS = st.builds(result, st.sampled_from(["pass", "warn", "fail"]), st.sampled_from(Severity))
+CATEGORIES = st.lists(
+    st.builds(
+        lambda checks, weight: category(*checks, weight=weight),
+        st.lists(RESULTS, min_size=1, max_size=6),
+        st.integers(1, 40),
+    ),
+    min_size=1,
+    max_size=5,
+)
+
+
+@given(CATEGORIES)
+def test_scores_stay_in_bounds_and_mending_never_costs(categories: list[CategoryResult]) -> None:
+    scored = score(categories, SECURITY)
+    assert 0 <= scored.value <= 100
+    for each in scored.categories:
+        assert 0 <= each.score <= 100
+        assert all(check.points >= 0 for check in each.checks)
+
+
+def numbered_by(data: st.DataObject, categories: list[CategoryResult]) -> list[CategoryResult]:
+    """Return the categories with an ID for each check, and with random values of other fields that affect the score."""
+    return [
+        replace(
+            each,
+            absent_weight=data.draw(st.sampled_from((0, 7, 30))),
+            checks=tuple(
+                replace(
+                    check,
+                    id=f"c{n}-{m}",
+                    credit=data.draw(st.sampled_from((None, None, 0.3))) if check.severity else None,
+                )
+                for m, check in enumerate(each.checks)
+            ),
+        )
+        for n, each in enumerate(categories)
+    ]
+
+
+@given(CATEGORIES, st.data())
+def test_the_score_without_some_checks_is_what_scoring_makes_of_them_as_passed(
+    categories: list[CategoryResult], data: st.DataObject
+) -> None:
+    numbered = numbered_by(data, categories)
+    ids = [check.id for each in numbered for check in each.checks]
+    limits = (*SECURITY, Cap(45, "Those.", checks=frozenset(ids[:2])), Cap(60, "Three.", count=3, severity=HIGH))
+    stored = json.loads(json.dumps(basis(numbered, limits)))
+    scored = score(numbered, limits)
+    assert score_without(stored, ()) == (scored.value, scored.grade)
+    passed = set(data.draw(st.lists(st.sampled_from(ids), unique=True))) if ids else set()
+    mended = [
+        replace(
+            each,
+            checks=tuple(
+                replace(check, status="pass", severity=None, credit=None) if check.id in passed else check
+                for check in each.checks
+            ),
+        )
+        for each in numbered
+    ]
+    expected = score(mended, limits)
+    assert score_without(stored, passed) == (expected.value, expected.grade)
+
+
+@st.composite
+def applied(draw: st.DrawFn) -> list[CategoryResult]:
+    """Draw categories in which some checks applied, weigh, earn a part, or cover the checks that did not apply."""
+    drawn = draw(CATEGORIES)
+    return [
+        replace(
+            each,
+            absent_weight=draw(st.sampled_from((0, 3, 40))),
+            checks=tuple(
+                replace(
+                    check,
+                    id=f"c{n}-{m}",
+                    credit=draw(st.sampled_from((None, 0.3))) if check.severity else None,
+                    weighs=check.status != "warn" or draw(st.booleans()),
+                    covers_category=check.status == "fail" and draw(st.booleans()),
+                )
+                for m, check in enumerate(each.checks)
+            ),
+        )
+        for n, each in enumerate(drawn)
+    ]
+
+
+@given(applied())
+def test_passing_a_check_wins_its_points_and_never_costs(categories: list[CategoryResult]) -> None:
+    scored = score(categories, SECURITY)
+    stored = basis(categories, SECURITY)
+    for check in (check for each in scored.categories for check in each.checks):
+        assert check.points >= 0
+        mended = score_without(stored, {check.id})
+        assert mended is not None
+        # Both scores are rounded to whole points, and a check's points to a tenth.
+        assert mended[0] - scored.value == pytest.approx(check.points, abs=1.06)
+
+
+@given(applied())
+def test_points_to_win_later_are_those_of_the_score_without_caps(categories: list[CategoryResult]) -> None:
+    capped, free = score(categories, (*SECURITY, Cap(96, "Always.", count=0))), score(categories, ())
+    for one, other in zip(capped.categories, free.categories, strict=True):
+        assert [check.later for check in one.checks] == [check.points for check in other.checks]
+        assert [check.later for check in other.checks] == [check.points for check in other.checks]
+        assert not any(check.holds for check in other.checks)
+
+
+def test_the_failures_that_a_cap_counts_hold_the_score_it_lowers() -> None:
+    fine = (result("pass", CRITICAL, id=f"p{n}") for n in range(100))
+    failed = (result("fail", each, id=f"{each}-{n}") for each in (CRITICAL, HIGH, MEDIUM) for n in range(2))
+    limits = (
+        Cap(89, "Two of high severity.", severity=HIGH, count=2),
+        Cap(49, "A critical one.", severity=CRITICAL),
+        Cap(69, "Three of high severity.", severity=HIGH, count=3),
+        Cap(99, "Those, which is more than is left.", severity=MEDIUM),
+        Cap(75, "No browser.", count=0),
+    )
+    scored = score([category(*fine, *failed, result("warn", CRITICAL, id="warned"))], limits)
+    assert [cap.limit for cap in scored.held] == [49, 75, 89]
+    holders = {check.id for each in scored.categories for check in each.checks if check.holds}
+    assert holders == {"critical-0", "critical-1", "high-0", "high-1"}
+
+
+@given(
+    st.sampled_from(Severity),
+    st.lists(st.sampled_from(Severity), min_size=1, max_size=8),
+    st.integers(0, 8),
+    st.integers(1, 40),
+    st.integers(1, 60),
+)
+def test_a_lone_check_takes_of_the_whole_what_it_would_take_among_the_others(
+    failed: Severity, others: list[Severity], count: int, weight: int, beside: int
+) -> None:
+    rest = category(result("pass"), weight=beside, name="Rest")
+    among, absent = others[:count], sum(SEVERITY_WEIGHT[each] for each in others[count:])
+    share = weight * SEVERITY_WEIGHT[failed] / (sum(map(SEVERITY_WEIGHT.__getitem__, others)) + SEVERITY_WEIGHT[failed])
+    checks = [result("fail", failed), *(result("pass", each) for each in among)]
+    applied = share * sum(SEVERITY_WEIGHT[each] for each in (failed, *among)) / SEVERITY_WEIGHT[failed]
+    scored = score([rest, replace(category(*checks, weight=weight), absent_weight=absent)], ())
+    assert scored.categories[1].checks[0].points == pytest.approx(100 * share / (beside + applied), abs=0.051)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_no_finding_of_low_severity_takes_what_one_of_high_severity_takes(scan_type: ScanType) -> None:
+    ids: dict[str, list[Check]] = {}
+    for check in checks(scan_type):
+        ids.setdefault(check.category_id, []).append(check)
+    passing = [
+        category(*(result("pass", each.severity, id=each.id) for each in members), weight=members[0].category.weight)
+        for members in ids.values()
+    ]
+    limits = [cap for cap in caps(scan_type) if not (cap.is_static or cap.is_unseen)]
+    takes: dict[Severity, list[float]] = {each: [] for each in Severity}
+    for check in checks(scan_type):
+        status: CheckStatus = "warn" if check.id in WARNS_ONLY else "fail"
+        failing = [
+            replace(
+                each,
+                checks=tuple(
+                    result(status, check.severity, id=check.id) if one.id == check.id else one for one in each.checks
+                ),
+            )
+            for each in passing
+        ]
+        takes[check.severity] += [
+            one.points for each in score(failing, limits).categories for one in each.checks if one.points
+        ]
+    assert max(takes[LOW]) < min(takes[HIGH])
+    assert not takes[CRITICAL] or max(takes[MEDIUM]) < min(takes[CRITICAL])
+
+
+def test_a_score_by_other_rules_is_not_guessed() -> None:
+    stored = basis([category(result("fail"))], ()) | {"rules": RULES_VERSION - 1}
+    assert score_without(stored, ()) is None
+    assert hold(stored) is None
+
+
+@pytest.mark.parametrize(("passed", "told"), [(0, 0), (3, 49), (200, 49)])
+def test_a_category_with_a_failed_critical_check_is_below_50_and_the_whole_is_left_to_the_caps(
+    passed: int, told: int
+) -> None:
+    rest = category(result("pass", CRITICAL), weight=90, name="Rest")
+    fine = [result("pass", CRITICAL, id=f"p{n}") for n in range(passed)]
+    failing = score([rest, category(*fine, result("fail", CRITICAL, id="x"))], ())
+    assert failing.categories[1].score == told
+    assert failing.value == rounded(90 + 10 * passed / (passed + 1))
+    warned = score([rest, category(*fine, result("warn", CRITICAL, HIGH, id="x"))], ())
+    assert warned.categories[1].score == rounded(100 * (10 * passed + 7) / (10 * passed + 10))
+
+
+@pytest.mark.parametrize("credit", [0.51, 0.7, 0.9])
+def test_a_metric_costs_by_its_curve_with_no_step_where_a_warning_becomes_a_failure(credit: float) -> None:
+    fine = result("pass", HIGH, id="fine")
+    warned, failing = (
+        category_score(category(fine, replace(result(status, CRITICAL, severity), credit=credit)))
+        for status, severity in (("warn", HIGH), ("fail", CRITICAL))
+    )
+    assert warned == failing == pytest.approx(100 - 100 * 10 * (1 - credit) / 16)
+    # What a slow machine measured is a warning of low severity, and costs as one.
+    slow = replace(result("warn", CRITICAL, LOW), credit=credit)
+    assert category_score(category(fine, slow)) == pytest.approx(100 - 100 * (1 - credit) / 16)

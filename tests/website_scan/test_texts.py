@@ -1,0 +1,164 @@
+"""Texts of the catalogue: titles say one thing, and the sentences of a finding do not repeat each other."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from datetime import timedelta
+from pathlib import Path
+
+import pytest
+
+import website_scan
+from tests.targets.server import Answer, Site
+from tests.targets.shop import shop_site
+from tests.website_scan.cast import target
+from tests.website_scan.net.loopback import NETWORKS
+from website_scan.catalogue import checks
+from website_scan.findings import ScanType, Warn, by_limits
+from website_scan.messages import counted, duration, part
+from website_scan.net.client import Network
+from website_scan.net.policy import Policy
+from website_scan.result import Budget, CheckResult
+from website_scan.run import scan
+
+ALTERNATIVES = re.compile(r",|;|/|\b(?:or|and|nor)\b")
+# Their “and” or slash is part of the one thing.
+ONE_THING = frozenset(
+    {
+        "Duplicate IDs in labels and ARIA",
+        "Touch targets that are too small and too close together",
+        "Tap targets are too small and too close together",
+        "Frames with controls and a negative tabindex",
+        "Terms and descriptions outside a description list",
+        "Landmarks with the same role and name",
+        "lang and xml:lang differ",
+        "Back/forward cache is prevented",
+        "Static files are sent over HTTP/1.1",
+    }
+)
+LONGEST = 60
+
+
+def titles(scan_type: ScanType) -> Iterator[str]:
+    """Yield the titles that the source of the checks gives to single findings; f-strings without their values."""
+    for path in sorted((Path(website_scan.__file__).parent / scan_type).rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.keyword) and node.arg == "title":
+                yield from _texts(node.value)
+
+
+def _texts(node: ast.expr) -> Iterator[str]:
+    match node:
+        case ast.Constant(value=str(text)) if text:
+            yield text
+        case ast.JoinedStr(values=values):
+            yield "".join(str(each.value) if isinstance(each, ast.Constant) else "…" for each in values)
+        case ast.IfExp(body=body, orelse=orelse):
+            yield from _texts(body)
+            yield from _texts(orelse)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_a_title_says_the_one_thing_found(scan_type: ScanType) -> None:
+    """Regression: 44 of 255 titles listed what may have been found, as "HSTS missing, ignored or weak" does."""
+    every = {each.found for each in checks(scan_type)} | set(titles(scan_type))
+    assert {text for text in every if ALTERNATIVES.search(text)} <= ONE_THING
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_titles_are_short_phrases(scan_type: ScanType) -> None:
+    for text in {each.found for each in checks(scan_type)} | set(titles(scan_type)):
+        assert len(text) <= LONGEST, text
+        assert not text.endswith("."), text
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_every_reason_is_a_sentence_of_its_own(scan_type: ScanType) -> None:
+    """A reason follows the messages of several findings, in which a pronoun would have nothing to stand for."""
+    for each in checks(scan_type):
+        assert not re.match(r"(?:It|They|This|That|These)\b", each.why), (each.id, each.why)
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_a_fix_names_what_to_change(scan_type: ScanType) -> None:
+    """Lists and exports show it without the message, so a pronoun in its first words would stand for nothing."""
+    for each in checks(scan_type):
+        assert not re.match(r"(?:\w+ ){1,3}(?:it|its|them|they)\b", str(each.fix)), (each.id, each.fix)
+
+
+HOUSE_WORDS = re.compile(r"\b(?:mend(?:s|ed|ing)?|tells of|is told|told once|what drives)\b", re.IGNORECASE)
+# Quotes, markup, addresses and brackets have punctuation that ends no sentence.
+FOREIGN = re.compile(r"“[^”]*”|<[^>]*>|https?://\S+|\([^()]*\)")
+# A share of a single thing, a number of four digits without a comma, an empty quote, and an attribute in curly quotes.
+ODD = re.compile(r"\b1 of 1\b|(?<!:)\b\d{4,} [a-z]+s\b|“”|=“")
+BARE = (
+    "<html><head><title>Ends with a stop.</title><meta name=description content='Short.'></head><body>{}</body></html>"
+)
+CROWDED = (
+    "<img src=/a.png><a href=/b>click here</a><a href=/c></a><input><h4>Tea</h4><p tabindex=3>Tea<script src=/a.js>"
+    "</script><form action='http://shop.example/'><input type=password></form><iframe src=/b></iframe><ul><p>Tea</ul>"
+)
+
+
+@pytest.fixture(scope="module")
+def found() -> list[CheckResult]:
+    """Return what scans of all types find on three pages, without a browser."""
+    html = {"Content-Type": "text/html; charset=utf-8", "Server": "nginx/1.18.0"}
+    pages = [Site({"/": Answer(BARE.format(each), headers=html)}) for each in ("", CROWDED)]
+    results: list[CheckResult] = []
+    for site in (shop_site(), *pages):
+        with site, Network(Policy(allowed_networks=NETWORKS, ca_bundle=site.ca_file)) as network:
+            for result in scan(target(site.url_as("localhost") + "/"), list(ScanType), network, Budget()):
+                results += [each for each in result.checks if each.status != "pass"]
+    return results
+
+
+def sentences(text: str) -> list[str]:
+    return [each for each in re.split(r"(?<=[.!?])\s+(?=[A-Z])", FOREIGN.sub("X", text).strip()) if each]
+
+
+def test_findings_are_short_and_say_nothing_twice(found: list[CheckResult]) -> None:
+    """Regression: a finding that includes others gave its reason twice, and a quote ended with two full stops."""
+    assert len({each.id for each in found}) > 35
+    for each in found:
+        text = f"{each.message} {each.fix}"
+        assert len(sentences(each.message)) <= 3, each.message
+        assert len(sentences(text)) <= 5, text
+        assert each.message.endswith(each.why), each.message
+        assert each.message.count(each.why) == 1, each.message
+        assert len(set(sentences(text))) == len(sentences(text)), text
+        assert not HOUSE_WORDS.search(f"{each.title} {text}"), text
+        assert not re.search(r"[.!?…]”\.|\.\.(?!\.)|  | \.(?:\s|$)", each.message), each.message
+        assert not re.search(r"\b1 of [\d,]+ [a-z ]+(?:\([^)]*\) )?(?:have|are|were|go)\b", each.message), each.message
+        assert not ODD.search(each.message), each.message
+
+
+@pytest.mark.parametrize("scan_type", ScanType)
+def test_prose_has_typographic_quotes(scan_type: ScanType) -> None:
+    """Regression: some reasons quoted what screen readers say like code, and others like speech."""
+    for each in checks(scan_type):
+        assert '"' not in FOREIGN.sub("", each.why), (each.id, each.why)
+
+
+def test_a_number_has_its_noun_and_separators() -> None:
+    assert [counted(1, "form"), counted(2, "form"), counted(5000, "form")] == ["1 form", "2 forms", "5,000 forms"]
+
+
+def test_a_part_names_the_total_only_if_it_differs() -> None:
+    """Regression: "1 of 1 image has no width and height"."""
+    assert [part(1, 1, "form"), part(3, 3, "form"), part(1, 3, "form")] == ["1 form", "3 forms", "1 of 3 forms"]
+
+
+def test_a_value_that_looks_like_its_limit_is_said_to_be_above_it() -> None:
+    """Regression: "The page weighs 1.5 MB; up to 1.5 MB is good" was a warning."""
+    found = by_limits(1_540_000, 1_500_000, 4_000_000, "The page weighs 1.5 MB", "up to 1.5 MB is good")
+    assert found == Warn("The page weighs 1.5 MB; just above the limit: up to 1.5 MB is good.")
+    assert by_limits(2, 1, 3, "Two", "up to 1 is good") == Warn("Two; up to 1 is good.")
+
+
+def test_a_duration_is_never_0_hours() -> None:
+    """Regression: "The certificate expired on 2026-11-21 11:59 UTC, 0 hours ago"."""
+    durations = [timedelta(minutes=1), timedelta(hours=1), timedelta(hours=47), timedelta(days=2)]
+    assert [duration(each) for each in durations] == ["less than an hour", "1 hour", "47 hours", "2 days"]

@@ -1,0 +1,114 @@
+from __future__ import annotations
+
+import itertools
+import os
+import subprocess
+import sys
+import threading
+import time
+from typing import NoReturn
+
+import pytest
+
+from tests.website_scan.time_limit_stress import stress
+from website_scan.time_limit import OutOfTime, limited
+
+
+def forever() -> NoReturn:
+    for _ in itertools.count():
+        pass
+    raise AssertionError
+
+
+def test_what_takes_longer_is_ended() -> None:
+    with pytest.raises(OutOfTime):
+        limited(forever, 0.05)
+
+
+def test_what_takes_more_of_the_processor_is_ended_and_waiting_costs_nothing() -> None:
+    assert not limited(lambda: threading.Event().wait(0.2), 60, cpu_s=0.05)
+    with pytest.raises(OutOfTime):
+        limited(forever, 60, cpu_s=0.05)
+
+
+def test_what_is_done_in_time_is_returned_and_leaves_no_thread_of_its_own() -> None:
+    limited(int, 60)
+    before = threading.active_count()
+    assert [limited(lambda: sum(range(1000)), 60) for _ in range(100)] == [499_500] * 100
+    assert threading.active_count() <= before
+
+
+def test_functions_can_be_traced_after_a_limit() -> None:
+    """Python 3.11 never ends a traced call while it looks for an exception that nobody is going to raise."""
+    script = (
+        "import sys; from website_scan.time_limit import limited; limited(int, 60); sys.settrace(lambda *told: None); "
+        "(lambda: None)(); print('ended')"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, timeout=60, check=True)
+    assert done.stdout == "ended\n"
+
+
+def test_what_the_function_raises_comes_through() -> None:
+    def fail() -> NoReturn:
+        raise ValueError("own")
+
+    with pytest.raises(ValueError, match="own"):
+        limited(fail, 60)
+
+
+def test_a_limit_within_a_limit_leaves_the_outer_one_in_force() -> None:
+    def inner() -> None:
+        with pytest.raises(OutOfTime):
+            limited(forever, 0.02)
+        forever()
+
+    with pytest.raises(OutOfTime):
+        limited(inner, 0.05)
+
+
+def test_nobody_but_the_block_itself_is_ever_hit() -> None:
+    """Threads start and end, and their idents are reused at once. Some have limits, others have none."""
+    counts = stress(3)
+    assert counts["ended"]
+    assert counts["rung"]
+    assert (counts["strays"], counts["behind"], counts["hangs"]) == (0, 0, 0)
+
+
+@pytest.mark.filterwarnings("ignore:This process:DeprecationWarning")  # Python 3.12 warns about forks beside threads
+def test_a_child_process_has_limits_of_its_own() -> None:
+    limited(int, 60)
+    pid = os.fork()
+    if pid == 0:
+        code = 1
+        try:
+            limited(forever, 0.05)
+        except OutOfTime:
+            code = 0
+        finally:
+            os._exit(code)
+    assert os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) == 0
+
+
+def test_a_limit_that_python_dropped_is_enforced_again() -> None:
+    """Exceptions in a finalizer are dropped, but hostile code must not run on because of that."""
+
+    class Slow:
+        def __del__(self) -> None:
+            ends = time.monotonic() + 0.4
+            while time.monotonic() < ends:
+                pass
+
+    began = time.monotonic()
+
+    def run_on() -> None:
+        Slow()  # its finalizer runs when the limit is reached
+        while time.monotonic() < began + 30:
+            pass
+
+    dropped: list[object] = []
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(sys, "unraisablehook", lambda told: dropped.append(told.exc_type))
+        with pytest.raises(OutOfTime):
+            limited(run_on, 0.05)
+    assert dropped == [OutOfTime]
+    assert time.monotonic() < began + 20

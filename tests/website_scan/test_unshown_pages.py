@@ -1,0 +1,137 @@
+"""Pages of which a browser shows nothing, or only a part: told, and not judged. Sparse pages: no false alarm.
+
+Each page is loaded once, for all types.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import pytest
+
+from tests.targets.server import Route, Site
+from tests.targets.unshown_pages import FAULTY, HEALTHY, UNJUDGED
+from tests.website_scan.cast import POLICY, target
+from website_scan.browser import patience, probe
+from website_scan.browser.warm import WarmBrowser
+from website_scan.catalogue import checks
+from website_scan.findings import CRITICAL, ScanType
+from website_scan.net.browser import find_browser, sandbox_problem
+from website_scan.net.client import Network
+from website_scan.repeats import told, told_elsewhere
+from website_scan.result import Budget, CheckResult, ScanResult
+from website_scan.run import scan
+
+PATIENCE_S = 60.0
+TYPES = (ScanType.PERFORMANCE, ScanType.ACCESSIBILITY, ScanType.SEO)
+BLANK = {
+    ScanType.PERFORMANCE: "blank-page",
+    ScanType.ACCESSIBILITY: "accessibility-blank-page",
+    ScanType.SEO: "seo-blank-page",
+}
+METRICS = {"lcp", "fcp", "cls", "tbt", "speed-index", "script-time", "main-thread", "long-tasks"}
+# Checks of what an error page or a bot protection says of itself, which is not what the site says.
+METADATA = {"title", "meta-description", "og-title", "og-image", "twitter-card", "font-legible"}
+# Titles of the findings that are not “The page stays blank in a browser”.
+TITLES = {
+    "a spinner that never ends": "loading screen",
+    "a text about loading that never goes": "loading screen",
+    "a splash screen over the page": "loading screen",
+    "a skeleton that is never filled": "loading screen",
+    "a header above a spinner": "loading screen",
+    "an empty root with header and footer": "main part",
+    "an error of a framework": "error message",
+    "an error of a proxy": "error message",
+    "an error of a database": "error message",
+    "an error boundary": "error message",
+}
+# Causes that the finding names.
+CAUSES = {
+    "a bundle that throws": "Cannot read properties of undefined (reading 'user')",
+    "a bundle that is missing": "/app.js failed: status 404",
+    "a bundle answered by the app's page": "MIME type of",
+    "a policy that forbids the page's own scripts": "Content Security Policy",
+    "a rejected promise": "is not valid JSON",
+    "a spinner that never ends": "that it is loading (#root > div)",
+    "a text about loading that never goes": "“Loading…”",
+    "a splash screen over the page": "reading 'user'",
+    "a body hidden until a script shows it": "reading 'call'",
+    "an empty root with header and footer": "#root is still empty",
+    "white on white": "none of its text can be seen",
+    "an error of a proxy": "“502 Bad Gateway nginx”",
+}
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[WarmBrowser]:
+    program = find_browser("auto")
+    assert isinstance(program, Path)
+    with WarmBrowser(program, sandbox=not sandbox_problem(program)) as found:
+        yield found
+
+
+@pytest.fixture(autouse=True)
+def one_load(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(probe, "FURTHER_LOADS", 0)
+
+
+def scanned(browser: WarmBrowser, routes: Mapping[str, Route]) -> dict[ScanType, ScanResult]:
+    with Site(routes) as site, Network(POLICY, time_limit_s=PATIENCE_S) as network:
+        results = scan(target(site.url), TYPES, network, Budget(PATIENCE_S), browser=browser)
+    return {each.type: each for each in results}
+
+
+def blank(result: ScanResult) -> CheckResult | None:
+    return next((each for each in result.checks if each.id == BLANK[result.type]), None)
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_a_page_that_shows_nothing_is_told_and_not_judged(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
+    results = scanned(browser, FAULTY[name])
+    for scan_type, result in results.items():
+        found = blank(result)
+        assert found is not None
+        assert (found.status, found.severity) == ("fail", CRITICAL)
+        assert TITLES.get(name, "stays blank in a browser") in found.title
+        assert CAUSES.get(name, "") in found.message
+        assert (result.status, result.grade) == ("partial", "F")
+        assert result.score is not None
+        assert result.score <= 40
+        assert "was not judged" in str(result.facts["notice"])
+        assert result.screenshot
+        content = {each.id for each in checks(scan_type) if each.content}
+        assert not [each.id for each in result.checks if each.id in content and each.status == "pass"]
+        assert TITLES.get(name) != "error message" or METADATA.isdisjoint(each.id for each in result.checks)
+    assert METRICS.isdisjoint(each.id for each in results[ScanType.PERFORMANCE].checks)
+    of_visit = {each.type: told(each.checks, each.repeated_checks) for each in results.values()}
+    assert {each.id for each in told_elsewhere(of_visit)} >= {BLANK[each] for each in TYPES[1:]}
+
+
+@pytest.mark.parametrize("name", UNJUDGED)
+def test_a_page_that_only_the_scan_did_not_see_is_not_judged(
+    browser: WarmBrowser, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    monkeypatch.setattr(patience, "PATIENCE_S", 0.5)
+    for result in scanned(browser, UNJUDGED[name]).values():
+        assert blank(result) is None
+        assert result.status == "partial"
+        assert result.score is not None
+        assert result.score <= 79
+        assert "was not judged" in str(result.facts["notice"])
+        assert BLANK[result.type] in {each.id for each in result.skipped_checks}
+        assert "challenge" not in name or METADATA.isdisjoint(each.id for each in result.checks)
+        assert METRICS.isdisjoint(each.id for each in result.checks)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_a_sparse_page_is_no_blank_page(browser: WarmBrowser, name: str) -> None:
+    for result in scanned(browser, HEALTHY[name]).values():
+        found = blank(result)
+        assert found is not None
+        assert found.status == "pass"
+        assert result.status == "completed"
+        assert "notice" not in result.facts

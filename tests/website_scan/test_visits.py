@@ -1,0 +1,154 @@
+"""One visit to a page for several types of scan: the same reports as from separate scans."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from tests.targets.sample import sample_site
+from tests.targets.server import Answer, Site
+from tests.targets.templated import page_paths, templated_site
+from tests.website_scan.cast import POLICY
+from website_scan.browser.warm import WarmBrowser
+from website_scan.findings import ScanType
+from website_scan.net.browser import find_browser
+from website_scan.net.client import Network
+from website_scan.net.http.answers import Answers
+from website_scan.net.targets import parse_target
+from website_scan.result import Budget, CheckResult, Progress, ScanResult
+from website_scan.run import scan
+
+ALL = tuple(ScanType)
+PATIENCE_S = 60.0
+# Measured values differ from load to load. Their unit identifies them.
+MEASURED = re.compile(r"\d[\d., ]*\s?(?:ms|s|seconds|milliseconds|CPU-s)\b")
+
+# Sentence in messages when this machine was busy.
+SLOW = re.compile(r" The figure is uncertain: .*?\.(?= |$)")
+# Random strings in probes, which no site can know in advance.
+RANDOM = re.compile(r"[0-9a-f]{10,24}")
+
+
+@pytest.fixture(scope="module")
+def site() -> Iterator[Site]:
+    with sample_site() as site:
+        site.routes["/gone"] = Answer("<!doctype html><title>Gone</title><h1>Gone</h1>", status=404)
+        yield site
+
+
+@pytest.fixture(scope="module")
+def browser(site: Site) -> Iterator[WarmBrowser]:
+    program = find_browser("auto")
+    assert isinstance(program, Path)
+    found = WarmBrowser(program, ca_bundle=site.ca_file)
+    yield found
+    found.close()
+
+
+def visited(site: Site, *types: ScanType, path: str = "/", browser: WarmBrowser | None = None) -> dict[str, ScanResult]:
+    policy = replace(POLICY, ca_bundle=site.ca_file)
+    with Network(policy, time_limit_s=PATIENCE_S) as network:
+        target = parse_target(site.url_as("localhost") + path, policy)
+        return {each.type: each for each in scan(target, types, network, Budget(PATIENCE_S), browser=browser)}
+
+
+def shape(check: CheckResult) -> tuple[object, ...]:
+    """Return a finding without measured values and without what depends on them."""
+    message = SLOW.sub("", check.message)
+    is_measured = bool(MEASURED.search(message)) or check.credit is not None
+    told = MEASURED.sub("…", message)
+    if is_measured:
+        return (check.id, re.sub(r"\d+", "…", told))
+    evidence = [
+        {name: value for name, value in item.items() if not isinstance(value, float)} for item in check.evidence
+    ]
+    return (check.id, check.status, check.severity, told, RANDOM.sub("…", str(evidence)), check.fix)
+
+
+def same(together: ScanResult, alone: ScanResult) -> None:
+    assert (together.type, together.status, together.error) == (alone.type, alone.status, alone.error)
+    # Measured times decide the order of need.
+    assert sorted(map(repr, map(shape, together.checks))) == sorted(map(repr, map(shape, alone.checks)))
+    assert together.skipped_checks == alone.skipped_checks
+    assert together.omitted_checks == alone.omitted_checks
+    assert [each.reason for each in together.caps] == [each.reason for each in alone.caps]
+    assert together.browser == alone.browser
+    assert (together.screenshot is None) == (alone.screenshot is None)
+    assert (together.waterfall is None) == (alone.waterfall is None)
+    assert together.facts.keys() == alone.facts.keys()
+    if together.type is not ScanType.PERFORMANCE:
+        assert (together.score, together.grade) == (alone.score, alone.grade)
+
+
+@pytest.mark.parametrize("path", ["/", "/order", "/style.css", "/bread.png", "/gone", "/nothing"])
+def test_a_visit_says_what_separate_scans_say(site: Site, path: str) -> None:
+    together = visited(site, *ALL, path=path)
+    for each in ALL:
+        same(together[each], visited(site, each, path=path)[each])
+
+
+@pytest.mark.slow
+def test_a_visit_says_what_separate_scans_say_with_a_browser(site: Site, browser: WarmBrowser) -> None:
+    together = visited(site, *ALL, browser=browser)
+    for each in ALL:
+        same(together[each], visited(site, each, browser=browser)[each])
+
+
+def test_what_a_page_has_no_answer_for_is_not_asked(site: Site) -> None:
+    """An error page is a finding for search engines only, so no evidence of the other types is gathered."""
+    site.requests.clear()
+    visited(site, *ALL, path="/gone")
+    together = len(site.requests)
+    site.requests.clear()
+    visited(site, ScanType.SEO, path="/gone")
+    assert together == len(site.requests)
+
+
+def test_what_several_types_read_is_asked_for_once(site: Site) -> None:
+    site.requests.clear()
+    visited(site, *ALL)
+    asked = Counter(each.path for each in site.requests)
+    assert [asked[each] for each in ("/menu.js", "/style.css", "/order", "/robots.txt", "/sitemap.xml")] == [1] * 5
+
+
+def test_pages_of_an_audit_do_not_ask_again_for_what_they_share() -> None:
+    with templated_site(6) as site:
+        answers = Answers()
+        for path in page_paths(3):
+            with Network(POLICY, time_limit_s=PATIENCE_S, answers=answers) as network:
+                target = parse_target(site.url + path, POLICY)
+                results = scan(target, ALL, network, Budget(PATIENCE_S))
+                assert {each.status for each in results} == {"completed"}
+        asked = Counter(each.path for each in site.requests)
+    shared = [
+        each
+        for each in asked
+        if each.startswith(("/js/", "/css/", "/images/", "/sitemap", "/zoom")) and each[-1] != "/"
+    ]
+    assert len(shared) > 30
+    # The social image is requested as networks do, without a referring page.
+    assert {each: asked[each] for each in shared if asked[each] > 1} == {"/images/0.png": 2}
+    # Each page is requested by its own visit: to read it, to time it twice, and for two foreign origins. Links lead to
+    # all of them.
+    page_by_page = [asked[each] for each in page_paths(6)]
+    assert max(page_by_page[:3]) <= 6
+    assert page_by_page[3:] == [1, 1, 1]
+
+
+def test_progress_tells_each_types_checks(site: Site) -> None:
+    seen: list[Progress] = []
+    policy = replace(POLICY, ca_bundle=site.ca_file)
+    with Network(policy) as network:
+        target = parse_target(site.url_as("localhost") + "/", policy)
+        results = scan(target, [ScanType.SEO, ScanType.SECURITY], network, Budget(), seen.append)
+    assert [each.type for each in results] == [ScanType.SEO, ScanType.SECURITY]
+    assert all(each.checks.keys() == {ScanType.SEO, ScanType.SECURITY} for each in seen)
+    percents = [each.percent for each in seen]
+    assert percents == sorted(percents)
+    for result in results:
+        assert seen[-1].checks[result.type].done == len(result.checks)

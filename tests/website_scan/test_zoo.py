@@ -1,0 +1,158 @@
+"""Every animal of the zoo is scanned as by a worker, and every scan ends as expected."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from dataclasses import asdict
+from pathlib import Path
+
+import pytest
+import pytest_django
+
+from scans.models import Scan
+from scans.tasks import run_scan
+from tests.targets.server import Site
+from tests.targets.zoo import BY_NAME, ZOO
+from tests.targets.zoo_cage import Animal, End
+from tests.targets.zoo_scan import Order, Outcome, run
+from tests.website_scan.net.loopback import NETWORKS
+from tests.world import Member, make_scan
+from website_scan.judging import BUSY
+from website_scan.plan import OUT_OF_TIME, TOO_SLOW
+
+# Animals that only wait get a short limit. The others do not need more, either, but may on a busy machine.
+SLOW_LIMIT_S, LIMIT_S = 3.0, 20.0
+GRACE_S = 5.0
+MAX_PEAK_MIB = 500
+AT_ONCE = 16
+
+QUICK = [animal for animal in ZOO if not animal.is_slow and not animal.is_heavy]
+SLOW = [animal for animal in ZOO if animal.is_slow and not animal.is_heavy]
+HEAVY = [animal for animal in ZOO if animal.is_heavy]
+
+
+def orders(animal: Animal, site: Site) -> list[Order]:
+    limit_s = SLOW_LIMIT_S if animal.is_slow else LIMIT_S
+    ca_file = str(site.ca_file) if site.ca_file else None
+    return [Order(animal.url(site), str(scan_type), ca_file, limit_s) for scan_type in animal.only]
+
+
+def broken_promise(end: End, outcome: Outcome, limit_s: float) -> str:
+    """Return the difference between the outcome and the expected end. Empty if there is none."""
+    said = (outcome.message, *outcome.reasons)
+    ends, told = {(each, end.code) for each in end.statuses}, [end.says]
+    if os.getloadavg()[0] > (os.cpu_count() or 1):
+        # On a busy machine the scan's own limit may be reported instead, or be reached before all checks, or any, ran.
+        told += [BUSY, OUT_OF_TIME, TOO_SLOW]
+        if not end.code:
+            ends |= {("partial", ""), ("failed", "NO_CHECK_RAN")}
+    says = outcome.status == "completed" or any(words in each for each in said for words in told)
+    kept = (outcome.status, outcome.code) in ends and says
+    return "" if kept and outcome.seconds < limit_s + GRACE_S else f"{outcome} instead of {end}"
+
+
+def test_the_zoo_has_every_animal_once_and_knows_what_becomes_of_a_scan() -> None:
+    assert len({animal.name for animal in ZOO}) == len(ZOO) > 100
+    for animal in ZOO:
+        assert animal.only, animal.name
+        for scan_type in animal.only:
+            end = animal.end_of(scan_type)
+            assert ("failed" in end.statuses) == bool(end.code), animal.name
+            assert end.says or end.statuses == {"completed"}, animal.name
+
+
+@pytest.mark.parametrize("animal", QUICK, ids=lambda animal: animal.name)
+def test_a_scan_of_a_hostile_site_ends_as_promised(animal: Animal) -> None:
+    with animal.start() as site:
+        for scan_type, order in zip(animal.only, orders(animal, site), strict=True):
+            assert not broken_promise(animal.end_of(scan_type), run(order), order.time_limit_s), scan_type
+
+
+def test_scans_of_slow_sites_end_in_time() -> None:
+    with ExitStack() as cleanup, ThreadPoolExecutor(AT_ONCE) as pool:
+        started = [(animal, orders(animal, cleanup.enter_context(animal.start()))) for animal in SLOW]
+        promised = [
+            (animal.name, animal.end_of(scan_type), order)
+            for animal, of_animal in started
+            for scan_type, order in zip(animal.only, of_animal, strict=True)
+        ]
+        outcomes = list(pool.map(lambda each: run(each[2]), promised))
+    broken = {
+        (name, order.type): wrong
+        for (name, end, order), outcome in zip(promised, outcomes, strict=True)
+        if (wrong := broken_promise(end, outcome, SLOW_LIMIT_S))
+    }
+    assert broken == {}
+
+
+@pytest.fixture(scope="module")
+def scanner() -> Iterator[subprocess.Popen[str]]:
+    """A process that scans on order and reports its peak memory."""
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.targets.zoo_scan"],
+        cwd=Path(__file__).resolve().parents[2],
+        env=os.environ | {"DJANGO_SETTINGS_MODULE": "config.settings"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        text=True,
+    ) as process:
+        yield process
+        process.kill()
+
+
+@pytest.mark.skipif(not Path("/proc/self/clear_refs").exists(), reason="peaks of memory are read from Linux' /proc")
+@pytest.mark.parametrize("animal", HEAVY, ids=lambda animal: animal.name)
+def test_a_scan_of_a_site_that_fills_the_memory_does_not(animal: Animal, scanner: subprocess.Popen[str]) -> None:
+    assert scanner.stdin
+    assert scanner.stdout
+    with animal.start() as site:
+        for scan_type, order in zip(animal.only, orders(animal, site), strict=True):
+            scanner.stdin.write(json.dumps(asdict(order)) + "\n")
+            scanner.stdin.flush()
+            outcome = Outcome(**json.loads(scanner.stdout.readline()))
+            assert not broken_promise(animal.end_of(scan_type), outcome, order.time_limit_s), scan_type
+            assert outcome.peak_mib < MAX_PEAK_MIB, scan_type
+
+
+@pytest.mark.django_db(transaction=True, serialized_rollback=True)
+@pytest.mark.parametrize(
+    ("name", "status", "code", "says"),
+    [
+        ("silent", "failed", "TIMEOUT", ""),  # which limit ends first, the page's or the read's, varies
+        ("tls-garbage", "failed", "TLS_FAILED", "The TLS handshake failed:"),
+        ("redirect-to-private", "failed", "DOMAIN_BLOCKED", "not publicly accessible: 10.0.0.1"),
+        ("nul-in-header", "failed", "BAD_RESPONSE", "The response's headers contain a NUL character."),
+        ("endless-redirects", "failed", "TOO_MANY_REDIRECTS", "The site redirects more than 10 times."),
+        ("slow-robots", "partial", "", "The scan's time was used up before this could be looked at."),
+        ("reopened-formatting", "completed", "", ""),
+        ("nuls", "completed", "", ""),
+    ],
+)
+def test_the_api_says_how_a_scan_of_a_hostile_site_ended(
+    name: str, status: str, code: str, says: str, home: Member, settings: pytest_django.fixtures.SettingsWrapper
+) -> None:
+    settings.SCAN_ALLOWED_NETWORKS = NETWORKS
+    animal = BY_NAME[name]
+    settings.SCAN_TIME_LIMIT_S = SLOW_LIMIT_S if animal.is_slow else LIMIT_S
+    with animal.start() as site:
+        settings.SCAN_CA_BUNDLE = site.ca_file
+        row = make_scan(home, url=animal.url(site), type="seo")
+        run_scan(row.id)
+    row = Scan.objects.get(id=row.id)
+    shown = home.api.get(f"/v1/scan/{row.id}").json()
+    report = home.api.get(f"/v1/report/{row.id}")
+    assert (row.status, row.error_code, shown["status"]) == (status, code, status)
+    if status == "failed":
+        assert says in row.error_message
+        assert shown["error"] == {"code": code, "message": row.error_message}
+        assert (report.status_code, report.json()["code"]) == (409, "SCAN_NOT_COMPLETE")
+    else:
+        assert shown["error"] is None
+        assert any(says in each["reason"] for each in shown["skipped_checks"]) == (status == "partial")
+        assert report.status_code == 200

@@ -1,0 +1,80 @@
+"""Stress test of time limits in threads that start and end: `python -m tests.website_scan.time_limit_stress 300`."""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import random
+import sys
+import threading
+import time
+from collections import Counter
+
+from website_scan.time_limit import OutOfTime, limited
+
+RUNNERS = 6
+# Seconds to wait for a thread when the stress is over. A thread that has not ended by then hangs.
+PATIENCE_S = 60.0
+
+
+def stress(seconds: float) -> Counter[str]:
+    """Run the stress test and return counts by outcome.
+
+    Blocks that `ended` in time, blocks that were `rung`, threads without a limit that were hit (`strays`), exceptions
+    after a block (`behind`), and threads that never ended (`hangs`).
+
+    Every thread is short, so that its ident is soon reused. Half of them have limits that end about when their block
+    does; the others have none and must not be hit.
+    """
+    counts: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+    runners = [threading.Thread(target=_run, args=(counts, until, seed), daemon=True) for seed in range(RUNNERS)]
+    for each in runners:
+        each.start()
+    for each in runners:
+        each.join(seconds + PATIENCE_S)
+    counts["hangs"] += sum(each.is_alive() for each in runners)
+    return counts
+
+
+def _run(counts: Counter[str], until: float, seed: int) -> None:
+    dice = random.Random(seed)
+    for number in itertools.count():
+        if time.monotonic() > until:
+            return
+        work = _with_limits if number % 2 else _without
+        thread = threading.Thread(target=work, args=(counts, dice.uniform(0.0005, 0.0035)), daemon=True)
+        thread.start()
+        thread.join(PATIENCE_S)
+        counts["hangs"] += thread.is_alive()
+
+
+def _with_limits(counts: Counter[str], seconds: float) -> None:
+    for share in (0.5, 0.9, 1.0, 1.1, 1.5):
+        try:
+            try:
+                limited(lambda share=share: _work(seconds * share), seconds)  # type: ignore[misc]
+                counts["ended"] += 1
+            except OutOfTime:
+                counts["rung"] += 1
+            _work(0.0002)
+        except OutOfTime:
+            counts["behind"] += 1
+
+
+def _without(counts: Counter[str], seconds: float) -> None:
+    try:
+        with contextlib.suppress(ValueError):
+            _work(seconds * 4)
+    except OutOfTime:
+        counts["strays"] += 1
+
+
+def _work(seconds: float) -> None:
+    until = time.monotonic() + seconds
+    while time.monotonic() < until:
+        pass
+
+
+if __name__ == "__main__":
+    print(dict(stress(float(sys.argv[1]))))  # noqa: T201

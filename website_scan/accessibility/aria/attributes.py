@@ -1,0 +1,234 @@
+"""Faults of ARIA attributes: unknown names, invalid values, and attributes that the element does not allow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.aria.allowed_roles import HTML, has_native_value
+from website_scan.accessibility.aria.framework_bindings import has_scripts, is_plain, may_be_named, may_be_written
+from website_scan.accessibility.aria.native_roles import has_native_role, input_type, role
+from website_scan.accessibility.aria.ownership import Ownership
+from website_scan.accessibility.aria.values import Verdict, is_reference, judge_value
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import accessible_name, has_content, has_content_name
+from website_scan.accessibility.roles import is_focusable, sole_role
+from website_scan.accessibility.verdicts import Faults
+from website_scan.accessibility.wai_aria import (
+    ATTRIBUTES,
+    GLOBAL_ATTRIBUTES,
+    NAME_PROHIBITED,
+    NAMING_ATTRIBUTES,
+    REQUIRED_ATTRIBUTES,
+    ROLES,
+    USED_IN_ROLES,
+    WIDGETS,
+)
+from website_scan.page.markup import MAX_DEPTH, attribute, live
+
+PREFIX = "aria-"
+# aria-* attributes of table rows that only the rows of a treegrid may have.
+OF_TREE_ROWS = ("aria-posinset", "aria-setsize", "aria-expanded", "aria-level")
+TABLES = frozenset({"table", "grid", "treegrid"})
+# Without a role, no ARIA attribute has an effect on these.
+BREAKS = frozenset({"br", "wbr"})
+
+
+def unknown_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements with an aria-* attribute that does not exist in ARIA."""
+    return Faults.find(
+        document, _with_aria(document), _unknown, lambda node: not any(map(is_plain, _unknown(node))), words=_unknown
+    )
+
+
+def invalid_values(document: AccessibleDocument) -> Faults:
+    """Find elements with attributes whose value is not allowed. Uncertain ones are for review."""
+    is_scripted = has_scripts(document)
+
+    def names(node: LexborNode) -> list[str]:
+        by_verdict: dict[Verdict, list[str]] = {}
+        for name in _aria(node):
+            by_verdict.setdefault(judge_value(document, node, name), []).append(name)
+        return by_verdict.get(Verdict.INVALID, by_verdict.get(Verdict.UNCERTAIN, []))
+
+    def may_change(node: LexborNode) -> bool:
+        # A script may also add the element that an ID refers to.
+        return all(may_be_written(node, name) or (is_scripted and is_reference(name)) for name in names(node))
+
+    def needs_review(node: LexborNode) -> bool:
+        return judge_value(document, node, names(node)[0]) is Verdict.UNCERTAIN
+
+    return Faults.find(document, _with_aria(document), names, may_change, needs_review=needs_review, words=names)
+
+
+def missing_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements without an attribute that their role requires."""
+    return Faults.find(
+        document,
+        document.exposed("[role]"),
+        _missing,
+        lambda node: may_be_written(node, "role", *_missing(node)),
+        words=_missing,
+        # Browsers assume level 2.
+        is_mild=lambda node: _missing(node) == ["aria-level"],
+    )
+
+
+def disallowed_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements with attributes that their role does not support."""
+    return Faults.find(
+        document,
+        _with_aria(document),
+        partial(_disallowed, document),
+        lambda node: may_be_written(node, "role", "href", "type"),
+        needs_review=partial(_is_foreign, document),
+        words=partial(_disallowed, document),
+    )
+
+
+def prohibited_names(document: AccessibleDocument) -> Faults:
+    """Find elements with aria-label or aria-labelledby although their role prohibits a name."""
+    return Faults.find(
+        document,
+        _with_aria(document),
+        partial(_has_prohibited_name, document, Ownership(document)),
+        lambda node: may_be_written(node, "role", "href") or may_be_named(node),
+        needs_review=partial(has_content, document),
+    )
+
+
+def conditional_attributes(document: AccessibleDocument) -> Faults:
+    """Find elements with attributes that contradict the element's native state, or its table."""
+    return Faults.find(
+        document,
+        _with_aria(document),
+        lambda node: _contradicts_state(document, node) or _is_no_tree_row(document, node),
+        lambda node: may_be_written(node, "role", "checked", "aria-checked"),
+    )
+
+
+def braille_only(document: AccessibleDocument) -> Faults:
+    """Find elements with a text for braille that has no equivalent in speech."""
+    nodes = list(document.exposed("[aria-braillelabel], [aria-brailleroledescription]"))
+    return Faults(document, nodes, review=[each for each in nodes if _is_for_braille_only(document, each)])
+
+
+def duplicate_ids(document: AccessibleDocument) -> Faults:
+    """Find elements that share an ID to which a label or an ARIA attribute refers."""
+    referenced = _referenced_ids(document)
+    nodes = [each for each in live(document.document, "[id]") if attribute(each, "id") in referenced]
+    counts = Counter(attribute(each, "id") for each in nodes)
+    repeated = [each for each in nodes if counts[attribute(each, "id")] > 1]
+    return Faults(document, nodes, review=repeated, words=lambda node: [attribute(node, "id") or ""])
+
+
+def _with_aria(document: AccessibleDocument) -> list[LexborNode]:
+    return [
+        each
+        for each in live(document.document, "*")
+        if any(name.startswith(PREFIX) for name in each.attributes) and not document.visibility.is_hidden_from_at(each)
+    ]
+
+
+def _aria(node: LexborNode) -> list[str]:
+    return [name for name in node.attributes if name.startswith(PREFIX)]
+
+
+def _unknown(node: LexborNode) -> list[str]:
+    return [name for name in _aria(node) if name not in ATTRIBUTES]
+
+
+def _has_text(node: LexborNode, name: str) -> bool:
+    return bool((attribute(node, name) or "").strip())
+
+
+def _missing(node: LexborNode) -> list[str]:
+    own = sole_role(node) or ""
+    required = REQUIRED_ATTRIBUTES.get(own, frozenset())
+    is_excepted = (
+        (own == "separator" and not is_focusable(node))
+        or (own == "combobox" and attribute(node, "aria-expanded") == "false")
+        or (own == "slider" and _has_text(node, "aria-valuetext"))
+    )
+    if is_excepted:
+        return []
+    return [name for name in sorted(required) if not attribute(node, name) and not has_native_value(node, name)]
+
+
+def _disallowed(document: AccessibleDocument, node: LexborNode) -> list[str]:
+    present = _aria(node)
+    if node.tag in BREAKS and sole_role(node) is None:
+        return [name for name in present if name in ATTRIBUTES and name != "aria-hidden"]
+    own = role(document, node)
+    return [
+        name
+        for name in present
+        if name in USED_IN_ROLES and own not in USED_IN_ROLES[name] and not _has_no_effect(node, name)
+    ]
+
+
+def _has_no_effect(node: LexborNode, name: str) -> bool:
+    if attribute(node, name) != "false":
+        return False
+    return name == "aria-required" or (name == "aria-multiline" and attribute(node, "contenteditable") is not None)
+
+
+def _is_foreign(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if the element is not HTML, so that another standard may decide."""
+    return node.tag not in HTML and role(document, node) is None and not is_focusable(node)
+
+
+def _has_prohibited_name(document: AccessibleDocument, ownership: Ownership, node: LexborNode) -> bool:
+    if not any(_has_text(node, name) for name in NAMING_ATTRIBUTES):
+        return False
+    own = role(document, node, takes_first_valid=True)
+    if own in ROLES:
+        return own in NAME_PROHIBITED
+    if has_native_role(document, node) or node.tag == "input":
+        return False
+    return ownership.role_around(node) not in WIDGETS
+
+
+def _is_for_braille_only(document: AccessibleDocument, node: LexborNode) -> bool:
+    if _has_text(node, "aria-brailleroledescription") and not _has_text(node, "aria-roledescription"):
+        return True
+    if not _has_text(node, "aria-braillelabel") or accessible_name(document, node):
+        return False
+    return role(document, node) not in (None, "none") or not has_content_name(document, node)
+
+
+def _contradicts_state(document: AccessibleDocument, node: LexborNode) -> bool:
+    kind = input_type(node) if node.tag == "input" else ""
+    said = (attribute(node, "aria-checked") or "").lower()
+    if kind not in ("checkbox", "radio") or not said or role(document, node) != kind:
+        return False
+    taken = said if said == "true" or (said == "mixed" and kind == "checkbox") else "false"
+    return taken != ("false" if attribute(node, "checked") is None else "true")
+
+
+def _is_no_tree_row(document: AccessibleDocument, node: LexborNode) -> bool:
+    if not any(attribute(node, name) is not None for name in OF_TREE_ROWS) or role(document, node) != "row":
+        return False
+    current: LexborNode | None = node
+    for _ in range(MAX_DEPTH):
+        if current is None or not current.is_element_node:
+            return False
+        named = attribute(current, "role")
+        if current.tag == "table" if named is None else not TABLES.isdisjoint(named.split()):
+            return role(document, current) not in (None, "treegrid")
+        current = current.parent
+    return False
+
+
+def _referenced_ids(document: AccessibleDocument) -> frozenset[str]:
+    names = [name for name in sorted(GLOBAL_ATTRIBUTES | ATTRIBUTES.keys()) if is_reference(name)]
+    by_attributes = (
+        each
+        for node in live(document.document, ", ".join(f"[{name}]" for name in names))
+        for name in names
+        for each in (attribute(node, name) or "").split()
+    )
+    by_labels = (attribute(node, "for") or "" for node in live(document.document, "label[for]"))
+    return frozenset((*by_attributes, *by_labels)) - {""}

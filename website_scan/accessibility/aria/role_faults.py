@@ -1,0 +1,138 @@
+"""Faults of roles: unknown, deprecated or disallowed ones, and roles without their required children or parent."""
+
+from __future__ import annotations
+
+from functools import partial
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.aria.allowed_roles import unallowed_roles
+from website_scan.accessibility.aria.framework_bindings import may_be_written
+from website_scan.accessibility.aria.native_roles import has_native_role
+from website_scan.accessibility.aria.ownership import Ownership
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.roles import explicit_role, overrides_none, sole_role
+from website_scan.accessibility.verdicts import Faults
+from website_scan.accessibility.wai_aria import (
+    ABSTRACT,
+    DEPRECATED,
+    REQUIRED_CHILDREN,
+    REQUIRED_PARENTS,
+    ROLES,
+    WITH_PARTS,
+)
+from website_scan.page.markup import attribute, elements, select
+
+LISTS = frozenset({"ul", "ol"})
+
+
+def unknown_roles(document: AccessibleDocument) -> Faults:
+    """Find role attributes without a valid role, or with an abstract one."""
+    return Faults.find(
+        document,
+        _with_role(document),
+        lambda node: _is_unknown(attribute(node, "role") or ""),
+        _may_change,
+        words=lambda node: [attribute(node, "role") or ""],
+        # Without a valid role, the element's own one applies.
+        is_mild=partial(has_native_role, document),
+    )
+
+
+def deprecated_roles(document: AccessibleDocument) -> Faults:
+    """Find elements whose role is deprecated."""
+    return Faults.find(
+        document,
+        _with_role(document),
+        lambda node: explicit_role(node) in DEPRECATED,
+        _may_change,
+        words=lambda node: [explicit_role(node) or ""],
+    )
+
+
+def disallowed_roles(document: AccessibleDocument) -> Faults:
+    """Find elements with a role that they are not allowed to have."""
+    found = partial(unallowed_roles, document)
+    nodes = (each for each in document.exposed("[role]") if explicit_role(each) is not None)
+    return Faults.find(document, nodes, found, _may_change, words=found)
+
+
+def conflicting_presentation(document: AccessibleDocument) -> Faults:
+    """Find elements with role none that are focusable or have a global ARIA attribute, so that the role is ignored."""
+    nodes = (each for each in document.exposed("img, [role]") if _is_decoration(document, each))
+    return Faults.find(document, nodes, overrides_none, _may_change)
+
+
+def missing_required_children(document: AccessibleDocument) -> Faults:
+    """Find elements without the children that their role requires, or with children that it does not allow."""
+    nodes = (each for each in document.exposed("[role]") if _own(each) in REQUIRED_CHILDREN)
+    ownership = Ownership(document)
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: not ownership.has_required_children(node),
+        _may_change,
+        is_mild=_wraps_children,
+    )
+
+
+def missing_required_parents(document: AccessibleDocument) -> Faults:
+    """Find elements without the parent that their role requires.
+
+    Those in an li of such a parent are left out: the li is a fault of the parent's children.
+    """
+    nodes = (
+        each for each in document.exposed("[role]") if _own(each) in REQUIRED_PARENTS and not _is_in_plain_item(each)
+    )
+    ownership = Ownership(document)
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: not ownership.has_required_parent(node),
+        _may_change,
+        words=lambda node: [_own(node)],
+    )
+
+
+def _wraps_children(node: LexborNode) -> bool:
+    """Return True if only li without a role stand around the children that the role requires, as in Bootstrap's tabs.
+
+    Browsers look through them, so people miss nothing.
+    """
+    required = REQUIRED_CHILDREN[_own(node)]
+    return node.tag in LISTS and all(
+        item.tag == "li"
+        and sole_role(item) is None
+        and any(explicit_role(each) in required for each in select(item, "[role]"))
+        for item in elements(node)
+    )
+
+
+def _is_in_plain_item(node: LexborNode) -> bool:
+    item = node.parent
+    if item is None or item.tag != "li" or sole_role(item) is not None or item.parent is None:
+        return False
+    return item.parent.tag in LISTS and sole_role(item.parent) in WITH_PARTS
+
+
+def _with_role(document: AccessibleDocument) -> list[LexborNode]:
+    return [each for each in document.exposed("[role]") if (attribute(each, "role") or "").strip()]
+
+
+def _own(node: LexborNode) -> str:
+    return sole_role(node) or ""
+
+
+def _is_unknown(value: str) -> bool:
+    tokens = value.split()
+    known = ROLES | ABSTRACT
+    return not ABSTRACT.isdisjoint(tokens) or not any(each.lower() in known for each in tokens)
+
+
+def _is_decoration(document: AccessibleDocument, node: LexborNode) -> bool:
+    says_none = attribute(node, "role") in ("none", "presentation")
+    return (says_none or (node.tag == "img" and attribute(node, "alt") == "")) and has_native_role(document, node)
+
+
+def _may_change(node: LexborNode) -> bool:
+    return may_be_written(node, "role")

@@ -1,0 +1,100 @@
+"""Validity of the values of ARIA attributes (WAI-ARIA 1.2, section 6.2.4), as in axe-core."""
+
+from __future__ import annotations
+
+import re
+from enum import IntEnum
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.roles import sole_role
+from website_scan.accessibility.wai_aria import ATTRIBUTES, Type
+from website_scan.page.markup import attribute
+
+
+class Verdict(IntEnum):
+    """Verdict on one attribute; the worst is the greatest."""
+
+    VALID = 0
+    UNCERTAIN = 1  # assistive technologies treat it differently, or a script may still make it valid
+    INVALID = 2
+
+
+INTEGER = re.compile(r"[-+]?[0-9]+")
+NUMBER = re.compile(r"[-+]?(?:[0-9]++(?:\.[0-9]*+)?|\.[0-9]++)")
+REFERENCES = frozenset({Type.ID, Type.IDS})
+# An invalid value of these is no error: a default value or another name takes its place.
+HARMLESS = frozenset({"aria-current", "aria-describedby", "aria-labelledby"})
+DEEPEST_HEADING = 6
+ANNOUNCED = frozenset({"assertive", "polite"})
+
+
+def judge_value(document: AccessibleDocument, node: LexborNode, name: str) -> Verdict:
+    """Judge an attribute that the element has. An attribute that ARIA does not know is VALID here."""
+    value = attribute(node, name) or ""
+    if name not in ATTRIBUTES:
+        return Verdict.VALID
+    if name == "aria-errormessage":
+        return _error_message(document, node, value)
+    if _is_valid(document, node, name, value):
+        return Verdict.UNCERTAIN if name == "aria-level" and float(value) > DEEPEST_HEADING else Verdict.VALID
+    if _need_not_be(node, name):
+        return Verdict.VALID
+    is_empty = value == "" and ATTRIBUTES[name].type is not Type.STRING
+    return Verdict.UNCERTAIN if is_empty or name in HARMLESS else Verdict.INVALID
+
+
+def is_reference(name: str) -> bool:
+    """Return True if the attribute's value is one ID or several."""
+    return name in ATTRIBUTES and ATTRIBUTES[name].type in REFERENCES
+
+
+def _is_valid(document: AccessibleDocument, node: LexborNode, name: str, value: str) -> bool:
+    defined = ATTRIBUTES[name]
+    if defined.may_be_empty and not value.strip():
+        return True
+    match defined.type:
+        case Type.BOOLEAN:
+            return value.lower() in ("true", "false")
+        case Type.TOKEN:
+            return value.lower() in defined.tokens
+        case Type.TOKENS:
+            return bool(value.split()) and defined.tokens.issuperset(value.split())
+        case Type.ID:
+            return len(value.split()) == 1 and bool(document.referenced(node, name))
+        case Type.IDS:
+            return bool(document.referenced(node, name))
+        case Type.INTEGER:
+            return INTEGER.fullmatch(value) is not None and float(value) >= defined.least
+        case Type.NUMBER:
+            return NUMBER.fullmatch(value) is not None
+        case Type.STRING:
+            return bool(value.strip())
+
+
+def _need_not_be(node: LexborNode, name: str) -> bool:
+    """Return True if the target may appear later: with a pop-up, or when the element expands."""
+    if name not in ("aria-controls", "aria-owns"):
+        return False
+    if attribute(node, "aria-expanded") == "false":
+        return True
+    if name == "aria-owns":
+        return False
+    return attribute(node, "aria-selected") == "false" or attribute(node, "aria-haspopup") not in (None, "false")
+
+
+def _error_message(document: AccessibleDocument, node: LexborNode, value: str) -> Verdict:
+    """Judge aria-errormessage: the message must exist and be announced once the element is marked as invalid."""
+    if attribute(node, "aria-invalid") in (None, "false") or not value.strip():
+        return Verdict.VALID
+    if len(value.split()) > 1:
+        return Verdict.INVALID
+    messages = document.referenced(node, "aria-errormessage")
+    if not messages:
+        return Verdict.UNCERTAIN
+    if document.visibility.is_hidden_from_at(messages[0]):
+        return Verdict.INVALID
+    is_announced = sole_role(messages[0]) == "alert" or attribute(messages[0], "aria-live") in ANNOUNCED
+    is_description = value.strip() in (attribute(node, "aria-describedby") or "").split()
+    return Verdict.VALID if is_announced or is_description else Verdict.INVALID

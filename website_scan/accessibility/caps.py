@@ -1,0 +1,15 @@
+"""Score caps of accessibility. Checks are static rules, and axe-core's results decide where there are any."""
+
+from website_scan.accessibility.axe import axe_verdict
+from website_scan.findings import CRITICAL
+from website_scan.scoring import Cap
+
+CAPS = (
+    Cap(40, "The page shows no content in a browser.", checks=frozenset({"accessibility-blank-page"})),
+    Cap(79, "Three or more critical checks failed.", severity=CRITICAL, count=3),
+    Cap(89, "A critical check failed.", severity=CRITICAL),
+    Cap(79, "The page's content was not judged, so at most a C.", count=0, is_unseen=True),
+    Cap(96, "Judged without a browser, so at most an A.", count=0, is_static=True),
+)
+
+VERDICT = axe_verdict

@@ -1,0 +1,369 @@
+"""ARIA checks: roles and attributes are valid, allowed, and complete.
+
+Each check is the axe-core rule of the same ID. It only warns if a script may still change the fault, and if the fault
+is about an element's surroundings or about focusable content. Where axe-core asks a person to look, the warning has
+no weight.
+"""
+
+from __future__ import annotations
+
+from website_scan.accessibility.aria.attributes import (
+    braille_only,
+    conditional_attributes,
+    disallowed_attributes,
+    duplicate_ids,
+    invalid_values,
+    missing_attributes,
+    prohibited_names,
+    unknown_attributes,
+)
+from website_scan.accessibility.aria.role_faults import (
+    conflicting_presentation,
+    deprecated_roles,
+    disallowed_roles,
+    missing_required_children,
+    missing_required_parents,
+    unknown_roles,
+)
+from website_scan.accessibility.controls.focus import controls_in_text, hidden_focusable
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.verdicts import evidence_item, judge, start_tag, warn_at_most
+from website_scan.accessibility.wcag import BEST_PRACTICE, INFO_AND_RELATIONSHIPS, NAME_ROLE_VALUE
+from website_scan.accessibility.wording import faulty, sentence, wording_of
+from website_scan.catalogue import Category, check
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, Fail, Finding, Pass
+from website_scan.page.markup import attribute
+
+CATEGORY = Category("ARIA", weight=15, html=True, content=True)
+
+
+@check(
+    "aria-roles",
+    name="ARIA roles are valid",
+    found="Invalid ARIA roles",
+    why="Assistive technologies ignore an unknown role, so the element is not announced as what it looks like.",
+    judged="Elements with a role of their own, such as nav, keep it, so these are of medium severity.",
+    severity=CRITICAL,
+    fix='Use a WAI-ARIA role: <div role="button" tabindex="0">, or better, the native element: <button>',
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-roles"),
+)
+@faulty("ARIA role|roles", "is|are invalid")
+def aria_roles(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_roles,
+        unknown_roles(document),
+        NAME_ROLE_VALUE,
+        passed="are valid",
+    )
+
+
+@check(
+    "aria-deprecated-role",
+    name="ARIA roles are not deprecated",
+    found="Deprecated ARIA roles",
+    why="Assistive technologies may stop supporting a deprecated role.",
+    severity=LOW,
+    fix='Replace the role: role="list" for directory, role="listitem" for doc-endnote and doc-biblioentry.',
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.4", "axe-core: aria-deprecated-role"),
+)
+@faulty("ARIA role|roles", "is|are deprecated")
+def aria_deprecated_role(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_deprecated_role,
+        deprecated_roles(document),
+        NAME_ROLE_VALUE,
+        passed="are supported",
+    )
+
+
+@check(
+    "aria-required-attr",
+    name="Roles have their required ARIA attributes",
+    found="Required ARIA attributes are missing",
+    why="Without the attribute, assistive technologies announce a wrong state of the control, or none.",
+    judged="Headings without a level are of medium severity, because browsers assume level 2.",
+    severity=CRITICAL,
+    fix='Add the state or value: <div role="checkbox" aria-checked="false">, <div role="slider" aria-valuenow="5">',
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.2", "axe-core: aria-required-attr"),
+    absence=True,
+)
+@faulty("element|elements with a role", "lacks|lack an attribute that the role requires")
+def aria_required_attr(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_required_attr,
+        missing_attributes(document),
+        NAME_ROLE_VALUE,
+        passed="have the attributes that their role requires",
+    )
+
+
+@check(
+    "aria-valid-attr",
+    name="ARIA attributes exist",
+    found="Unknown ARIA attributes",
+    why="Assistive technologies ignore unknown attributes, so what was meant is never announced.",
+    severity=CRITICAL,
+    fix="Correct the attribute's name, for example aria-lable to aria-label, or remove it.",
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr"),
+)
+@faulty("element|elements with ARIA attributes", "has|have one that does not exist")
+def aria_valid_attr(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_valid_attr,
+        unknown_attributes(document),
+        NAME_ROLE_VALUE,
+        passed="have only those that exist",
+    )
+
+
+@check(
+    "aria-valid-attr-value",
+    name="ARIA attributes have valid values",
+    found="ARIA attributes with invalid values",
+    why="Assistive technologies ignore or misread an invalid value.",
+    severity=CRITICAL,
+    fix='Use a value that the attribute allows: aria-expanded="false", aria-controls="menu" with <ul id="menu">',
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-valid-attr-value"),
+)
+@faulty("element|elements with ARIA attributes", "has|have one with an invalid value")
+def aria_valid_attr_value(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_valid_attr_value,
+        invalid_values(document),
+        NAME_ROLE_VALUE,
+        passed="have valid values",
+    )
+
+
+@check(
+    "aria-allowed-attr",
+    name="ARIA attributes are allowed for their role",
+    found="ARIA attributes not allowed for their role",
+    why="The attribute has no meaning there, and may make assistive technologies announce something wrong.",
+    severity=CRITICAL,
+    fix="Remove the attribute, or give the element a role that supports it: aria-checked needs a checkbox, for "
+    "example.",
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 6.6", "axe-core: aria-allowed-attr"),
+)
+@faulty("element|elements with ARIA attributes", "has|have one that the role does not allow")
+def aria_allowed_attr(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_allowed_attr,
+        disallowed_attributes(document),
+        NAME_ROLE_VALUE,
+        passed="have only attributes that their role allows",
+    )
+
+
+@check(
+    "aria-prohibited-attr",
+    name="ARIA labels are only on roles that permit a name",
+    found="ARIA labels on roles that prohibit a name",
+    why="Assistive technologies may ignore the label, so its text reaches nobody.",
+    severity=HIGH,
+    fix='Give the element a role that permits a name, such as role="img" or role="group", or write the name as text.',
+    references=(f"{NAME_ROLE_VALUE}", "WAI-ARIA 1.2, section 5.2.8.6", "axe-core: aria-prohibited-attr"),
+)
+@faulty("element|elements with ARIA attributes", "has|have a label that the role prohibits")
+def aria_prohibited_attr(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_prohibited_attr,
+        prohibited_names(document),
+        NAME_ROLE_VALUE,
+        passed="have a label only if their role permits one",
+    )
+
+
+@check(
+    "presentation-role-conflict",
+    name="Decorative elements are hidden from screen readers",
+    found="Decorative elements exposed to screen readers",
+    why="Browsers do not hide such an element, so screen readers announce what was meant to be decoration.",
+    severity=LOW,
+    fix='Remove role="none", or what overrides it: tabindex or global ARIA attributes.',
+    references=("WAI-ARIA 1.2, section 7", "axe-core: presentation-role-conflict (best practice)"),
+)
+@faulty("decorative element|elements", "is|are focusable or has|have a global ARIA attribute")
+def presentation_role_conflict(document: AccessibleDocument) -> Finding:
+    return judge(
+        presentation_role_conflict,
+        conflicting_presentation(document),
+        BEST_PRACTICE,
+        passed="are hidden from screen readers",
+    )
+
+
+@check(
+    "aria-text",
+    name="role=text has no focusable content",
+    found="Focusable content inside role=text",
+    why="Screen readers read the content as plain text, and do not say that it contains a control.",
+    severity=MEDIUM,
+    fix='Remove role="text" from elements that contain links or controls, which are read as plain text.',
+    references=("axe-core: aria-text (best practice)",),
+)
+@faulty("element|elements with role=text", "contains|contain a link or control")
+def aria_text(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_text,
+        controls_in_text(document),
+        BEST_PRACTICE,
+        passed="contain no links or controls",
+    )
+
+
+@check(
+    "aria-braille-equivalent",
+    name="Braille labels have a spoken equivalent",
+    found="Braille labels without a spoken equivalent",
+    why="A braille label without a spoken one leaves out everyone who uses speech.",
+    severity=HIGH,
+    fix="Give the element an accessible name beside aria-braillelabel, or aria-roledescription beside "
+    "aria-brailleroledescription.",
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-braille-equivalent"),
+)
+@faulty("element|elements with a braille label", "has|have no spoken equivalent")
+def aria_braille_equivalent(document: AccessibleDocument) -> Finding:
+    return judge(
+        aria_braille_equivalent,
+        braille_only(document),
+        NAME_ROLE_VALUE,
+        passed="have a spoken equivalent",
+    )
+
+
+@check(
+    "aria-required-children",
+    name="Roles contain the children they require",
+    found="Roles with the wrong children",
+    why="Screen readers announce an empty list, menu or table, or the wrong number of items.",
+    judged="If nothing but <li> elements is wrong, the severity is medium, because most browsers look through them.",
+    severity=CRITICAL,
+    fix='Give the element the children that its role requires, and no others: role="listitem" in a list, role="tab" '
+    'in a tablist. Give <li> elements around them role="none".',
+    references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.6", "axe-core: aria-required-children"),
+    absence=True,
+)
+@faulty("element|elements whose role requires children", "lacks|lack them or contains|contain something else")
+def aria_required_children(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        aria_required_children,
+        missing_required_children(document),
+        INFO_AND_RELATIONSHIPS,
+        passed="contain them and nothing else",
+    )
+
+
+@check(
+    "aria-required-parent",
+    name="Roles are inside the parent they require",
+    found="Roles outside the parent they require",
+    why="Screen readers can announce neither the position of such an element nor its group.",
+    severity=CRITICAL,
+    fix='Put the element inside the parent its role requires: role="tab" in a tablist, role="option" in a listbox.',
+    references=(f"{INFO_AND_RELATIONSHIPS}", "WAI-ARIA 1.2, section 5.2.7", "axe-core: aria-required-parent"),
+)
+@faulty("element|elements whose role requires a parent", "is|are outside that parent")
+def aria_required_parent(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        aria_required_parent,
+        missing_required_parents(document),
+        INFO_AND_RELATIONSHIPS,
+        passed="are inside that parent",
+    )
+
+
+@check(
+    "aria-allowed-role",
+    name="Roles are allowed for their elements",
+    found="Roles not allowed for their elements",
+    why="The role takes away the element's own meaning without giving it the behaviour of the new role.",
+    severity=LOW,
+    fix="Use an element that fits the role, or one without semantics of its own: <div> or <span>.",
+    references=("ARIA in HTML, section 4", "axe-core: aria-allowed-role (best practice)"),
+)
+@faulty("ARIA role|roles", "is|are not allowed on its|their element")
+def aria_allowed_role(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        aria_allowed_role,
+        disallowed_roles(document),
+        BEST_PRACTICE,
+        passed="are allowed on their element",
+    )
+
+
+@check(
+    "aria-hidden-focus",
+    name="Elements with aria-hidden have no focusable content",
+    found="Focusable content inside aria-hidden",
+    why="Keyboard users land on something that screen readers do not announce.",
+    severity=HIGH,
+    fix='Take hidden content out of the tab order too: <div aria-hidden="true" inert>, or hide it from everyone.',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-focus"),
+)
+@faulty("element|elements with aria-hidden", "leaves|leave something in the tab order")
+def aria_hidden_focus(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        aria_hidden_focus,
+        hidden_focusable(document),
+        NAME_ROLE_VALUE,
+        passed="are out of the tab order",
+    )
+
+
+@check(
+    "aria-conditional-attr",
+    name="ARIA attributes agree with their elements",
+    found="ARIA attributes contradict their elements",
+    why="What screen readers announce then depends on the browser.",
+    severity=HIGH,
+    fix="Use the native state: checked instead of aria-checked; only rows of a treegrid have a level.",
+    references=(f"{NAME_ROLE_VALUE}", "ARIA in HTML, section 4", "axe-core: aria-conditional-attr"),
+)
+@faulty("element|elements with ARIA attributes", "has|have one that contradicts the element")
+def aria_conditional_attr(document: AccessibleDocument) -> Finding:
+    return warn_at_most(
+        aria_conditional_attr,
+        conditional_attributes(document),
+        NAME_ROLE_VALUE,
+        passed="have no attribute that contradicts what they are",
+    )
+
+
+@check(
+    "duplicate-id-aria",
+    name="IDs used by labels and ARIA are unique",
+    found="Duplicate IDs in labels and ARIA",
+    why="Labels and descriptions may come from the wrong element.",
+    severity=CRITICAL,
+    fix="Give each element a unique ID, and correct the references to it.",
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: duplicate-id-aria"),
+)
+@faulty("element|elements that labels or ARIA attributes refer to", "shares|share its|their ID with another")
+def duplicate_id_aria(document: AccessibleDocument) -> Finding:
+    return judge(
+        duplicate_id_aria,
+        duplicate_ids(document),
+        NAME_ROLE_VALUE,
+        passed="have a unique ID",
+    )
+
+
+@check(
+    "aria-hidden-body",
+    name="The body is not hidden by aria-hidden",
+    found="The body is hidden by aria-hidden",
+    why="Screen readers see an empty page.",
+    severity=CRITICAL,
+    fix='Remove aria-hidden="true" from the body.',
+    references=(f"{INFO_AND_RELATIONSHIPS}", f"{NAME_ROLE_VALUE}", "axe-core: aria-hidden-body"),
+)
+@faulty("the body", "is hidden from assistive technology")
+def aria_hidden_body(document: AccessibleDocument) -> Finding:
+    body = document.document.tree.body
+    if body is None or attribute(body, "aria-hidden") != "true":
+        return Pass("The body is exposed to assistive technology.")
+    return Fail(
+        f"{sentence(wording_of(aria_hidden_body).clause(1))}: {start_tag(body)}.",
+        evidence=[evidence_item(body, INFO_AND_RELATIONSHIPS)],
+    )

@@ -1,0 +1,359 @@
+"""Form checks: labels of fields, and autocomplete attributes.
+
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
+the page after scripts have run, or where it asks a person to review.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from enum import Enum, auto
+from itertools import islice
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.aria.framework_bindings import may_be_named
+from website_scan.accessibility.axe import INAPPLICABLE
+from website_scan.accessibility.controls.widgets import widgets
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import (
+    accessible_name,
+    has_author_name,
+    has_content_name,
+    label_text,
+    shown_text,
+    visible_text,
+)
+from website_scan.accessibility.roles import explicit_role, has_negative_tabindex, is_presentational
+from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.wai_aria import WIDGETS
+from website_scan.accessibility.wcag import BEST_PRACTICE, INPUT_PURPOSE, LABELS, NAME_ROLE_VALUE
+from website_scan.accessibility.wording import Wording, faulty
+from website_scan.browser.evidence import AxeReport
+from website_scan.catalogue import Category, check
+from website_scan.findings import CRITICAL, HIGH, MEDIUM, Finding, Pass
+from website_scan.page.markup import attribute, enclosing
+
+CATEGORY = Category("Forms", weight=15, html=True, content=True)
+
+# Input types that are named in another way, or not shown at all.
+UNLABELLED_TYPES = frozenset({"hidden", "image", "button", "submit", "reset"})
+WITHOUT_AUTOFILL = frozenset({"hidden", "button", "submit", "reset"})
+FIELDS = "input, select, textarea"
+MAX_FIELDS = 5_000  # more than any form has
+
+# The autocomplete attribute (HTML Standard, section 4.10.18.7.1), with what axe-core tolerates beyond it.
+AUTOFILL_SWITCHES = frozenset({"on", "off"})
+# Values by which authors switch autofill on or off in some browsers; they mislead nobody.
+TOLERATED_PURPOSES = frozenset({"none", "false", "true", "disabled", "enabled", "undefined", "null", "xon", "xoff"})
+UNJUDGED_PURPOSES = frozenset({"text", "pronouns", "gender", "message", "content"})
+SECTION = "section-"
+LOCATIONS = frozenset({"shipping", "billing"})
+# Kind of telephone or message address; allowed only before a field of CONTACT_FIELDS.
+CONTACTS = frozenset({"home", "work", "mobile", "fax", "pager"})
+CONTACT_FIELDS = frozenset(
+    {"tel", "tel-country-code", "tel-national", "tel-area-code", "tel-local", "tel-local-prefix", "tel-local-suffix"}
+    | {"tel-extension", "email", "impp"}
+)
+AUTOFILL_FIELDS = frozenset(
+    {"name", "honorific-prefix", "given-name", "additional-name", "family-name", "honorific-suffix", "nickname"}
+    | {"username", "new-password", "current-password", "one-time-code", "organization-title", "organization"}
+    | {"street-address", "address-line1", "address-line2", "address-line3", "address-level4", "address-level3"}
+    | {"address-level2", "address-level1", "country", "country-name", "postal-code", "cc-name", "cc-given-name"}
+    | {"cc-additional-name", "cc-family-name", "cc-number", "cc-exp", "cc-exp-month", "cc-exp-year", "cc-csc"}
+    | {"cc-type", "transaction-currency", "transaction-amount", "language", "bday", "bday-day", "bday-month"}
+    | {"bday-year", "sex", "url", "photo"}
+)
+CREDENTIAL = "webauthn"
+
+
+class _Purpose(Enum):
+    """Verdict on an autocomplete attribute."""
+
+    VALID = auto()
+    UNCERTAIN = auto()  # no token of the standard, but perhaps a name that was meant for people
+    INVALID = auto()
+
+
+@check(
+    "label",
+    name="Form fields have a label",
+    found="Form fields without a label",
+    why="Screen reader users are not told what to enter, and clicking the text does not focus the field.",
+    severity=CRITICAL,
+    fix='Label each field: <label for="mail">E-mail</label> <input id="mail" type="email">',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: label"),
+    absence=True,
+)
+@faulty("form field|fields", "has|have no label")
+def label(document: AccessibleDocument) -> Finding:
+    return judge(
+        label,
+        Faults.find(
+            document,
+            _labelled_fields(document, "input, textarea"),
+            lambda each: not _is_named_field(document, each, takes_placeholder=True),
+            may_be_named,
+        ),
+        NAME_ROLE_VALUE,
+        passed="have a label or another name",
+    )
+
+
+@check(
+    "select-name",
+    name="Select elements have a label",
+    found="Select elements without a label",
+    why="Screen reader users hear the options without knowing what they are choosing.",
+    severity=CRITICAL,
+    fix='Label each field: <label for="size">Size</label> <select id="size">…',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: select-name"),
+    absence=True,
+)
+@faulty("select element|elements", "has|have no label")
+def select_name(document: AccessibleDocument) -> Finding:
+    return judge(
+        select_name,
+        Faults.find(
+            document,
+            document.exposed("select"),
+            lambda each: not _is_named_field(document, each, takes_placeholder=False),
+            may_be_named,
+        ),
+        NAME_ROLE_VALUE,
+        passed="have a label or another name",
+    )
+
+
+@check(
+    "aria-input-field-name",
+    name="ARIA input fields have a name",
+    found="ARIA input fields without a name",
+    why="Screen reader users are not told what to enter, and voice control cannot find the field by its label.",
+    severity=HIGH,
+    fix='Say what to fill in: <div role="textbox" aria-label="Comment" contenteditable>',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-input-field-name"),
+    absence=True,
+)
+@faulty("ARIA input field|fields", "has|have no name")
+def aria_input_field_name(document: AccessibleDocument) -> Finding:
+    fields = widgets(document, "combobox", "listbox", "searchbox", "slider", "spinbutton", "textbox")
+    nameless = Faults.find(document, fields, lambda each: not has_author_name(document, each), may_be_named)
+    return _judged_by_role(
+        aria_input_field_name, nameless, "ARIA input field|fields", "ARIA input fields named unlike their label"
+    )
+
+
+@check(
+    "aria-toggle-field-name",
+    name="ARIA toggle fields have a name",
+    found="ARIA toggle fields without a name",
+    why="Screen readers announce “on” or “off” without saying of what, and voice control cannot find the control.",
+    severity=HIGH,
+    fix='Say what is chosen: <span role="checkbox" aria-checked="false" tabindex="0">Gift wrap</span>',
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: aria-toggle-field-name"),
+    absence=True,
+)
+@faulty("ARIA toggle field|fields", "has|have no name")
+def aria_toggle_field_name(document: AccessibleDocument) -> Finding:
+    nameless = Faults.find(
+        document,
+        widgets(document, "checkbox", "menuitemcheckbox", "menuitemradio", "radio", "switch", "option"),
+        lambda each: not (has_author_name(document, each) or has_content_name(document, each)),
+        may_be_named,
+    )
+    return _judged_by_role(
+        aria_toggle_field_name, nameless, "ARIA toggle field|fields", "ARIA toggle fields named unlike their label"
+    )
+
+
+@check(
+    "autocomplete-valid",
+    name="Autocomplete attributes are valid",
+    found="Invalid autocomplete attributes",
+    why="Browsers cannot fill in the field, which people with motor or cognitive disabilities rely on.",
+    severity=HIGH,
+    fix='Use tokens from the HTML standard: <input autocomplete="email">, "given-name", "shipping street-address", …',
+    references=(f"{INPUT_PURPOSE}", "axe-core: autocomplete-valid"),
+)
+@faulty("autocomplete attribute|attributes", "has|have an invalid value")
+def autocomplete_valid(document: AccessibleDocument) -> Finding:
+    fields = [each for each in document.exposed(FIELDS) if _asks_for_autofill(each)]
+    purposes = [(each, _purpose(attribute(each, "autocomplete") or "")) for each in fields]
+    invalid = [each for each, found in purposes if found is _Purpose.INVALID]
+    uncertain = [each for each, found in purposes if found is _Purpose.UNCERTAIN]
+    return judge(
+        autocomplete_valid,
+        Faults(document, fields, invalid, uncertain),
+        INPUT_PURPOSE,
+        passed="have a value that browsers support",
+        wording=None
+        if invalid
+        else Wording("autocomplete attribute|attributes", "has|have a value that HTML does not define"),
+        unless="",
+    )
+
+
+@check(
+    "form-field-multiple-labels",
+    name="Form fields have at most one label",
+    found="Form fields with several labels",
+    why="Screen readers announce some of the labels, and which ones depends on the browser.",
+    severity=MEDIUM,
+    fix="Keep one <label> for each field, and put the rest into an element referenced by aria-describedby.",
+    references=(f"{LABELS}", "axe-core: form-field-multiple-labels"),
+)
+@faulty("form field|fields", "has|have several labels")
+def form_field_multiple_labels(document: AccessibleDocument) -> Finding:
+    fields = _labelled_fields(document, FIELDS)
+    return judge(
+        form_field_multiple_labels,
+        Faults(document, fields, review=[each for each in fields if _has_rival_labels(document, each)]),
+        LABELS,
+        passed="have at most one label",
+    )
+
+
+@check(
+    "label-title-only",
+    name="Form fields have a visible label",
+    found="Form fields without a visible label",
+    why="A title shows only to people who use a mouse, and some screen readers skip it.",
+    judged="Fields with a placeholder, which everybody sees, pass.",
+    severity=MEDIUM,
+    fix='Write a visible label: <label for="mail">E-mail</label>; title and aria-describedby only add to it.',
+    references=("axe-core: label-title-only (best practice)",),
+)
+@faulty("form field|fields", "is|are labelled by title or description only")
+def label_title_only(document: AccessibleDocument) -> Finding:
+    fields = _labelled_fields(document, FIELDS)
+    return judge(
+        label_title_only,
+        Faults(document, fields, uncertain=[each for each in fields if _has_only_a_title(document, each)]),
+        BEST_PRACTICE,
+        passed="have more than a title or aria-describedby",
+        unless="",
+    )
+
+
+@check(
+    "label-content-name-mismatch",
+    name="Names contain the visible text",
+    found="Names that do not contain the visible text",
+    why="People who use voice control say what they see, and nothing happens.",
+    severity=HIGH,
+    fix="Begin the accessible name with the control's visible text.",
+    references=("WCAG 2.5.3 Label in Name (A)", "axe-core: label-content-name-mismatch"),
+)
+@faulty("control|controls", "has|have a name that does not contain the visible text")
+def label_content_name_mismatch(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+def _judged_by_role(check: Callable[..., Finding], nameless: Faults, what: str, unlike_label: str) -> Finding:
+    """Judge that the fields `what` have a name, and one that contains their label; else the title is `unlike_label`."""
+    finding = judge(check, nameless, NAME_ROLE_VALUE, passed="have a name")
+    if not isinstance(finding, Pass):
+        return finding
+    document, fields = nameless.document, nameless.judged
+    return judge(
+        check,
+        Faults(document, fields, uncertain=[each for each in fields if _differs_from_label(document, each)]),
+        NAME_ROLE_VALUE,
+        passed="have a name",
+        wording=Wording(what, "has|have a name that does not contain the text of its|their label"),
+        title=unlike_label,
+        unless="",
+    )
+
+
+def _labelled_fields(document: AccessibleDocument, selector: str) -> list[LexborNode]:
+    return list(islice((each for each in document.exposed(selector) if _takes_a_label(each)), MAX_FIELDS))
+
+
+def _takes_a_label(node: LexborNode) -> bool:
+    return node.tag != "input" or (attribute(node, "type") or "").lower() not in UNLABELLED_TYPES
+
+
+def _is_named_field(document: AccessibleDocument, node: LexborNode, *, takes_placeholder: bool) -> bool:
+    explicit = document.explicit_labels(node)
+    # A hidden label whose `for` is the field's ID does not count, unless something else names the field.
+    if explicit and document.visibility.is_hidden_from_at(explicit[0]) and not accessible_name(document, node):
+        return False
+    return (
+        has_author_name(document, node)
+        or any(label_text(document, each, node) for each in document.labels(node))
+        or any(document.visibility.is_hidden(each) for each in explicit)
+        or (takes_placeholder and bool((attribute(node, "placeholder") or "").strip()))
+        or is_presentational(node)
+    )
+
+
+def _differs_from_label(document: AccessibleDocument, node: LexborNode) -> bool:
+    text = " ".join(label_text(document, each, node) for each in document.labels(node)).strip()
+    return bool(text) and text.lower() not in accessible_name(document, node).lower()
+
+
+def _asks_for_autofill(node: LexborNode) -> bool:
+    if not (attribute(node, "autocomplete") or "").strip():
+        return False
+    if node.tag == "input" and (attribute(node, "type") or "").lower() in WITHOUT_AUTOFILL:
+        return False
+    for state in ("disabled", "readonly"):
+        if attribute(node, state) is not None or (attribute(node, f"aria-{state}") or "").lower() == "true":
+            return False
+    is_no_widget = attribute(node, "role") is not None and explicit_role(node) not in WIDGETS
+    return not (has_negative_tabindex(node) and is_no_widget)
+
+
+def _purpose(value: str) -> _Purpose:
+    """Judge an attribute's value: [section-*] [shipping|billing] ([contact] contact field|field) [webauthn]."""
+    tokens = value.lower().split()
+    if not tokens or (len(tokens) == 1 and tokens[0] in AUTOFILL_SWITCHES | TOLERATED_PURPOSES):
+        return _Purpose.VALID
+    if tokens[-1] == CREDENTIAL:
+        tokens.pop()
+    if tokens and tokens[0].startswith(SECTION) and tokens[0] != SECTION:
+        tokens.pop(0)
+    if tokens and tokens[0] in LOCATIONS:
+        tokens.pop(0)
+    fields = AUTOFILL_FIELDS | CONTACT_FIELDS
+    if tokens and tokens[0] in CONTACTS:
+        tokens.pop(0)
+        fields = CONTACT_FIELDS
+    if len(tokens) != 1:
+        return _Purpose.INVALID
+    if tokens[0] in UNJUDGED_PURPOSES:
+        return _Purpose.UNCERTAIN
+    return _Purpose.VALID if tokens[0] in fields else _Purpose.INVALID
+
+
+def _has_rival_labels(document: AccessibleDocument, node: LexborNode) -> bool:
+    labels = [each for each in document.explicit_labels(node) if not document.visibility.is_hidden(each)]
+    known = {each.mem_id for each in labels}
+    labels += [each for each in _labels_around(node) if each.mem_id not in known]
+    if len(labels) < 2:
+        return False
+    announced = [each.mem_id for each in labels if not document.visibility.is_hidden_from_at(each)]
+    referenced = {each.mem_id for each in document.referenced(node, "aria-labelledby")}
+    return len(announced) != 1 or announced[0] not in referenced
+
+
+def _labels_around(node: LexborNode) -> list[LexborNode]:
+    found = []
+    current = enclosing(node, "label")
+    while current is not None:
+        found.append(current)
+        current = enclosing(current, "label")
+    return found
+
+
+def _has_only_a_title(document: AccessibleDocument, node: LexborNode) -> bool:
+    if not (attribute(node, "title") or attribute(node, "aria-describedby")) or is_presentational(node):
+        return False
+    if any((attribute(node, name) or "").strip() for name in ("aria-label", "placeholder")):
+        return False
+    if any(shown_text(document, each) for each in document.referenced(node, "aria-labelledby")):
+        return False
+    explicit, labels = document.explicit_labels(node), document.labels(node)
+    return not any(visible_text(document, each) for each in (*explicit[:1], *labels[len(explicit) :]))

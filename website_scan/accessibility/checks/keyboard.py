@@ -1,0 +1,268 @@
+"""Keyboard and navigation checks: tab order, access keys, skip links, and nested or unreachable controls.
+
+Each check is the axe-core rule of the same ID. It only warns where axe-core would look at rendered style sheets or at
+the page after scripts have run.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import lru_cache
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.ancestors import Inherited
+from website_scan.accessibility.aria.native_roles import role
+from website_scan.accessibility.axe import INAPPLICABLE
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import visible_text
+from website_scan.accessibility.roles import is_focusable, tab_index
+from website_scan.accessibility.structure.headings import plain_headings
+from website_scan.accessibility.structure.skip_links import SkipLinks
+from website_scan.accessibility.verdicts import (
+    NO_TEXT,
+    Faults,
+    judge,
+    shows_text,
+    warn_at_most,
+)
+from website_scan.accessibility.wai_aria import WIDGETS
+from website_scan.accessibility.wcag import BEST_PRACTICE, BYPASS_BLOCKS, KEYBOARD, NAME_ROLE_VALUE
+from website_scan.accessibility.wording import faulty, review_title, unclear, wording_of
+from website_scan.browser.evidence import AxeReport
+from website_scan.catalogue import Category, check
+from website_scan.findings import HIGH, LOW, MEDIUM, Finding, NotApplicable, Pass, Warn
+from website_scan.page.markup import attribute, live
+
+CATEGORY = Category("Keyboard and navigation", weight=10, html=True, content=True)
+
+# "Children Presentational: True", WAI-ARIA 1.2, section 5.2.8, and Graphics-ARIA 1.0; as axe-core 4.12.
+OPAQUE = frozenset(
+    {"button", "checkbox", "graphics-symbol", "img", "math", "menuitemcheckbox", "menuitemradio", "meter", "option"}
+    | {"progressbar", "radio", "scrollbar", "separator", "slider", "switch", "tab"}
+)
+# Elements that may have such a role, and elements that may be widgets.
+OPAQUE_ELEMENTS = "[role], button, hr, img, input, math, meter, option, progress, summary"
+WIDGET_ELEMENTS = "[role], a[href], button, input, option, select, summary, textarea"
+# A link to a place in the page. The routes of single-page applications (`#/…`, `#!…`) are no such links.
+IN_PAGE = re.compile(r"#[^/!]")
+# Classes of links that are out of sight until they receive keyboard focus.
+OUT_OF_SIGHT = re.compile(
+    r"skip|jump|visually-?hidden|visuallyhidden|sr-only|screen-?reader|off-?screen|a11y|element-invisible",
+    re.IGNORECASE,
+)
+MOVED_AWAY = re.compile(
+    r"(?:left|top|right|bottom|margin|transform|clip)[^;]{0,80}?(?:-\d{2}|\(0|\(1px)", re.IGNORECASE
+)
+LEVELS = 4  # levels of elements from the link upwards, such as div > ul > li > a
+SKIPPING = re.compile(r"\b(?:skip|jump)\b", re.IGNORECASE)
+# The fragment `top` leads to the top of the page even without a target.
+TOP = frozenset({"#top"})
+
+
+@check(
+    "tabindex",
+    name="No tabindex above 0",
+    found="Tabindex above 0",
+    why="The Tab key moves through the page in an unexpected order.",
+    severity=MEDIUM,
+    fix='Use tabindex="0" or none at all, and put the elements in the HTML into the order of use.',
+    references=("axe-core: tabindex (best practice)",),
+)
+@faulty("element|elements with a tabindex", "has|have one above 0")
+def tabindex(document: AccessibleDocument) -> Finding:
+    return judge(
+        tabindex,
+        Faults.find(document, document.exposed("[tabindex]"), lambda each: (tab_index(each) or 0) > 0),
+        BEST_PRACTICE,
+        passed="have 0 or less",
+    )
+
+
+@check(
+    "accesskeys",
+    name="Access keys are unique",
+    found="Duplicate access keys",
+    why="The key works for one of the elements only, and which one depends on the browser.",
+    judged="Links to the same address may share a key.",
+    severity=MEDIUM,
+    fix="Use each accesskey for one element only, or remove them: they conflict with screen readers' own keys.",
+    references=("axe-core: accesskeys (best practice)",),
+)
+@faulty("element|elements with an access key", "shares|share it with another")
+def accesskeys(document: AccessibleDocument) -> Finding:
+    owners: dict[str, list[LexborNode]] = {}
+    for node in live(document.document, "[accesskey]"):
+        key = (attribute(node, "accesskey") or "").upper()
+        if key and not document.visibility.is_hidden(node):
+            owners.setdefault(key, []).append(node)
+    certain: list[LexborNode] = []
+    uncertain: list[LexborNode] = []
+    for sharing in owners.values():
+        if _is_same_link(sharing):
+            continue
+        shown = [each for each in sharing if not document.visibility.may_be_hidden(each)]
+        if len(shown) > 1:
+            certain += shown
+        elif len(sharing) > 1:
+            uncertain += sharing
+    return judge(
+        accesskeys,
+        Faults(document, [each for sharing in owners.values() for each in sharing], certain, uncertain),
+        BEST_PRACTICE,
+        passed="have a key of their own",
+    )
+
+
+@check(
+    "bypass",
+    name="Repeated content can be bypassed",
+    found="No way to bypass repeated content",
+    why="Keyboard users have to tab through the same navigation on every page.",
+    severity=HIGH,
+    fix='Put the main content into <main>, give it headings, or start with <a href="#content">Skip to content</a>.',
+    references=(f"{BYPASS_BLOCKS}", "axe-core: bypass"),
+    absence=True,
+)
+@faulty("the page", "has no way to bypass repeated content")
+def bypass(document: AccessibleDocument) -> Finding:
+    links = list(live(document.document, "a[href]"))
+    if not links:
+        return NotApplicable("The page has no links.")
+    if any(document.exposed("main, [role=main]")):
+        return Pass("The page has a main landmark to jump to.")
+    if plain_headings(document):
+        return Pass("The page has headings to jump to.")
+    if any(IN_PAGE.match(attribute(each, "href") or "") for each in links):
+        return Pass("The page has links within it.")
+    if not shows_text(document):
+        return NO_TEXT
+    return Warn(
+        f"{unclear(wording_of(bypass).clause(1))}: it has no main landmark, no heading and no link within it.",
+        severity=LOW,
+        weighs=False,
+        title=review_title(bypass),
+        evidence=[{"wcag": BYPASS_BLOCKS.number, "level": BYPASS_BLOCKS.level}],
+    )
+
+
+@check(
+    "skip-link",
+    name="Skip links have a target",
+    found="Skip links without a target",
+    why="Keyboard users cannot skip the navigation after all.",
+    severity=MEDIUM,
+    fix='Give the target the ID that the link refers to: <a href="#content">Skip to content</a> … <main id="content">.',
+    references=("axe-core: skip-link (best practice)",),
+)
+@faulty("skip link|links", "has|have no visible target")
+def skip_link(document: AccessibleDocument) -> Finding:
+    skip_links = SkipLinks(document)
+    found = (
+        each
+        for each in document.exposed("a[href]")
+        if each.mem_id in skip_links.links
+        and (attribute(each, "href") or "").startswith(("#", "/#"))
+        and (_is_out_of_sight(document, each) or skip_links.is_moved_away(each))
+    )
+    return warn_at_most(
+        skip_link,
+        Faults.find(document, found, lambda each: not _has_target(document, each, skip_links.target(each))),
+        BEST_PRACTICE,
+        passed="have a target on the page",
+    )
+
+
+@check(
+    "nested-interactive",
+    name="Interactive controls are not nested",
+    found="Nested interactive controls",
+    why="Screen readers announce only the outer control, and may not reach the inner one.",
+    severity=HIGH,
+    fix="Put one control beside the other instead of inside it, or remove the role from the outer one.",
+    references=(f"{NAME_ROLE_VALUE}", "axe-core: nested-interactive"),
+)
+@faulty("control|controls or image|images", "contains|contain another control")
+def nested_interactive(document: AccessibleDocument) -> Finding:
+    found = [each for each in document.exposed(OPAQUE_ELEMENTS) if role(document, each) in OPAQUE]
+    return warn_at_most(
+        nested_interactive,
+        Faults(document, found, _around_widgets(document, found)),
+        NAME_ROLE_VALUE,
+        passed="contain no other control",
+    )
+
+
+@check(
+    "scrollable-region-focusable",
+    name="Scrollable regions are keyboard accessible",
+    found="Scrollable regions without keyboard access",
+    why="Keyboard users cannot scroll the region, so they never see the rest of it.",
+    severity=HIGH,
+    fix='Make the region focusable: <div tabindex="0" role="region" aria-label="…">, or put a focusable control '
+    "inside it.",
+    references=(f"{KEYBOARD}", "axe-core: scrollable-region-focusable"),
+)
+@faulty("scrollable region|regions", "cannot be scrolled by keyboard")
+def scrollable_region_focusable(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+@check(
+    "frame-focusable-content",
+    name="Frames with controls are keyboard accessible",
+    found="Frames with controls and a negative tabindex",
+    why="Keyboard users cannot reach the controls inside the frame.",
+    severity=HIGH,
+    fix='Remove tabindex="-1" from the frame: it makes everything in it unreachable by keyboard.',
+    references=(f"{KEYBOARD}", "axe-core: frame-focusable-content"),
+)
+@faulty("frame|frames with controls", "has|have a negative tabindex")
+def frame_focusable_content(axe: AxeReport) -> Finding:
+    return INAPPLICABLE
+
+
+def _has_target(document: AccessibleDocument, link: LexborNode, target: LexborNode | None) -> bool:
+    if target is None:
+        return attribute(link, "href") in TOP
+    return not document.visibility.is_hidden_from_at(target)
+
+
+def _around_widgets(document: AccessibleDocument, opaque: list[LexborNode]) -> list[LexborNode]:
+    """Return the elements that contain a focusable widget."""
+    by_id = {each.mem_id: each for each in opaque}
+    nearest: Inherited[LexborNode | None] = Inherited(None, lambda node, above: by_id.get(node.mem_id, above))
+    found: dict[int, LexborNode] = {}
+    for node in live(document.document, WIDGET_ELEMENTS):
+        around = nearest.of(node.parent)
+        if around is None or around.mem_id in found:
+            continue
+        is_shown = not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
+        if is_shown and role(document, node) in WIDGETS and is_focusable(node):
+            found[around.mem_id] = around
+    return list(found.values())
+
+
+@lru_cache(maxsize=100)
+def _names_hiding(classes: str) -> bool:
+    return OUT_OF_SIGHT.search(classes) is not None
+
+
+def _is_out_of_sight(document: AccessibleDocument, link: LexborNode) -> bool:
+    """Return True if the link looks like one that is shown on focus only. Only a browser knows how it is drawn."""
+    current: LexborNode | None = link
+    for _ in range(LEVELS):
+        if current is None:
+            break
+        if _names_hiding((attribute(current, "class") or "")[:1_000]):
+            return True
+        current = current.parent
+    style = (attribute(link, "style") or "")[:1_000]
+    return MOVED_AWAY.search(style) is not None or SKIPPING.search(visible_text(document, link)[:200]) is not None
+
+
+def _is_same_link(nodes: Sequence[LexborNode]) -> bool:
+    """Return True for links to one address, such as “next” above and below a text."""
+    addresses = {attribute(each, "href") if each.tag == "a" else None for each in nodes}
+    return len(addresses) == 1 and None not in addresses

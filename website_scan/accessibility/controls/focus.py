@@ -1,0 +1,79 @@
+"""Focusable elements that screen readers do not announce."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.aria.framework_bindings import may_be_written
+from website_scan.accessibility.aria.native_roles import role
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.roles import is_focusable, is_tabbable
+from website_scan.accessibility.verdicts import Faults
+from website_scan.accessibility.wai_aria import WIDGETS
+from website_scan.page.markup import attribute, elements, live
+
+MAX_STEPS = 100_000  # per rule and page
+
+
+def hidden_focusable(document: AccessibleDocument) -> Faults:
+    """Find elements with aria-hidden that the Tab key can reach, or that contain such an element.
+
+    None are faulty if the page shows a modal dialog, which may cover them.
+    """
+    outermost: list[LexborNode] = []
+    wrong: list[LexborNode] = []
+    seen: set[int] = set()
+    for each in live(document.document, "[aria-hidden]"):
+        if each.mem_id in seen or not _is_hidden_by_aria(each):
+            continue
+        outermost.append(each)
+        inside = [each, *_elements_in(each)]
+        seen.update(inner.mem_id for inner in inside if _is_hidden_by_aria(inner))
+        if any(_is_reached(document, inner) for inner in inside):
+            wrong.append(each)
+    return Faults(document, outermost, () if _shows_modal(document) else wrong)
+
+
+def controls_in_text(document: AccessibleDocument) -> Faults:
+    """Find elements with the role text that contain a focusable control."""
+    nodes = (each for each in document.exposed("[role]") if attribute(each, "role") == "text")
+    steps = iter(range(MAX_STEPS))
+    return Faults.find(
+        document,
+        nodes,
+        lambda node: any(_is_control(document, inner) for _, inner in zip(steps, _elements_in(node), strict=False)),
+        lambda node: may_be_written(node, "role"),
+    )
+
+
+def _elements_in(node: LexborNode) -> Iterator[LexborNode]:
+    pending = [node]
+    while pending:
+        for child in elements(pending.pop()):
+            yield child
+            pending.append(child)
+
+
+def _is_hidden_by_aria(node: LexborNode) -> bool:
+    return attribute(node, "aria-hidden") == "true"
+
+
+def _is_reached(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if the Tab key reaches the node, no style sheet may hide it and no script moves the focus away."""
+    if not is_tabbable(node) or attribute(node, "onfocus") is not None:
+        return False
+    return not (document.visibility.is_hidden(node) or document.visibility.may_be_hidden(node))
+
+
+def _is_control(document: AccessibleDocument, node: LexborNode) -> bool:
+    return is_focusable(node) and role(document, node) in WIDGETS and not document.visibility.is_hidden(node)
+
+
+def _shows_modal(document: AccessibleDocument) -> bool:
+    return any(
+        (each.tag == "dialog" or attribute(each, "role") == "dialog" or attribute(each, "aria-modal") == "true")
+        and not (document.visibility.is_hidden(each) or document.visibility.may_be_hidden(each))
+        for each in live(document.document, "dialog, [role], [aria-modal]")
+    )

@@ -1,0 +1,73 @@
+"""Links with the same accessible name, and where they lead. axe-core 4.12 is the model."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from itertools import islice
+from urllib.parse import parse_qsl
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.aria.native_roles import role
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import accessible_name
+from website_scan.accessibility.verdicts import Faults
+from website_scan.page.markup import attribute, resolve
+
+LINKS = "a[href], area[href], [role=link]"
+# Fragments by which single-page applications address their pages. Other fragments are places on the same page.
+ROUTE = re.compile(r"#(?:!|/)")
+MAX_LINKS = 2_000  # more than on real pages
+DEFAULT_PORTS = frozenset({"80", "443"})
+
+Place = tuple[object, ...]
+
+
+def ambiguous_links(document: AccessibleDocument) -> Faults:
+    """Judge the first link of each name: for review are those whose name another link to another place has.
+
+    Case, punctuation and symbols do not tell names apart.
+    """
+    first: dict[str, tuple[LexborNode, Place]] = {}
+    ambiguous: dict[str, LexborNode] = {}
+    for node in islice(document.exposed(LINKS), MAX_LINKS):
+        if role(document, node) not in (None, "link"):
+            continue
+        name = _letters(accessible_name(document, node))
+        if not name:
+            continue
+        place = _place(document, node)
+        link, known = first.setdefault(name, (node, place))
+        if place != known:
+            ambiguous[name] = link
+    return Faults(document, [node for node, _ in first.values()], review=list(ambiguous.values()))
+
+
+def _letters(name: str) -> str:
+    """Return the name in lower case, without punctuation and symbols."""
+    return " ".join("".join(each for each in name.lower() if unicodedata.category(each)[0] not in "PS").split())
+
+
+def _place(document: AccessibleDocument, node: LexborNode) -> Place:
+    """Return where a link leads; equal for spellings of the same address. Only its script knows where others lead."""
+    href = attribute(node, "href")
+    url = resolve(document.document, href) if href is not None else None
+    return _normal(url) if url is not None else (node.mem_id,)
+
+
+def _normal(url: ada_url.URL) -> Place:
+    """Return the parts of the URL, the same with or without TLS, index file, trailing slash and order of its query."""
+    folder, _, file = url.pathname.rpartition("/")
+    if "." not in file:
+        folder, file = url.pathname, ""
+    return (
+        url.protocol.replace("https:", "http:"),
+        url.hostname,
+        "" if url.port in DEFAULT_PORTS else url.port,
+        folder.rstrip("/"),
+        "" if file.startswith("index.") else file,
+        frozenset(parse_qsl(url.search.removeprefix("?"), keep_blank_values=True)),
+        url.hash if ROUTE.match(url.hash) else "",
+    )

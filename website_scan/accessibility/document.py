@@ -1,0 +1,112 @@
+"""The document as assistive technology sees it: the input of all accessibility checks."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.ancestors import Inherited
+from website_scan.accessibility.styles.cascade import Cascade
+from website_scan.accessibility.styles.rules import page_rules
+from website_scan.accessibility.visibility import Visibility
+from website_scan.page.evidence import Document
+from website_scan.page.markup import attribute, enclosing, live
+
+MAX_NAME_STEPS = 100_000  # steps for all names of a page: a second or two; an ordinary page takes some thousand
+MAX_LABELS = 20  # per control
+SECTIONING = frozenset({"article", "aside", "nav", "section"})
+SECTIONING_ROLES = frozenset({"article", "complementary", "navigation", "region"})
+
+
+class AccessibleDocument:
+    """A document with its hidden elements and its IDs resolved.
+
+    Checks can't change it. Its caches only save time, so any number of checks may share it.
+    """
+
+    def __init__(self, document: Document) -> None:
+        self._document = document
+        self._visibility = Visibility(Cascade(document.tree, page_rules(document)))
+        self._by_id: dict[str, LexborNode] = {}
+        for node in live(document, "[id]"):
+            self._by_id.setdefault(attribute(node, "id") or "", node)  # the first element with an ID counts
+        self._labels: dict[str, list[LexborNode]] = {}
+        for node in live(document, "label[for]"):
+            of_control = self._labels.setdefault(attribute(node, "for") or "", [])
+            if len(of_control) < MAX_LABELS:
+                of_control.append(node)
+        self._in_sections = Inherited(False, lambda node, above: above or _is_sectioning(node))
+        self._in_main = Inherited(False, lambda node, above: above or _is_main(node))
+        self._roles: dict[int, str | None] = {}
+        self._name_steps_left = MAX_NAME_STEPS
+
+    @property
+    def document(self) -> Document:
+        return self._document
+
+    @property
+    def visibility(self) -> Visibility:
+        return self._visibility
+
+    def exposed(self, selector: str) -> Iterator[LexborNode]:
+        """Yield the elements that match and are exposed to assistive technology, in document order."""
+        for node in live(self.document, selector):
+            if not self.visibility.is_hidden_from_at(node):
+                yield node
+
+    def referenced(self, node: LexborNode, name: str) -> list[LexborNode]:
+        """Return the elements whose IDs an attribute lists. IDs that do not exist are left out."""
+        ids = (attribute(node, name) or "").split()
+        return [self._by_id[each] for each in ids if each in self._by_id]
+
+    def labels(self, node: LexborNode) -> list[LexborNode]:
+        """Return the label elements of a form control: those whose `for` is its ID, and the nearest label around it.
+
+        As in axe-core, the label around it counts even if its `for` is the ID of another control.
+        """
+        found = self.explicit_labels(node)
+        around = enclosing(node, "label")
+        if around is not None and all(around.mem_id != each.mem_id for each in found):
+            found.append(around)
+        return found
+
+    def explicit_labels(self, node: LexborNode) -> list[LexborNode]:
+        """Return the label elements whose `for` is the control's ID, in document order."""
+        own_id = attribute(node, "id")
+        return list(self._labels.get(own_id, [])) if own_id else []
+
+    def is_in_section(self, node: LexborNode | None, *, or_main: bool = False) -> bool:
+        """Return True if the node is or is inside an article, aside, nav or section, by element or role.
+
+        With `or_main`, a main counts, too.
+        """
+        return self._in_sections.of(node) or (or_main and self._in_main.of(node))
+
+    def native_role(
+        self, node: LexborNode, work_out: Callable[[AccessibleDocument, LexborNode], str | None]
+    ) -> str | None:
+        """Return `work_out(self, node)`, called once per node and cached."""
+        if node.mem_id not in self._roles:
+            self._roles[node.mem_id] = work_out(self, node)
+        return self._roles[node.mem_id]
+
+    @property
+    def has_name_steps(self) -> bool:
+        """True while the page's budget for computing names lasts. Only pages that are made to be slow use it up."""
+        return self._name_steps_left > 0
+
+    def take_name_step(self) -> bool:
+        """Take one step from the budget. Return False if it was used up."""
+        self._name_steps_left -= 1
+        return self._name_steps_left >= 0
+
+
+def _is_sectioning(node: LexborNode) -> bool:
+    named = attribute(node, "role")
+    return node.tag in SECTIONING if named is None else named in SECTIONING_ROLES
+
+
+def _is_main(node: LexborNode) -> bool:
+    named = attribute(node, "role")
+    return node.tag == "main" if named is None else named == "main"

@@ -1,0 +1,45 @@
+"""Text alternatives of images, which accessibility and SEO checks both judge."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import has_author_name
+from website_scan.accessibility.roles import explicit_role, is_focusable, is_presentational
+from website_scan.accessibility.verdicts import Faults, judge
+from website_scan.accessibility.wai_aria import NAME_REQUIRED
+from website_scan.accessibility.wcag import NON_TEXT_CONTENT
+from website_scan.findings import Finding
+from website_scan.page.markup import attribute
+
+
+def judge_image_alternatives(check: Callable[..., Finding], document: AccessibleDocument) -> Finding:
+    """Judge for a check that every image has alternative text or is marked as decorative; axe-core's `image-alt`."""
+    images = (each for each in document.exposed("img") if is_judged_as_image(each))
+    return judge(
+        check,
+        Faults.find(document, images, lambda each: not _has_alternative(document, each)),
+        NON_TEXT_CONTENT,
+        passed="have alternative text or are marked as decorative",
+    )
+
+
+def is_judged_as_image(node: LexborNode) -> bool:
+    """Return False if the element has another role, one that needs no accessible name."""
+    role = explicit_role(node)
+    return role is None or role == "none" or role in NAME_REQUIRED or is_focusable(node)
+
+
+def is_named(document: AccessibleDocument, node: LexborNode, *attributes: str) -> bool:
+    """Return True if ARIA, a title or one of these attributes names the element."""
+    return has_author_name(document, node) or any((attribute(node, name) or "").strip() for name in attributes)
+
+
+def _has_alternative(document: AccessibleDocument, image: LexborNode) -> bool:
+    alternative = attribute(image, "alt")
+    if alternative is not None:
+        return alternative == "" or bool(alternative.strip())  # a blank alt is neither text nor a mark of decoration
+    return is_named(document, image) or is_presentational(image)

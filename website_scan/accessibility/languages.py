@@ -1,0 +1,103 @@
+"""Language tags: validity of primary subtags by the IANA registry (RFC 5646, section 3.1)."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import accessible_name
+from website_scan.accessibility.roles import explicit_role
+from website_scan.page.markup import attribute
+
+# All registered codes of two letters. The table spares nearly every page the 30 ms in which `langcodes` loads.
+TWO_LETTERS = frozenset(
+    (  # noqa: SIM905  # a list would take 190 lines
+        "aa ab ae af ak am an ar as av ay az ba be bg bh bi bm bn bo br bs ca ce ch co cr cs cu cv cy da de dv dz "
+        "ee el en eo es et eu fa ff fi fj fo fr fy ga gd gl gn gu gv ha he hi ho hr ht hu hy hz ia id ie ig ii ik "
+        "in io is it iu iw ja ji jv jw ka kg ki kj kk kl km kn ko kr ks ku kv kw ky la lb lg li ln lo lt lu lv mg "
+        "mh mi mk ml mn mo mr ms mt my na nb nd ne ng nl nn no nr nv ny oc oj om or os pa pi pl ps pt qu rm rn ro "
+        "ru rw sa sc sd se sg sh si sk sl sm sn so sq sr ss st su sv sw ta te tg th ti tk tl tn to tr ts tt tw ty "
+        "ug uk ur uz ve vi vo wa wo xh yi yo za zh zu"
+    ).split()
+)
+PRIMARY = re.compile(r"[a-z]{3}")
+# `qaa..qtz` in the registry. axe-core knows only the first of them as a private code.
+PRIVATE_USE = re.compile(r"q(?!aa)[a-t][a-z]")
+# The registry has a three-letter code of ISO 639-2 or -3 only if the language has no two-letter code. `langcodes`
+# replaces the other three-letter codes by two-letter ones. It also replaces these two, which are registered,
+REGISTERED_THOUGH_REPLACED = frozenset({"adp", "drh"})
+# and does not replace these two, which are not registered.
+NEVER_REGISTERED = frozenset({"hbs", "tgl"})
+# Registered after the package's copy of the registry was made.
+REGISTERED_SINCE = frozenset(
+    {"ajs", "bpc", "cls", "cnq", "cxh", "dsk", "dsz", "dyr", "egm", "eud", "gov", "hnm", "ikh", "imt", "isv", "izm"}
+    | {"lgo", "lgs", "lqr", "lsc", "lsw", "luh", "lvl", "nww", "nzr", "oak", "oie", "phj", "pze", "pzh", "rib", "rnb"}
+    | {"rrm", "rsk", "rsn", "rsw", "sjc", "tok", "tvi", "ugh", "uly", "uon", "vjk", "vsn", "wdt", "wtb", "wyn", "xdq"}
+    | {"xhm", "ycr", "ykh", "ynb", "zcd", "zem", "zlu"}
+)
+# Elements and roles that can have an accessible name without text inside, as in axe-core.
+VISUAL = frozenset(
+    {"audio", "button", "canvas", "iframe", "img", "input", "math", "meter", "object", "progress", "select", "svg"}
+    | {"textarea", "video"}
+)
+VISUAL_ROLES = frozenset(
+    {"checkbox", "img", "meter", "progressbar", "radio", "scrollbar", "slider", "spinbutton", "textbox"}
+)
+WITHOUT_TEXT = frozenset({"audio", "iframe", "object", "script", "style", "video"})
+MAX_NODES = 2_000  # per element with a lang attribute
+LANGUAGE_ATTRIBUTES = ("lang", "xml:lang")
+
+
+def primary_subtag(tag: str) -> str:
+    """Return the part of a tag before the first hyphen, in lower case. Empty for a blank tag."""
+    return tag.strip().partition("-")[0].lower()
+
+
+def is_registered(subtag: str) -> bool:
+    """Return True if a primary subtag (lower case) is registered. Private-use codes are not, as in axe-core."""
+    if len(subtag) == 2:
+        return subtag in TWO_LETTERS
+    if not PRIMARY.fullmatch(subtag) or PRIVATE_USE.fullmatch(subtag) or subtag in NEVER_REGISTERED:
+        return False
+    if subtag in REGISTERED_THOUGH_REPLACED | REGISTERED_SINCE:
+        return True
+    import langcodes  # see TWO_LETTERS
+    from langcodes.data_dicts import LANGUAGE_REPLACEMENTS
+
+    is_replaced = len(LANGUAGE_REPLACEMENTS.get(subtag, "")) == 2
+    return not is_replaced and langcodes.tag_is_valid(subtag)
+
+
+def invalid_languages(node: LexborNode) -> list[str]:
+    """Return the lang attributes whose value is blank or not registered, as `name="value"`."""
+    written = ((name, attribute(node, name)) for name in LANGUAGE_ATTRIBUTES)
+    return [f'{name}="{value[:100]}"' for name, value in written if value and not is_registered(primary_subtag(value))]
+
+
+def has_text_of_its_language(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if a screen reader reads anything in the element's language.
+
+    That is text or an accessible name, outside descendants with a lang of their own.
+    """
+    pending = [node]
+    for _ in range(MAX_NODES):
+        if not pending:
+            return False
+        each = pending.pop()
+        role = explicit_role(each)
+        children = []
+        child = each.first_child
+        while child is not None:
+            if child.is_text_node and each.tag not in WITHOUT_TEXT and (child.text_content or "").strip():
+                return True
+            if child.is_element_node and not attribute(child, "lang") and not document.visibility.is_hidden(child):
+                children.append(child)
+            child = child.next
+        if role in VISUAL_ROLES if role else each.tag in VISUAL:
+            if accessible_name(document, each):
+                return True
+        else:
+            pending.extend(children)
+    return False

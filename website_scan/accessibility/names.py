@@ -1,0 +1,287 @@
+"""The accessible name of an element (W3C Accessible Name and Description Computation 1.2), from markup alone.
+
+Where it departs from the specification, it follows axe-core: a hidden label does not name; a label around a control
+names it, whichever ID its `for` has; embedded content (svg, video …) is not read; text that a style sheet adds by
+::before or ::after is not known.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from itertools import chain
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.roles import explicit_role, is_presentational, overrides_none
+from website_scan.accessibility.wai_aria import HOLDING_A_VALUE, NAMED_BY_CONTENT
+from website_scan.page.markup import attribute, select
+
+MAX_NODES = 2_000  # per name
+MAX_DEPTH = 100  # per name; each level takes a few of Python's stack frames
+TOO_DEEP = 0  # marker in `_Walk.seen`: some nodes were deeper than MAX_DEPTH and were not read
+MAX_TEXTS = 50_000  # per page
+# Inline elements: their text joins the text beside them without a space.
+INLINE = frozenset(
+    {"a", "abbr", "b", "bdi", "bdo", "cite", "code", "data", "del", "dfn", "em", "font", "i", "ins", "kbd", "label"}
+    | {"mark", "q", "s", "samp", "small", "span", "strong", "sub", "sup", "time", "tt", "u", "var", "wbr"}
+)
+NATIVELY_NAMED_BY_CONTENT = frozenset(
+    ("a", "button", "summary", "h1", "h2", "h3", "h4", "h5", "h6", "th", "td", "option", "legend", "caption", "output")
+)
+BUTTONS = frozenset({"button", "submit", "reset"})
+# Input types whose buttons have a text of their own.
+DEFAULT_VALUES = {"submit": "Submit", "reset": "Reset", "image": "Submit"}
+LABELLED = frozenset({"input", "select", "textarea", "meter", "progress", "output", "button"})
+# Elements that a child element of this kind names.
+CAPTIONS = {"fieldset": "legend", "figure": "figcaption", "table": "caption"}
+# The content of these is a fallback for browsers that can't show them, or is no HTML.
+EMBEDDED = frozenset({"audio", "canvas", "embed", "iframe", "img", "math", "object", "svg", "video"})
+# The content of these widgets is their value, not a name. (The value of a textbox is its text.)
+SILENT_WIDGETS = HOLDING_A_VALUE - {"textbox"}
+VALUED = frozenset({"select", "textarea"})
+TEXT_INPUTS = frozenset({"", "text", "search", "tel", "url", "email", "password", "number"})
+
+
+@dataclass(frozen=True)
+class _Walk:
+    """State of the computation of one name: the nodes it has visited, and where it is."""
+
+    seen: set[int] = field(default_factory=set)
+    start: int = 0  # the element to name (`mem_id`); its own value is never part of its name
+    depth: int = 0
+    in_reference: bool = False  # inside a target of aria-labelledby, whose own aria-labelledby is ignored
+    in_label: bool = False  # inside a label, where a control counts as its value
+    shows_hidden: bool = False  # the target of aria-labelledby is hidden, and is read all the same
+
+
+def accessible_name(document: AccessibleDocument, node: LexborNode) -> str:
+    """Return the accessible name with whitespace collapsed. Empty if there is none."""
+    return _collapsed(_name(document, node, _Walk(start=node.mem_id)))
+
+
+def has_content_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if the element's content names it. Also True if there was too much content to read."""
+    role = explicit_role(node)
+    if node.tag in EMBEDDED or role in HOLDING_A_VALUE:
+        return False
+    if role not in (None, "none") and role not in NAMED_BY_CONTENT:
+        return False
+    return has_content(document, node)
+
+
+def has_content(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if the element has text or a named element inside, regardless of its own role.
+
+    Also True if there was too much content to read.
+    """
+    walk = _Walk({node.mem_id})
+    text = _content(document, node, walk)
+    return bool(text.strip()) or _is_cut(walk) or not document.has_name_steps
+
+
+def label_text(document: AccessibleDocument, label: LexborNode, control: LexborNode) -> str:
+    """Return the name that a label gives a control: its text and the values of other controls inside it."""
+    return _collapsed(_name(document, label, _Walk({control.mem_id}, in_label=True), in_content=True))
+
+
+def is_labelled(document: AccessibleDocument, control: LexborNode) -> bool:
+    """Return True if a label names the control. A hidden label whose `for` is its ID counts, too, as in axe-core."""
+    return any(
+        label_text(document, each, control) or (document.visibility.is_hidden(each) and attribute(each, "for"))
+        for each in document.labels(control)
+    )
+
+
+def visible_text(document: AccessibleDocument, node: LexborNode) -> str:
+    """Return the text inside an element that assistive technology reads, without names of images and controls."""
+    return _collapsed("".join(_texts(document.visibility.is_hidden_from_at, node, MAX_NODES)))
+
+
+def shown_text(document: AccessibleDocument, node: LexborNode, enough: int | None = None) -> str:
+    """Return the text inside an element that people see, even if it is hidden from assistive technology.
+
+    With `enough`, reading stops after that many characters.
+    """
+    pieces = []
+    characters = 0
+    for piece in _texts(document.visibility.is_hidden, node, MAX_TEXTS):
+        pieces.append(piece)
+        characters += len(piece)
+        if enough is not None and characters >= enough:
+            break
+    return _collapsed("".join(pieces))
+
+
+def has_aria_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if aria-label or aria-labelledby gives a name."""
+    if (attribute(node, "aria-label") or "").strip():
+        return True
+    return bool(_labelledby(document, node, _Walk(start=node.mem_id)).strip())
+
+
+def has_title(node: LexborNode) -> bool:
+    """Return True if the title attribute has text."""
+    return bool((attribute(node, "title") or "").strip())
+
+
+def has_author_name(document: AccessibleDocument, node: LexborNode) -> bool:
+    """Return True if ARIA or a title names the element."""
+    return has_aria_name(document, node) or has_title(node)
+
+
+def _is_cut(walk: _Walk) -> bool:
+    return len(walk.seen) >= MAX_NODES or TOO_DEEP in walk.seen
+
+
+def _collapsed(text: str) -> str:
+    return re.sub(r"\s+", " ", text).strip()
+
+
+def _labelledby(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+    parts = []
+    for each in document.referenced(node, "aria-labelledby"):
+        is_hidden = document.visibility.is_hidden_from_at(each)
+        inner = replace(walk, depth=walk.depth + 1, in_reference=True, shows_hidden=is_hidden)
+        parts.append(_name(document, each, inner, in_content=True))
+    return " ".join(parts)
+
+
+def _name(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool = False) -> str:
+    """Steps 2A to 2I of the specification. `in_content`: the node is read as part of another element's name."""
+    if walk.depth > MAX_DEPTH:
+        walk.seen.add(TOO_DEEP)
+    if node.mem_id in walk.seen or _is_cut(walk) or not document.take_name_step():
+        return ""
+    if in_content and not walk.shows_hidden and document.visibility.is_hidden_from_at(node):
+        return ""
+    if not (walk.in_reference or walk.in_label) and (by_ids := _labelledby(document, node, walk)).strip():
+        return by_ids
+    walk.seen.add(node.mem_id)
+    label = attribute(node, "aria-label") or ""
+    if label.strip():
+        return label
+    is_silent = is_presentational(node)
+    if not is_silent:
+        native = _native(document, node, walk, in_content=in_content)
+        if native.strip():
+            return native
+    role = explicit_role(node)
+    by_content = role in NAMED_BY_CONTENT if role else node.tag in NATIVELY_NAMED_BY_CONTENT
+    if (by_content or in_content) and node.tag not in EMBEDDED | VALUED and role not in SILENT_WIDGETS:
+        text = _content(document, node, walk)
+        if text.strip():
+            return text
+    return "" if is_silent or (in_content and _is_decoration(node)) else _last_resort(node)
+
+
+def _native(document: AccessibleDocument, node: LexborNode, walk: _Walk, *, in_content: bool) -> str:
+    tag = node.tag or ""
+    kind = (attribute(node, "type") or "").strip().lower() if tag == "input" else ""
+    if tag in ("img", "area") or kind == "image":
+        alternative = attribute(node, "alt") or ""
+        if alternative.strip() or kind != "image":
+            return alternative
+    if tag in LABELLED and kind != "hidden":
+        if not (walk.in_reference or walk.in_label):
+            inner = replace(walk, depth=walk.depth + 1, in_label=True)
+            parts = [_name(document, each, inner, in_content=True) for each in document.labels(node)]
+            if (text := " ".join(parts)).strip():
+                return text
+        if in_content and kind not in BUTTONS:
+            # A control inside a label adds its value to the label's text, unless the label is for that control.
+            is_silent = node.mem_id == walk.start or explicit_role(node) in SILENT_WIDGETS
+            return "" if is_silent else _value(node) or _default(kind)
+    if kind in BUTTONS:
+        return (attribute(node, "value") or "").strip() or _default(kind)
+    if kind == "image" and not has_title(node):
+        return (attribute(node, "value") or "").strip()
+    if tag == "svg":
+        return _svg_title(document, node, walk)
+    if tag in CAPTIONS:
+        return _caption(document, node, walk, CAPTIONS[tag])
+    return ""
+
+
+def _caption(document: AccessibleDocument, node: LexborNode, walk: _Walk, tag: str) -> str:
+    child = node.first_child
+    while child is not None:
+        if child.tag == tag and not document.visibility.is_hidden_from_at(child):
+            return _content(document, child, walk)
+        child = child.next
+    return ""
+
+
+def _svg_title(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+    """Return the text of the first title in the drawing, at any depth, but not of a nested drawing; as axe-core."""
+    inside = (each for each in select(node, "title, svg") if each.mem_id != node.mem_id)
+    first = next(inside, None)
+    return _content(document, first, walk) if first is not None and first.tag == "title" else ""
+
+
+def _content(document: AccessibleDocument, node: LexborNode, walk: _Walk) -> str:
+    parts: list[str] = []
+    inner = replace(walk, depth=walk.depth + 1)
+    for child in chain(_children(node), document.referenced(node, "aria-owns")):
+        if _is_cut(walk) or not document.has_name_steps:
+            break  # there may be many more that were not read
+        if child.is_text_node:
+            parts.append(child.text_content or "")
+        elif child.is_element_node:
+            text = _name(document, child, inner, in_content=True)
+            is_inline = child.tag in INLINE
+            parts.append(text if is_inline else f" {text} ")
+    return "".join(parts)
+
+
+def _children(node: LexborNode) -> Iterator[LexborNode]:
+    child = node.first_child
+    while child is not None:
+        yield child
+        child = child.next
+
+
+def _is_decoration(node: LexborNode) -> bool:
+    """Return True for an image with an empty alt: it has no name, not even by its title."""
+    return node.tag == "img" and attribute(node, "alt") == "" and not overrides_none(node)
+
+
+def _default(kind: str) -> str:
+    return DEFAULT_VALUES.get(kind, "")
+
+
+def _value(node: LexborNode) -> str:
+    if node.tag in ("input", "meter", "progress"):
+        kind = (attribute(node, "type") or "").strip().lower()
+        return (attribute(node, "value") or "") if node.tag != "input" or kind in {*TEXT_INPUTS, "range"} else ""
+    if node.tag == "select":
+        options = select(node, "option")
+        chosen = [each for each in options if attribute(each, "selected") is not None] or options[:1]
+        return " ".join(each.text() for each in chosen)
+    return node.text() if node.tag in ("textarea", "output") else ""
+
+
+def _last_resort(node: LexborNode) -> str:
+    title = attribute(node, "title") or ""
+    if title.strip():
+        return title
+    kind = (attribute(node, "type") or "").strip().lower()
+    if node.tag == "textarea" or (node.tag == "input" and kind in TEXT_INPUTS):
+        return attribute(node, "placeholder") or ""
+    return ""
+
+
+def _texts(is_hidden: Callable[[LexborNode], bool], node: LexborNode, limit: int) -> Iterator[str]:
+    """Yield the pieces of text that are not hidden, with a space before each element that is not inline."""
+    pending = [node]
+    while pending and limit > 0:
+        each = pending.pop()
+        limit -= 1
+        if each.is_text_node:
+            yield each.text_content or ""
+        elif each.is_element_node and not is_hidden(each):
+            if each.tag not in INLINE:
+                yield " "
+            pending.extend(reversed([*_children(each)]))

@@ -1,0 +1,74 @@
+"""Probes of the document as assistive technology sees it, and of whether the page is blank before scripts run."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.accessibility.names import shown_text
+from website_scan.catalogue import probe
+from website_scan.page.css import declarations
+from website_scan.page.evidence import Document, Page, ServedContent
+from website_scan.page.markup import attribute, elements, live
+from website_scan.page.stand_ins import is_placeholder
+
+# Elements that show something even without text inside.
+SHOWING = (
+    "a[href], audio[controls], button, canvas, embed, frame, iframe, img, input, math, meter, object, progress, "
+    "select, svg, textarea, video, [role=img], [role=button], [role=link]"
+)
+TURNING = frozenset({"svg", "img", "canvas", "progress"})
+DEFINING = frozenset({"defs", "symbol", "style", "title", "desc", "metadata", "lineargradient", "filter", "clippath"})
+# Including the spaces between elements. Almost always, text begins early.
+BEGINNING_CHARACTERS, ENOUGH_CHARACTERS = 2_000, 40_000
+MAX_PLACEHOLDER = 60
+NO_LENGTH = re.compile(r"\s*[01](?:\.0*)?(?:px)?\s*")
+
+
+@probe()
+def accessible_document(document: Document) -> AccessibleDocument:
+    """Resolve the hidden elements and the IDs of the parsed page."""
+    return AccessibleDocument(document)
+
+
+@probe()
+def served_content(page: Page, document: AccessibleDocument) -> ServedContent:
+    """Find out if the markup shows text, or an element that shows something by itself. "Loading…" counts as neither."""
+    if not page.is_html:
+        return ServedContent(is_blank=False, has_scripts=False)
+    has_scripts = next(live(document.document, "script"), None) is not None
+    return ServedContent(is_blank=_is_blank(document, may_be_built=has_scripts), has_scripts=has_scripts)
+
+
+def _is_blank(document: AccessibleDocument, *, may_be_built: bool) -> bool:
+    text = _text(document, BEGINNING_CHARACTERS)
+    if len(text) <= MAX_PLACEHOLDER:
+        text = _text(document, ENOUGH_CHARACTERS)
+    is_waiting = may_be_built and len(text) <= MAX_PLACEHOLDER and is_placeholder(text)
+    if text and not is_waiting:
+        return False
+    return not any(
+        _shows(document, node) for node in live(document.document, SHOWING) if not (is_waiting and node.tag in TURNING)
+    )
+
+
+def _text(document: AccessibleDocument, enough: int) -> str:
+    """Return the visible text of the page's beginning, without invisible characters such as zero-width spaces."""
+    body = document.document.tree.body
+    text = shown_text(document, body, enough) if body is not None else ""
+    return "".join(each for each in text if unicodedata.category(each) not in ("Cc", "Cf")).strip()
+
+
+def _shows(document: AccessibleDocument, node: LexborNode) -> bool:
+    if document.visibility.is_hidden(node):
+        return False
+    if node.tag == "input":
+        return (attribute(node, "type") or "").strip().lower() != "hidden"
+    if node.tag == "svg" and all((each.tag or "").lower() in DEFINING for each in elements(node)):
+        return False  # symbols for later use
+    style = dict(declarations(attribute(node, "style") or ""))
+    lengths = (attribute(node, name) or style.get(name, "") for name in ("width", "height"))
+    return not any(NO_LENGTH.fullmatch(each) for each in lengths)  # an image of one pixel or less is a tracking pixel

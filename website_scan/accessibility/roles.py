@@ -1,0 +1,110 @@
+"""Roles of the role attribute, and the conditions under which role none is ignored."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.wai_aria import DPUB, GLOBAL_ATTRIBUTES, ROLES
+from website_scan.page.markup import MAX_DEPTH, attribute, select
+
+PRESENTATIONAL = frozenset({"none", "presentation"})
+# Elements that the `disabled` attribute disables.
+DISABLEABLE = frozenset({"button", "fieldset", "input", "optgroup", "option", "select", "textarea"})
+# Elements that are focusable without a tabindex. In axe-core, frames, media players with controls and editable texts
+# are not.
+CONTROLS = frozenset({"button", "select", "summary", "textarea"})
+
+
+def explicit_role(node: LexborNode) -> str | None:
+    """Return the first valid token of the role attribute. `presentation` becomes `none`."""
+    for token in (attribute(node, "role") or "").lower().split():
+        if token in ROLES:
+            return "none" if token in PRESENTATIONAL else token
+    return None
+
+
+def sole_role(node: LexborNode) -> str | None:
+    """Return the role attribute if it is a single valid role, not one of DPUB-ARIA. `presentation` becomes `none`.
+
+    axe-core reads roles this way, unless a rule asks for the other roles, too.
+    """
+    token = (attribute(node, "role") or "").strip().lower()
+    if token not in ROLES or token in DPUB:
+        return None
+    return "none" if token in PRESENTATIONAL else token
+
+
+def first_role(node: LexborNode) -> str | None:
+    """Return the first valid token of the role attribute, without DPUB-ARIA, which some axe-core rules do not know."""
+    for token in (attribute(node, "role") or "").lower().split():
+        if token in ROLES and token not in DPUB:
+            return "none" if token in PRESENTATIONAL else token
+    return None
+
+
+def is_presentational(node: LexborNode) -> bool:
+    """Return True if role none applies. It does not on elements that are focusable or have a global ARIA attribute."""
+    return explicit_role(node) == "none" and not overrides_none(node)
+
+
+def overrides_none(node: LexborNode) -> bool:
+    """Return True if an element keeps its role in spite of role none (WAI-ARIA 1.2, section 7)."""
+    return is_focusable(node) or has_global_attribute(node)
+
+
+def is_focusable(node: LexborNode) -> bool:
+    """Return True if the element is focusable, by itself or by a tabindex, visible or not; as axe-core."""
+    return (tab_index(node) is not None or _is_control(node)) and not _is_switched_off(node)
+
+
+def is_tabbable(node: LexborNode) -> bool:
+    """Return True if the Tab key reaches the element, provided it is visible."""
+    index = tab_index(node)
+    return (index is None or index >= 0) and is_focusable(node)
+
+
+def tab_index(node: LexborNode) -> int | None:
+    """Return the tabindex, or None if it is not a number. Of a number with many digits, only the sign is right."""
+    found = re.match(r"\s*([+-]?[0-9]{1,9})", attribute(node, "tabindex") or "")
+    return int(found[1]) if found else None
+
+
+def has_negative_tabindex(node: LexborNode) -> bool:
+    return (tab_index(node) or 0) < 0
+
+
+def has_global_attribute(node: LexborNode) -> bool:
+    """Return True if the element has a global ARIA attribute, even an empty one; as axe-core."""
+    return any(name in GLOBAL_ATTRIBUTES for name in node.attributes)
+
+
+def _is_control(node: LexborNode) -> bool:
+    tag = node.tag or ""
+    if tag in ("a", "area"):
+        return attribute(node, "href") is not None
+    if tag == "input":
+        return (attribute(node, "type") or "").lower() != "hidden"
+    if tag == "details":
+        return not select(node, "summary")
+    return tag in CONTROLS
+
+
+def _is_switched_off(node: LexborNode) -> bool:
+    """Return True if the element is disabled, itself or by a fieldset (unless inside its legend), or inert."""
+    if node.tag in DISABLEABLE and attribute(node, "disabled") is not None:
+        return True
+    current: LexborNode | None = node
+    in_legend = False
+    for _ in range(MAX_DEPTH):
+        if current is None or not current.is_element_node:
+            return False
+        if attribute(current, "inert") is not None:
+            return True
+        if current.tag == "legend" and current.mem_id != node.mem_id:
+            in_legend = True
+        if current.tag == "fieldset" and not in_legend and attribute(current, "disabled") is not None:
+            return True
+        current = current.parent
+    return False

@@ -1,0 +1,83 @@
+"""Skip links: links past the content that every page starts with, as axe-core 4.12 finds them."""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import unquote
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.document import AccessibleDocument
+from website_scan.page.css import OUT_OF_FLOW, SIMPLE, Allowance, Compound, last_compounds, rules
+from website_scan.page.evidence import Document
+from website_scan.page.markup import attribute, live, resolve
+
+IN_PAGE = re.compile(r"/?#")
+# Fragment by which single-page applications address their pages.
+ROUTE = re.compile(r"#[!/]")
+# A position that far beyond the window's edge, where nobody sees the link.
+FAR_AWAY = re.compile(r"-\s*\d{2}")
+SIDES = frozenset({"left", "top", "right", "bottom"})
+
+
+class SkipLinks:
+    """Skip links of a page and their targets: the in-page links before the first link to another page."""
+
+    def __init__(self, document: AccessibleDocument) -> None:
+        self._names: dict[str, LexborNode] = {}
+        for node in live(document.document, "[name]"):
+            self._names.setdefault(attribute(node, "name") or "", node)
+        self._ids: dict[str, LexborNode] = {}
+        for node in live(document.document, "[id]"):
+            self._ids.setdefault(attribute(node, "id") or "", node)
+        self._moved_away = _moving_away(document.document)
+        self.links: dict[int, LexborNode] = {}
+        here = _page(ada_url.URL(document.document.base.url))
+        for node in live(document.document, "a[href]"):
+            href = attribute(node, "href") or ""
+            if href.startswith("javascript:"):
+                continue
+            if not _is_within(document.document, href, here):
+                break
+            self.links[node.mem_id] = node
+
+    def target(self, link: LexborNode) -> LexborNode | None:
+        """Return the element that the link's fragment addresses, by its ID or its name."""
+        fragment = unquote((attribute(link, "href") or "").partition("#")[2])
+        return self._ids.get(fragment, self._names.get(fragment))
+
+    def is_moved_away(self, link: LexborNode) -> bool:
+        """Return True if a rule in the page moves the link beyond the window's edge, by its own tag, ID or classes."""
+        names = (link.tag or "", attribute(link, "id") or "", frozenset((attribute(link, "class") or "").split()))
+        return any(each.may_match(*names) for each in self._moved_away)
+
+
+def _moving_away(document: Document) -> frozenset[Compound]:
+    """Return the compounds of unconditional rules that look at one element alone, so that no browser is needed."""
+    found: set[Compound] = set()
+    allowance = Allowance()
+    for node in live(document, "style"):
+        if (attribute(node, "media") or "all").strip().lower() not in ("all", "screen"):
+            continue
+        for rule in rules(node.text() or "", allowance):
+            style = dict(rule.declarations)
+            if (
+                not rule.within
+                and style.get("position", "").lower() in OUT_OF_FLOW
+                and any(FAR_AWAY.match(value) for name, value in style.items() if name in SIDES)
+            ):
+                alone = ",".join(each for each in rule.prelude.split(",") if SIMPLE.fullmatch(each.strip()))
+                found.update(each for each in last_compounds(alone, allowance) if each != Compound())
+    return frozenset(found)
+
+
+def _is_within(document: Document, href: str, here: str) -> bool:
+    if IN_PAGE.match(href):
+        return href != "#" and (href.startswith("/#") or ROUTE.match(href) is None)
+    url = resolve(document, href)
+    return url is not None and ROUTE.match(url.hash) is None and _page(url) == here
+
+
+def _page(url: ada_url.URL) -> str:
+    return f"{url.origin}{url.pathname}"

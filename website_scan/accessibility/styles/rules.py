@@ -1,0 +1,125 @@
+"""CSS rules in the page's own style elements and style attributes that show or hide elements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from functools import reduce
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.accessibility.styles.selectors import Selector, cut, nested, specificity
+from website_scan.page.css import MAX_SELECTORS, SIMPLE, Allowance, Compound, declarations, last_compounds, rules
+from website_scan.page.evidence import Document
+from website_scan.page.markup import attribute, live
+
+SHOWING = frozenset({"display", "visibility", "content-visibility"})
+KEYWORD = re.compile(r"[\w-]+")
+ON_SCREEN = re.compile(r"@media\s+(?:only\s+)?(?:screen|all)", re.IGNORECASE)
+ON_PAPER = re.compile(r"@media\s+(?:only\s+)?(?:print|speech)\b", re.IGNORECASE)
+LAYER = re.compile(r"@layer\b(.*)", re.IGNORECASE | re.DOTALL)
+# At-rules within which a rule applies sometimes. Other at-rules contain no rules for elements.
+CONDITIONS = re.compile(r"@(?:media|supports|container|scope)\b", re.IGNORECASE)
+IMPORTANT = re.compile(r"!\s*important\s*\Z", re.IGNORECASE)
+MAX_RULES = 5_000
+
+Rank = tuple[bool, int, tuple[int, int, int], int]
+
+
+@dataclass(frozen=True, slots=True)
+class DisplayRule:
+    """A CSS rule that shows or hides elements. `name` is the property, `rank` its place in the cascade."""
+
+    selector: Selector
+    compound: Compound  # the least that its elements have in common
+    name: str
+    keyword: str
+    rank: Rank
+    is_certain: bool  # it applies on all screens and in all browsers
+
+    @property
+    def key(self) -> str:
+        """Return the index key of the rule: an ID, else one of its classes, else its tag, else `*`."""
+        if self.compound.id:
+            return f"#{self.compound.id}"
+        return f".{min(self.compound.classes)}" if self.compound.classes else self.compound.tag or "*"
+
+    @property
+    def is_simple(self) -> bool:
+        """Return True if the selector can be matched against an element alone, without the tree."""
+        return len(self.selector.compounds) == 1 and SIMPLE.fullmatch(self.selector.own) is not None
+
+    @property
+    def is_important(self) -> bool:
+        return self.rank[0]
+
+
+def inline_style(node: LexborNode) -> dict[str, str]:
+    """Return `display`, `visibility` and `content-visibility` of the style attribute: the last of each, lower case."""
+    style = attribute(node, "style") or ""
+    if "display" not in style.lower() and "visibility" not in style.lower():
+        return {}
+    return {name: keyword for name, (keyword, _) in _showing(declarations(style)).items()}
+
+
+def page_rules(document: Document) -> tuple[DisplayRule, ...]:
+    """Return the rules of the page's own `<style>` elements that show or hide elements."""
+    found: list[DisplayRule] = []
+    layers: dict[str, int] = {}
+    allowance = Allowance()
+    for node in live(document, "style"):
+        media = (attribute(node, "media") or "all").strip().lower()
+        if media not in ("print", "speech"):
+            outer = () if media in ("", "all", "screen") else (f"@media {media}",)
+            for rule in _rules(node.text() or "", outer, layers, allowance):
+                found.append(replace(rule, rank=(*rule.rank[:3], len(found))))
+                if len(found) == MAX_RULES:
+                    return tuple(found)
+    return tuple(found)
+
+
+def _rules(css: str, outer: tuple[str, ...], layers: dict[str, int], allowance: Allowance) -> Iterator[DisplayRule]:
+    for rule in rules(css, allowance):
+        if rule.block is None:
+            _note_layers(rule.prelude, layers)
+            continue
+        style = _showing(rule.declarations)
+        style.pop("content-visibility", None)
+        if not style:
+            continue
+        around = (*outer, *rule.within, rule.prelude)
+        at_rules = [each for each in around if each.startswith("@") and not ON_SCREEN.fullmatch(each)]
+        conditions = [each for each in at_rules if not LAYER.match(each)]
+        if any(ON_PAPER.match(each) or not CONDITIONS.match(each) for each in conditions):
+            continue
+        layer = ".".join(found[1].strip() for each in at_rules if (found := LAYER.match(each)))
+        in_layers = any(LAYER.match(each) for each in at_rules)
+        place = layers.setdefault(layer, len(layers)) if in_layers else MAX_RULES
+        selectors = reduce(nested, (each for each in around if not each.startswith("@")))
+        allowance.selectors -= min(MAX_SELECTORS, selectors.count(",") + 1)
+        for selector in cut(selectors):
+            for name, (keyword, is_important) in style.items():
+                # An important declaration in an earlier layer wins over a later layer (CSS Cascade 5, section 6.4.3).
+                rank = (is_important, -place if is_important else place, specificity(selector), 0)
+                compound = next(last_compounds(selector.own))
+                yield DisplayRule(
+                    selector, compound, name, keyword, rank, is_certain=not conditions and keyword != "var"
+                )
+
+
+def _note_layers(statement: str, layers: dict[str, int]) -> None:
+    if found := LAYER.match(statement):
+        for name in found[1].split(","):
+            layers.setdefault(name.strip(), len(layers))
+
+
+def _showing(found: Iterable[tuple[str, str]]) -> dict[str, tuple[str, bool]]:
+    """Return the keyword of each property and whether it is `!important`."""
+    shown: dict[str, tuple[str, bool]] = {}
+    for name, value in found:
+        if name in SHOWING and (keyword := KEYWORD.match(value)):
+            is_important = IMPORTANT.search(value) is not None
+            if is_important or not shown.get(name, ("", False))[1]:
+                shown[name] = (keyword[0].lower(), is_important)
+    return shown

@@ -1,0 +1,69 @@
+"""Addresses: the normal form of an address in evidence, for fingerprints (ADR 11).
+
+It omits what changes by itself: query strings, session IDs, and the versions and digests that builds put into paths.
+"""
+
+from __future__ import annotations
+
+import re
+from urllib.parse import SplitResult, parse_qs, urljoin, urlsplit
+
+from website_scan.generated_names import is_generated
+
+# Types of files that builds generate: their names contain versions and digests. People choose the names of others.
+BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
+# The end of the scheme part of blob: and data: addresses, which contain, or stand for, their content.
+END_OF_BLOB, END_OF_DATA = re.compile(r"[;,/]"), re.compile(r"[;,]")
+PICTURE = re.compile(r"\.(?:avif|gif|ico|jpe?g|png|svg|webp|mp4|webm)$", re.IGNORECASE)
+# Services that resize pictures: the address of the picture is a parameter, or follows the sizes in the path.
+RESIZED = re.compile(r"/_(?:next|vercel)/image\?")
+SIZES = re.compile(r"/cdn-cgi/image/[^/]*|/_ipx/[^/]*|(?<=/image/upload)(?:/[a-z]{1,3}_[^/]*)+")
+VERSION = re.compile(r"(?<![A-Za-z0-9])v?\d+(?:\.\d+)+(?:[-.](?:alpha|beta|rc)\.?\d*)?(?![A-Za-z0-9])", re.IGNORECASE)
+STAMP = re.compile(r"(?<!\d)\d{8,}(?!\d)")
+# Rollup's digests may contain hyphens.
+ROLLUP = re.compile(r"[-.]([\w-]{8})(?=\.\w+$)")
+ESBUILD = re.compile(r"-(?=[A-Z2-7]*[2-7])(?=[A-Z2-7]*[A-Z])[A-Z2-7]{8}(?=\.\w+$)")
+BUILD_FOLDER = re.compile(r"v?\d{8,}|version\d+")
+
+
+def normal_address(text: str, own: SplitResult) -> str:
+    """Return host and path of an address on the page `own`. Omits the page's host and path, which differ on each."""
+    text = original(text)
+    if text.startswith(("data:", "blob:")):
+        return (END_OF_BLOB if text.startswith("blob:") else END_OF_DATA).split(text, maxsplit=1)[0]
+    try:
+        parts = urlsplit(urljoin(own.geturl(), text))
+        host = f"//{parts.netloc.rpartition('@')[2].lower()}"
+    except ValueError:
+        return text
+    path = parts.path.partition(";")[0] or "/"
+    is_own = parts.netloc == own.netloc
+    if path == (own.path or "/") and (is_own or path != "/"):
+        path = "/{page}"
+    elif BUILT.search(path) or PICTURE.search(path):
+        path = _file(SIZES.sub("", path))
+    return path if is_own else host + path
+
+
+def original(address: str) -> str:
+    """Return the address of the picture that an address of a resizing service stands for; other addresses as is."""
+    if RESIZED.search(address):
+        return next(iter(parse_qs(address.partition("?")[2]).get("url", ())), address)
+    return address
+
+
+def _file(path: str) -> str:
+    """Return a path without the versions and digests that a build puts into it."""
+    *folders, name = path.split("/")
+    kept = ["*" if BUILD_FOLDER.fullmatch(each) or is_generated(each) else VERSION.sub("*", each) for each in folders]
+    if BUILT.search(name):
+        name = STAMP.sub("*", ESBUILD.sub("-*", ROLLUP.sub(_digest, name)))
+    stem, _, suffix = name.rpartition(".")
+    stem = re.sub(r"[^-_.~@!+]+", lambda found: "*" if is_generated(found[0]) else found[0], VERSION.sub("*", stem))
+    return "/".join([*kept, f"{stem}.{suffix}"])
+
+
+def _digest(found: re.Match[str]) -> str:
+    is_mixed = len({("a" if each.islower() else "A" if each.isupper() else "0") for each in found[1]}) == 3
+    parts = [part for part in re.split(r"[-_]", found[1]) if part]
+    return f"{found[0][0]}*" if is_mixed and any(is_generated(part, least=2) for part in parts) else found[0]

@@ -1,0 +1,356 @@
+"""The catalogue: every check and probe, read from the decorators on plain functions.
+
+The folders of the engine match the tree of a report: folder = scan type, file in its `checks` = category,
+function = check. Nothing is registered by hand; `checks()` and `probes()` walk the packages once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import inspect
+import pkgutil
+import re
+import types
+import typing
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any, TypeVar
+
+from website_scan.findings import Finding, ScanType, Severity
+from website_scan.repeats import REPEATS
+from website_scan.scoring import GRADES, RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, Cap
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+ENGINE = "website_scan"
+VERSION_DIGITS = 12
+CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
+# Names under which a subpackage of the engine keeps its probes: one module, or a package of several.
+PROBES = frozenset({"fetch", "probe", "probes"})
+
+
+class CatalogueError(Exception):
+    """A check or probe is declared wrongly. Raised when the catalogue is read: at start and in tests."""
+
+
+@dataclass(frozen=True, slots=True)
+class Category:
+    """A category of a report. `weight` is relative to the other categories of the scan type.
+
+    `static_weight` replaces `weight` where no browser judged the page. Checks of an `html` category apply to HTML pages
+    only. Without `error_pages` they do not apply to a page that answers with an error status. The runner decides both,
+    so checks need not test for it. Checks of a `content` category judge the content that the page shows: where nobody
+    saw any, because a browser shows none, or the markup shows none and no browser ran the scripts, they report faults,
+    and could not run if they find none, or if they are measured. Checks of an `absence` category find that something is
+    missing, so they could not run while scripts may still add it, or have failed to.
+    """
+
+    name: str
+    weight: int
+    static_weight: int | None = None
+    html: bool = False
+    error_pages: bool = True
+    content: bool = False
+    absence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Need:
+    """A parameter of a check or probe: the type of the evidence, and whether it is optional."""
+
+    parameter: str
+    evidence: type
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """A check: its texts, its weight, the evidence it reads, and the pure function that judges.
+
+    `name` says what holds when the check passes, `found` what is wrong when it does not, `why` why that matters, and
+    `judged` the thresholds at which it warns or fails, if they are not obvious. `html`: it judges HTML pages only.
+    `error_pages`: it also judges pages that answer with an error status. `content`: it judges the content that the page
+    shows. `absence`: it finds that content is missing. `measured`: its verdict can differ from visit to visit, as load
+    times do.
+    """
+
+    id: str
+    name: str
+    found: str
+    why: str
+    judged: str
+    severity: Severity
+    fix: str
+    references: tuple[str, ...]
+    type: ScanType
+    category_id: str
+    category: Category
+    function: Callable[..., Finding]
+    needs: tuple[Need, ...]
+    verdict: Verdict | None
+    html: bool
+    error_pages: bool
+    content: bool
+    absence: bool
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """A second judge for all checks of a scan type. A finding from `function(check, …)` replaces the check's own."""
+
+    function: Callable[..., Finding | None]
+    needs: tuple[Need, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Probe:
+    """A probe: the evidence it provides and what it needs. If an essential probe fails, the scan fails.
+
+    A probe `is_of_origin` if its evidence is the same for all pages of the origin. A probe that `is_measuring` must run
+    undisturbed by other requests.
+    """
+
+    name: str
+    provides: type
+    function: Callable[..., object]
+    needs: tuple[Need, ...]
+    essential: bool
+    is_of_origin: bool
+    is_measuring: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _CheckMark:
+    id: str
+    name: str
+    found: str
+    why: str
+    judged: str
+    severity: Severity
+    fix: str
+    references: tuple[str, ...]
+    html: bool | None
+    error_pages: bool | None
+    content: bool | None
+    absence: bool | None
+    measured: bool
+
+
+@dataclass(frozen=True, slots=True)
+class _ProbeMark:
+    essential: bool
+    is_of_origin: bool
+    is_measuring: bool
+
+
+def check(
+    id: str,
+    *,
+    name: str,
+    found: str,
+    severity: Severity,
+    fix: str,
+    why: str = "",
+    judged: str = "",
+    references: tuple[str, ...] = (),
+    html: bool | None = None,
+    error_pages: bool | None = None,
+    content: bool | None = None,
+    absence: bool | None = None,
+    measured: bool = False,
+) -> Callable[[F], F]:
+    """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
+
+    `name` is the check's title on a pass ("Git repository is not public") and its name in the API; `found` is its title
+    on a warning or fail ("Git repository is public"), unless the finding has a `title` of its own. `why` says in one
+    sentence what the fault does to visitors or the owner, and follows the message of each warning and fail. For the
+    check's page in the documentation, `judged` gives the thresholds for a warning or fail where they are not obvious.
+    `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or change;
+    `html`, `error_pages`, `content` and `absence` override the category's; `references` are the sources of the rule,
+    e.g. "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of site and
+    machine; a check that reads the evidence of a measuring probe counts as measured without it.
+    """
+
+    def mark(function: F) -> F:
+        declared = _CheckMark(
+            id, name, found, why, judged, severity, fix, references, html, error_pages, content, absence, measured
+        )
+        function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+    return mark
+
+
+def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = False) -> Callable[[F], F]:
+    """Declare a function to be the probe that provides the evidence class in its return annotation.
+
+    If a probe fails, the checks that need its evidence could not run (`partial`); if an essential probe fails, the scan
+    fails. Evidence `of_origin` is the same for all pages of an origin; an audit gathers it once for all of them. A
+    probe that `measures` runs while no other probe sends requests to the site.
+    """
+
+    def mark(function: F) -> F:
+        function.__probe__ = _ProbeMark(essential, of_origin, measures)  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+    return mark
+
+
+@cache
+def checks(scan_type: ScanType) -> tuple[Check, ...]:
+    """Return the checks of a scan type in report order: heaviest category first, then as written in its file."""
+    found: list[Check] = []
+    verdict = _verdict(scan_type)
+    for module in _modules(f"{ENGINE}.{scan_type}.checks"):
+        category = getattr(module, "CATEGORY", None)
+        if not isinstance(category, Category):
+            raise CatalogueError(f"{module.__name__} has no CATEGORY")
+        category_id = module.__name__.rpartition(".")[2]
+        for function in _marked(module, "__check__"):
+            mark: _CheckMark = function.__check__  # type: ignore[attr-defined]  # `_marked` found it
+            found.append(
+                Check(
+                    id=mark.id,
+                    name=mark.name,
+                    found=mark.found,
+                    why=mark.why,
+                    judged=mark.judged,
+                    severity=mark.severity,
+                    fix=mark.fix,
+                    references=mark.references,
+                    type=scan_type,
+                    category_id=category_id,
+                    category=category,
+                    function=function,
+                    needs=_needs(function),
+                    verdict=verdict,
+                    html=category.html if mark.html is None else mark.html,
+                    error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
+                    content=category.content if mark.content is None else mark.content,
+                    absence=category.absence if mark.absence is None else mark.absence,
+                    measured=mark.measured,
+                )
+            )
+    for attribute in ("id", "name", "found"):
+        counts = Counter(getattr(each, attribute) for each in found)
+        if twice := sorted(value for value, count in counts.items() if count > 1):
+            raise CatalogueError(f"{scan_type}: more than one check has the {attribute} {twice}")
+    return tuple(sorted(found, key=lambda each: (-each.category.weight, each.category.name)))
+
+
+@cache
+def probes() -> dict[type, Probe]:
+    """Return every probe by the type of evidence it provides."""
+    found: dict[type, Probe] = {}
+    for module in _probe_modules():
+        for function in _marked(module, "__probe__"):
+            provides = inspect.get_annotations(function, eval_str=True).get("return")
+            if not isinstance(provides, type):
+                raise CatalogueError(f"{function.__qualname__} must return one evidence class")
+            if provides in found:
+                raise CatalogueError(f"two probes provide {provides.__name__}")
+            mark: _ProbeMark = function.__probe__  # type: ignore[attr-defined]  # `_marked` found it
+            found[provides] = Probe(
+                name=function.__name__,
+                provides=provides,
+                function=function,
+                needs=_needs(function),
+                essential=mark.essential,
+                is_of_origin=mark.is_of_origin,
+                is_measuring=mark.is_measuring,
+            )
+    return found
+
+
+@cache
+def measured_checks(scan_type: ScanType) -> frozenset[str]:
+    """Return the IDs of the checks whose verdict may differ although nothing on the site has changed."""
+    measuring = {provides for provides, probe in probes().items() if probe.is_measuring}
+    return frozenset(
+        each.id for each in checks(scan_type) if each.measured or any(need.evidence in measuring for need in each.needs)
+    )
+
+
+@cache
+def caps(scan_type: ScanType) -> tuple[Cap, ...]:
+    """Return the caps of a scan type: `CAPS` in `caps.py` of its folder."""
+    module = importlib.import_module(f"{ENGINE}.{scan_type}.caps")
+    return tuple(module.CAPS)
+
+
+@cache
+def catalogue_version(scan_type: ScanType) -> str:
+    """Return a digest of the scan type's checks, weights, texts, caps and scoring rules.
+
+    Reports with different digests were made by different catalogues.
+    """
+    members = [
+        (each.id, each.name, each.found, each.severity, each.fix, each.references, each.category)
+        for each in checks(scan_type)
+    ]
+    limits = [(cap.limit, cap.reason, cap.count, cap.severity, sorted(cap.checks)) for cap in caps(scan_type)]
+    repeats = [each for each in REPEATS if each.check.type is scan_type and each.is_within_type]
+    rules = (RULES_VERSION, SEVERITY_WEIGHT, STATUS_CREDIT, GRADES)
+    return hashlib.sha256(repr((members, limits, repeats, rules)).encode()).hexdigest()[:VERSION_DIGITS]
+
+
+@cache
+def check_ids(scan_type: ScanType) -> frozenset[str]:
+    """Return the IDs of a scan type's checks, read from the source text: for processes that never scan."""
+    folder = Path(__file__).parent / scan_type / "checks"
+    sources = [path.read_text(encoding="utf-8") for path in folder.glob("*.py")]
+    return frozenset(id for source in sources for id in CHECK_ID.findall(source))
+
+
+def _verdict(scan_type: ScanType) -> Verdict | None:
+    """Return `VERDICT` from `caps.py` of the scan type's folder. Its parameter `check` is not evidence."""
+    function = getattr(importlib.import_module(f"{ENGINE}.{scan_type}.caps"), "VERDICT", None)
+    if function is None:
+        return None
+    return Verdict(function, tuple(need for need in _needs(function) if need.parameter != "check"))
+
+
+def _modules(package_name: str) -> Iterator[types.ModuleType]:
+    for info in _members(package_name):
+        yield importlib.import_module(f"{package_name}.{info.name}")
+
+
+def _probe_modules() -> Iterator[types.ModuleType]:
+    for room in _members(ENGINE):
+        for info in _members(f"{ENGINE}.{room.name}") if room.ispkg else ():
+            name = f"{ENGINE}.{room.name}.{info.name}"
+            if info.name in PROBES:
+                yield from _modules(name) if info.ispkg else [importlib.import_module(name)]
+
+
+def _members(package_name: str) -> list[pkgutil.ModuleInfo]:
+    package = importlib.import_module(package_name)
+    return sorted(pkgutil.iter_modules(package.__path__), key=lambda info: info.name)
+
+
+def _marked(module: types.ModuleType, attribute: str) -> list[Callable[..., Any]]:
+    return [
+        value
+        for value in vars(module).values()
+        if isinstance(value, types.FunctionType) and value.__module__ == module.__name__ and hasattr(value, attribute)
+    ]
+
+
+def _needs(function: Callable[..., Any]) -> tuple[Need, ...]:
+    hints = inspect.get_annotations(function, eval_str=True)  # `typing.get_type_hints` takes twice as long
+    hints.pop("return", None)
+    return tuple(_need(function, parameter, hint) for parameter, hint in hints.items())
+
+
+def _need(function: Callable[..., Any], parameter: str, hint: object) -> Need:
+    arguments = typing.get_args(hint)
+    optional = types.NoneType in arguments
+    candidates = [each for each in arguments if each is not types.NoneType] if optional else [hint]
+    if len(candidates) != 1 or not isinstance(candidates[0], type):
+        raise CatalogueError(f"{function.__qualname__}: {parameter} is not one evidence class")
+    return Need(parameter, candidates[0], optional)

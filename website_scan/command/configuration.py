@@ -1,0 +1,136 @@
+"""website-scan.toml: a repository's settings for its gate.
+
+It may set only what is scanned and judged. Options that give access (credentials, networks, a server that gets the
+key), start programs or write files are allowed on the command line only, because a stranger's branch may change the
+file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from website_scan.command.errors import WrongUsage
+from website_scan.findings import ScanType, Severity
+
+NAME = "website-scan.toml"
+NOT_HERE = frozenset(
+    (
+        "allow-network", "basic-auth", "cookie", "header", "output", "server", "start", "wait-for", "write-baseline",
+    )
+)  # fmt: skip
+MAX_BYTES = 1_000_000
+
+
+def configuration(path: Path | None) -> dict[str, Any]:
+    """Read options from the file, by their names in `argparse`; by default from website-scan.toml here, if it exists.
+
+    Relative paths in the file are relative to its folder. Raises WrongUsage.
+    """
+    if path is None:
+        path = Path(NAME)
+        if not path.is_file():
+            return {}
+    import tomllib  # few commands have a file
+
+    try:
+        with path.open("rb") as file:
+            said = tomllib.loads(file.read(MAX_BYTES).decode())
+    except (OSError, ValueError) as error:
+        raise WrongUsage(f"{path}: {error}") from None
+    options: dict[str, Any] = {}
+    for key, value in said.items():
+        if key in NOT_HERE:
+            raise WrongUsage(f"{path}: {key} can only be given on the command line, as --{key}.")
+        if key not in KEYS:
+            import difflib
+
+            near = difflib.get_close_matches(key, KEYS, 1)
+            raise WrongUsage(f"{path}: {key} is not known.{f' Did you mean {near[0]}?' if near else ''}")
+        name, read = KEYS[key]
+        try:
+            options[name] = read(value)
+        except ValueError as error:
+            raise WrongUsage(f"{path}: {key}: {error}") from None
+    if "baseline" in options:
+        options["baseline"] = path.parent / options["baseline"]
+    if "serve" in options:
+        options["serve"] = _within(path.parent, options["serve"], f"{path}: serve")
+    return options
+
+
+def _within(folder: Path, given: Path, key: str) -> Path:
+    """Return a folder of the repository. Raises WrongUsage for any other, whose files are not the file's to show."""
+    found = folder / given
+    if not found.resolve().is_relative_to(folder.resolve()):
+        raise WrongUsage(f"{key}: must be a folder beside this file.")
+    return found
+
+
+def fail_under(said: object) -> dict[str, int]:
+    """Parse lowest scores by type, "" for all, from 80, "80", "security=90,seo=70" or a table. Raises ValueError."""
+    if isinstance(said, Mapping):
+        pairs = [(str(each), value) for each, value in said.items()]
+    elif isinstance(said, str):
+        words = [word.strip().rpartition("=") for word in said.split(",")]
+        pairs = [(name.strip(), value.strip()) for name, _, value in words]
+    else:
+        pairs = [("", said)]
+    scores: dict[str, int] = {}
+    for name, value in pairs:
+        if name and name not in list(ScanType):
+            raise ValueError(f"{name!r} is none of {', '.join(ScanType)}")
+        if name in scores:
+            raise ValueError("each type may appear only once")
+        scores[name] = _score(value)
+    return scores
+
+
+def _score(value: object) -> int:
+    said = str(value)
+    if isinstance(value, bool) or re.fullmatch(r"[-+]?[0-9]+(\.[0-9]+)?", said) is None:
+        raise ValueError(f"{said!r} is no score between 0 and 100; give 80, or by type security=90,seo=70")
+    if "." in said:
+        raise ValueError(f"{said} is no whole number, as scores are, between 0 and 100")
+    if not 0 <= int(said) <= 100:
+        raise ValueError(f"a score must be between 0 and 100, and {said} is not")
+    return int(said)
+
+
+def _texts(value: object) -> list[str]:
+    if isinstance(value, str):
+        return [value]
+    if not isinstance(value, list) or not value or not all(isinstance(each, str) for each in value):
+        raise ValueError("must be a string, or a list of strings")
+    return value
+
+
+def _one_of(*known: str) -> Callable[[object], str]:
+    def read(value: object) -> str:
+        if not isinstance(value, str) or value not in known:
+            raise ValueError(f"must be one of {', '.join(known)}")
+        return value
+
+    return read
+
+
+def _types(value: object) -> list[str]:
+    return [_one_of(*ScanType)(each) for each in _texts(value)]
+
+
+def _path(value: object) -> Path:
+    if not isinstance(value, str) or not value:
+        raise ValueError("must be the path of a file")
+    return Path(value)
+
+
+KEYS: Mapping[str, tuple[str, Callable[[object], Any]]] = {
+    "urls": ("urls", _texts),
+    "types": ("type", _types),
+    "fail-under": ("fail_under", fail_under),
+    "fail-on": ("fail_on", _one_of(*Severity)),
+    "baseline": ("baseline", _path),
+    "serve": ("serve", _path),
+}

@@ -1,0 +1,60 @@
+"""GitLab's code quality report, a subset of Code Climate's format: one entry for each place of a finding."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterator, Mapping
+from urllib.parse import urlsplit
+
+from website_scan.command.judged import Judged, Outcome
+from website_scan.document import ExportedFinding
+from website_scan.fingerprints import page_path
+from website_scan.report.levels import level_of
+from website_scan.report.places import occurrences_of
+from website_scan.report.sarif import relative_path
+
+
+def codequality(outcome: Outcome) -> str:
+    """Return the report, a JSON array, without accepted findings. A failed scan is an entry, as no entry means success.
+
+    GitLab finds new entries by comparing fingerprints with those of the target branch. They do not contain the host,
+    so that a preview can be compared with the site, unless the pages are on several origins.
+    """
+    is_one_origin = len({urlsplit(each.url)[:2] for each in outcome.reports}) == 1
+    named = page_path if is_one_origin else str
+    entries = [entry for each in outcome.reports for entry in _entries(each, named(each.url))]
+    return json.dumps(entries, indent=2) + "\n"
+
+
+def _entries(judged: Judged, page: str) -> Iterator[Mapping[str, object]]:
+    if judged.error is not None:
+        message = f"The {judged.type} scan failed: {judged.error['message']}"
+        yield _entry(judged, page, judged.error["code"], message, "blocker", "")
+    for _, check in judged.findings():
+        severity = level_of(check).code_quality
+        for fingerprint, places in occurrences_of(check, judged.url).items():
+            for number, place in enumerate(places):
+                identity = f"{fingerprint} {number}" if number else fingerprint
+                yield _entry(judged, page, check["id"], _described(check, place), severity, identity)
+
+
+def _entry(
+    judged: Judged, page: str, name: str, description: str, severity: str, fingerprint: str
+) -> Mapping[str, object]:
+    """Return an entry. Its fingerprint contains the page, because GitLab merges entries with the same fingerprint."""
+    identity = "\n".join((judged.type, page, name, fingerprint))
+    return {
+        "type": "issue",
+        "description": description,
+        "check_name": f"{judged.type}/{name}",
+        "fingerprint": hashlib.sha256(identity.encode()).hexdigest(),
+        "severity": severity,
+        # GitLab requires the relative path of a file, and a line; a web page has neither.
+        "location": {"path": relative_path(judged.url), "lines": {"begin": 1}},
+    }
+
+
+def _described(check: ExportedFinding, place: str) -> str:
+    said = f"{check['title']}: {check['message']}" + (f" At {place}" if place else "")
+    return " ".join(said.split())

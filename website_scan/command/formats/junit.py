@@ -1,0 +1,82 @@
+"""JUnit XML for CI servers: one test suite for each report, one test case for each check."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from xml.etree import ElementTree
+
+from website_scan.command.formats.text import where
+from website_scan.command.judged import Gate, Judged, Outcome
+from website_scan.command.terminal import printable
+from website_scan.document import ExportedFinding
+from website_scan.report.levels import level_of
+
+TOLD_PLACES = 10
+BY_BROWSER = "This check needs a browser, and none was available."
+
+
+def junit(outcome: Outcome) -> str:
+    """Return the XML. It has a failure if and only if the gate failed, because CI servers judge the build by both.
+
+    A check or a score for which the gate fails is a failure, and a failed scan an error. Every other finding passes and
+    stands in `system-out`. Accepted checks, and those that were not judged, are skipped.
+    """
+    root = ElementTree.Element("testsuites", name="website-scan")
+    for judged in outcome.reports:
+        _suite(root, judged, outcome.gate)
+    ElementTree.indent(root)
+    return f'<?xml version="1.0" encoding="UTF-8"?>\n{ElementTree.tostring(root, encoding="unicode")}\n'
+
+
+def _suite(root: ElementTree.Element, judged: Judged, gate: Gate) -> None:
+    document = judged.document
+    failing = {check["id"] for check in gate.failing(judged)}
+    suite = _element(root, "testsuite", name=f"{judged.type} {judged.url}", timestamp=document["created_at"])
+    taken = datetime.fromisoformat(document["completed_at"]) - datetime.fromisoformat(document["created_at"])
+    if judged.error is not None:
+        case = _element(suite, "testcase", classname=judged.type, name=f"scan of {judged.url}")
+        _element(case, "error", judged.error["message"], type=judged.error["code"], message=judged.error["message"])
+    for category, check in judged.checks:
+        case = _element(suite, "testcase", classname=f"{judged.type}.{category}", name=check["name"])
+        if check["id"] in judged.accepted:
+            _element(case, "skipped", message=f"{check['title']}: {judged.accepted[check['id']]}")
+        elif check["status"] == "pass":
+            continue
+        elif check["id"] in failing:
+            _element(case, "failure", _told(check, judged.url), type=check["severity"], message=check["title"])
+        else:
+            word = level_of(check).word.capitalize()
+            _element(case, "system-out", f"{word} ({check['severity']}): {check['title']}\n{_told(check, judged.url)}")
+    if judged.score is not None and (lowest := gate.lowest(judged.type)) is not None:
+        case = _element(suite, "testcase", classname=judged.type, name=f"score is at least {lowest}")
+        if gate.is_too_low(judged):
+            _element(case, "failure", type="score", message=f"The score is {judged.score}.")
+    for skipped in document["skipped_checks"]:
+        case = _element(suite, "testcase", classname=judged.type, name=skipped["name"])
+        _element(case, "skipped", message=f"Could not run: {skipped['reason']}")
+    for omitted in document["omitted_checks"]:
+        case = _element(suite, "testcase", classname=judged.type, name=omitted["name"])
+        _element(case, "skipped", message=BY_BROWSER)
+    suite.set("tests", str(len(suite.findall("testcase"))))
+    for attribute, tag in (("failures", "failure"), ("errors", "error"), ("skipped", "skipped")):
+        suite.set(attribute, str(len(suite.findall(f"testcase/{tag}"))))
+    suite.set("time", f"{taken.total_seconds():.0f}")
+
+
+def _told(check: ExportedFinding, url: str) -> str:
+    told, more = where(check, url, TOLD_PLACES)
+    lines = [
+        check["message"],
+        *(f"at {place}" for place in told),
+        more,
+        f"Fix: {check['fix']}" if "fix" in check else "",
+    ]
+    return "\n".join(filter(None, lines))
+
+
+def _element(parent: ElementTree.Element, tag: str, text: str = "", **attributes: str) -> ElementTree.Element:
+    """Add an element with escaped text: XML 1.0 forbids control characters (section 2.2), and sites may send them."""
+    made = ElementTree.SubElement(parent, tag, {name: printable(value) for name, value in attributes.items()})
+    if text:
+        made.text = "\n".join(map(printable, text.split("\n")))
+    return made

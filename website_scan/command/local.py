@@ -1,0 +1,156 @@
+"""Scans in this process, without server, database or Redis: one visit for each page."""
+
+from __future__ import annotations
+
+import atexit
+import logging
+from collections.abc import Iterator, Mapping
+from datetime import UTC, datetime
+from functools import cache
+from typing import TYPE_CHECKING
+
+from website_scan import environment
+from website_scan import settings as scanning
+from website_scan.command.access import hint, policy_of
+from website_scan.command.arguments import Options
+from website_scan.command.credentials import request_of
+from website_scan.command.errors import WrongUsage
+from website_scan.command.judged import Judged
+from website_scan.command.of_previews import accepted_in_preview
+from website_scan.command.progress import ProgressLine
+from website_scan.command.terminal import say
+from website_scan.errors import Refusal
+from website_scan.ids import new_report_id, new_scan_id
+from website_scan.kept_evidence import EvidenceOfRun, KeptEvidence
+from website_scan.net.browser import browser_to_drive
+from website_scan.net.client import Network
+from website_scan.net.credentials import OriginCredentials, parse
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+from website_scan.net.targets import InvalidUrl, parse_target
+from website_scan.redaction import redacted
+from website_scan.report.documents import export_document, stored_waterfall
+from website_scan.result import Budget, Progress, ScanError, ScanResult
+from website_scan.run import failed_result, scan
+
+if TYPE_CHECKING:
+    from website_scan.browser.warm import WarmBrowser
+
+logger = logging.getLogger(__name__)
+
+
+def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
+    """Scan the pages in the given order, and yield the reports of each. Raises WrongUsage before the first."""
+    problems = [str(each) for each in environment.problems if each.name.startswith("SCAN_")]
+    if problems:
+        raise WrongUsage("\n".join(problems))
+    policies = {url: policy_of(url, options) for url in options.urls}
+    _refuse_ports(policies)
+    given = _credentials(options, policies)
+    shared = EvidenceOfRun()
+    told: set[str] = set()
+    for number, (url, policy) in enumerate(policies.items()):
+        of_all = f"{number + 1}/{len(options.urls)}  {url}" if len(options.urls) > 1 else url
+        with Network(policy, time_limit_s=scanning.SCAN_TIME_LIMIT_S, credentials=given) as network:
+            results = _visit(url, options, network, shared, of_all, progress)
+            if any(each.error is not None and each.error.code == Blocked.code for each in results):
+                _tell(hint(url, network), told, progress)
+        is_served = bool(options.served_at) and url.startswith(f"{options.served_at}/")
+        yield [accepted_in_preview(_judged(redacted(each, given)), is_served=is_served) for each in results]
+
+
+def _tell(sentence: str, told: set[str], progress: ProgressLine) -> None:
+    """Write a hint to standard error, once in a run."""
+    if sentence and sentence not in told:
+        told.add(sentence)
+        progress.clear()
+        say(sentence)
+
+
+def _refuse_ports(policies: Mapping[str, Policy]) -> None:
+    """Raise WrongUsage if a URL has a port that is not allowed here."""
+    troubles = []
+    for url, policy in policies.items():
+        try:
+            parse_target(url, policy)
+        except Blocked:
+            continue  # the scan of this page fails
+        except InvalidUrl as refusal:
+            troubles.append(f"{url}: {refusal} The variable SCAN_ALLOWED_PORTS lists those that are.")
+    if troubles:
+        raise WrongUsage("\n".join(troubles))
+
+
+def _credentials(options: Options, policies: Mapping[str, Policy]) -> OriginCredentials | None:
+    """Return the credentials of the options, bound to the origin of the URLs, which must share one."""
+    try:
+        credentials = parse(request_of(options))
+        if credentials is None:
+            return None
+        origins = {parse_target(url, policy).origin for url, policy in policies.items()}
+    except Refusal as refusal:
+        raise WrongUsage(str(refusal)) from None
+    if len(origins) > 1:
+        raise WrongUsage("--header, --cookie and --basic-auth are for URLs of one origin.")
+    return OriginCredentials(origins.pop(), credentials)
+
+
+def _visit(
+    url: str, options: Options, network: Network, shared: KeptEvidence, shown: str, progress: ProgressLine
+) -> tuple[ScanResult, ...]:
+    def tell(now: Progress) -> None:
+        counts = now.checks.values()
+        done = f"{sum(each.done for each in counts)}/{sum(each.total for each in counts)} checks"
+        progress.tell(now.percent, f"{now.phase:<10}  {done}  {shown}")
+
+    progress.tell(0, f"{'connecting':<10}  {shown}")
+    started_at = datetime.now(UTC)
+    try:
+        target = parse_target(url, network.policy)
+        budget = Budget(time_limit_s=scanning.SCAN_TIME_LIMIT_S)
+        return scan(target, options.types, network, budget, tell, browser(), shared)
+    except Refusal as refusal:
+        error = ScanError(refusal.code, str(refusal))
+    except Exception:
+        logger.exception("the scan failed")
+        error = ScanError("INTERNAL_ERROR", "The scanner failed.")
+    return tuple(failed_result(each, url, started_at, error) for each in options.types)
+
+
+def _judged(result: ScanResult) -> Judged:
+    document = export_document(
+        result,
+        scan_id=new_scan_id(),
+        report_id=new_report_id(),
+        created_at=result.started_at,
+        completed_at=result.completed_at,
+    )
+    if result.error is not None:
+        document["error"] = {"code": result.error.code, "message": result.error.message}
+    return Judged(
+        document,
+        facts=result.facts,
+        scoring=result.scoring,
+        waterfall=stored_waterfall(result.waterfall) if result.waterfall else None,
+        exhibits=result.exhibits,
+        screenshot=result.screenshot,
+        pictures=result.pictures,
+    )
+
+
+@cache
+def browser() -> WarmBrowser | None:
+    """Return this process's browser, which the first scan that needs it starts; None if no browser is available."""
+    program = browser_to_drive(scanning.SCAN_BROWSER)
+    if program is None:
+        return None
+    from website_scan.browser.warm import WarmBrowser  # needs the extra
+
+    found = WarmBrowser(
+        program,
+        memory_mib=scanning.SCAN_BROWSER_MEMORY_MIB,
+        sandbox=scanning.SCAN_BROWSER_SANDBOX,
+        ca_bundle=scanning.SCAN_CA_BUNDLE,
+    )
+    atexit.register(found.close)
+    return found

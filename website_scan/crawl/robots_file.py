@@ -1,0 +1,71 @@
+"""Fetch of a site's robots.txt."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from website_scan.crawl.robots import MAX_BYTES, Robots, parse_robots
+from website_scan.net.client import Network
+from website_scan.net.errors import BudgetExceeded, NetError, TooManyRedirects
+from website_scan.net.http.answers import Reuse
+from website_scan.net.http.response import Response
+from website_scan.net.targets import InvalidUrl, Target
+from website_scan.page.fetch import SiteProtected, challenge_sign
+
+ROBOTS_REDIRECTS = 5  # RFC 9309, section 2.3.1.2
+TIMEOUT_S = 15.0
+
+
+@dataclass(frozen=True, slots=True)
+class RobotsFile:
+    """The robots.txt of an origin. `robots` is empty unless the response has a success status.
+
+    Without a `response`, `error` says why. `redirected_away`: more redirects than crawlers follow.
+    """
+
+    url: str
+    response: Response | None
+    robots: Robots
+    error: str = ""
+    redirected_away: bool = False
+
+    @property
+    def is_unreachable(self) -> bool:
+        """Return True if crawlers must assume that everything is disallowed (RFC 9309, section 2.3.1.4).
+
+        Google treats 429 as a server error, too.
+        """
+        if self.response is None:
+            return not self.redirected_away
+        return self.response.status >= 500 or self.response.status == 429
+
+
+def load_robots(page: Target, network: Network, reuse: Reuse = Reuse.NEVER) -> RobotsFile:
+    """Fetch the robots.txt of a page's origin, following redirects.
+
+    Raises `SiteProtected` if a bot protection answers instead, and `BudgetExceeded`.
+    """
+    url = f"{page.origin}/robots.txt"
+    try:
+        hops = network.follow(
+            page.join("/robots.txt"),
+            max_bytes=MAX_BYTES + 1,
+            timeout_s=TIMEOUT_S,
+            verify=False,
+            with_credentials=True,
+            reuse=reuse,
+        )
+    except TooManyRedirects as error:
+        return RobotsFile(url, None, Robots(), str(error), redirected_away=True)
+    except BudgetExceeded:
+        raise
+    except (NetError, InvalidUrl) as error:
+        return RobotsFile(url, None, Robots(), str(error))
+    if len(hops) - 1 > ROBOTS_REDIRECTS:
+        error_text = f"It redirects {len(hops) - 1} times."
+        return RobotsFile(url, None, Robots(), error_text, redirected_away=True)
+    response = hops[-1]
+    if sign := challenge_sign(response):
+        raise SiteProtected(f"The site's protection answered in place of robots.txt: {sign}.")
+    found = parse_robots(response.body) if 200 <= response.status < 300 else Robots()
+    return RobotsFile(url, response, found)

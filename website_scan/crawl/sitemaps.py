@@ -1,0 +1,352 @@
+"""Parser of sitemaps: the XML protocol of sitemaps.org, lists of URLs, and feeds. It counts without building a tree.
+
+The input is hostile: decompression bombs, entities, tags without an end. Everything is read in pieces and bounded.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from urllib.parse import unquote
+from xml.parsers import expat
+
+import ada_url
+
+from website_scan.crawl.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
+
+MAX_URLS = 50_000  # per sitemap or index (sitemaps.org, "Sitemaps XML format")
+MAX_BYTES = 52_428_800  # decompressed
+# Per file. A sitemap at its limit has some four elements per URL; more with images and languages.
+MAX_ELEMENTS = 1_000_000
+MAX_TOKEN_BYTES = 1024 * 1024  # per tag: the parser starts it again with every piece
+MAX_ADDRESS = 4096  # characters; the protocol's limit is 2,048
+MAX_CHILDREN = 500  # per index; the sample is chosen from these
+EXAMPLES = 5
+
+HTML = re.compile(rb"(?:\s|\xef\xbb\xbf|<!--.{0,2000}?-->)*+<(?:!doctype\s+html|html|head|body)\b", re.I | re.S)
+NEWS = "http://www.google.com/schemas/sitemap-news/0.9"
+NAMESPACES = re.compile(
+    r"https?://(?:www\.)?(?:sitemaps\.org/schemas/sitemap/0\.9|google\.com/schemas/sitemap/0\.\d+)/?"
+)
+ABSOLUTE = re.compile(r"https?://[^/?#\s]", re.IGNORECASE)
+# A URL that is already in canonical form, so that it needs no parsing.
+PLAIN = re.compile(r"https?://([a-z0-9.-]+)/[A-Za-z0-9_~!$&'()*+,;=:@/-]*(?:\.[A-Za-z0-9_-]+)?")
+
+
+class SitemapKind(StrEnum):
+    """Kind of a sitemap file, by its root element if it has one."""
+
+    PAGES = "urlset"
+    INDEX = "sitemapindex"
+    TEXT = "text"
+    FEED = "feed"
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemap:
+    """Content of a sitemap file. A `fault` is a clause on why it can't be read; without `kind`, not even its root.
+
+    `count` is the number of its URLs, `size_bytes` its decompressed size, both as far as it was read: to its end if it
+    `is_whole`. `relative` and `foreign` are the first URLs without scheme and host, and on other hosts.
+    """
+
+    kind: SitemapKind | None = None
+    fault: str = ""
+    is_whole: bool = True
+    count: int = 0
+    size_bytes: int = 0
+    namespace: str = ""
+    is_recent: bool = False  # news, which stay listed for two days
+    names_page: bool = False
+    relative: tuple[str, ...] = ()
+    relative_count: int = 0
+    foreign: tuple[str, ...] = ()
+    foreign_count: int = 0
+    children: tuple[str, ...] = ()  # of an index, the first ones
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if a URL missing here is missing from the site's list. Feeds and news name only the latest."""
+        return self.is_whole and not self.fault and self.kind is not SitemapKind.FEED and not self.is_recent
+
+    @property
+    def has_known_namespace(self) -> bool:
+        """Return True if it has the namespace of the sitemap protocol; lists and feeds need none."""
+        return self.kind not in (SitemapKind.PAGES, SitemapKind.INDEX) or bool(NAMESPACES.fullmatch(self.namespace))
+
+
+@dataclass(frozen=True, slots=True)
+class SitemapFile:
+    """The final response for a sitemap's URL, after redirects, and its content if the response was a success.
+
+    `status` is None if there was no response; `error` says why. `is_conclusive`: the response proves something about
+    the sitemap; a time-out, too many requests and a bot protection prove nothing.
+    """
+
+    url: str
+    status: int | None = None
+    error: str = ""
+    sitemap: Sitemap | None = None
+    is_conclusive: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Sitemaps:
+    """The site's sitemaps: those that robots.txt names, else those found in the usual places.
+
+    `named` counts the Sitemap lines of robots.txt. `children` are a sample of the sitemaps named by indexes in `files`.
+    """
+
+    files: tuple[SitemapFile, ...] = ()
+    named: int = 0
+    children: tuple[SitemapFile, ...] = ()
+
+    @property
+    def is_complete(self) -> bool:
+        """Return True if all of the site's list was read, so that a URL not seen is not listed."""
+        files = (*self.files, *self.children)
+        read = [each.sitemap for each in files if each.sitemap is not None and each.sitemap.is_complete]
+        named = sum(each.count for each in read if each.kind is SitemapKind.INDEX)
+        return self.named <= len(self.files) and len(read) == len(files) and named <= len(self.children)
+
+
+def parse_sitemap(
+    content: bytes,
+    *,
+    is_cut: bool,
+    hosts: frozenset[str] = frozenset(),
+    pages: frozenset[str] = frozenset(),
+    take: Callable[[str], None] = lambda _: None,
+) -> Sitemap:
+    """Parse a sitemap, compressed with gzip or not. Never fails, for any content.
+
+    `is_cut`: only its beginning is given. `hosts` are those it may name; `pages` are the URLs of a page to look for.
+    `take` is called with every URL of a page as written, in order; an exception of it ends the parsing. Parsing stops
+    when a limit of the protocol is exceeded.
+    """
+    reader = _Reader(hosts, frozenset(map(address_key, pages)), take)
+    size_bytes = 0
+    fault, is_whole = "", not is_cut
+    try:
+        pieces = decompressed(content, is_cut)
+        first = next(pieces, b"").removeprefix(b"\xef\xbb\xbf").lstrip()
+        if HTML.match(first):
+            return Sitemap(fault="is an HTML page", size_bytes=len(content), is_whole=is_whole)
+        if not first and not is_cut:
+            return Sitemap(fault="is empty")
+        parser: _Xml | _Text = _Xml(reader) if _is_xml(first) else _Text(reader)
+        size_bytes = len(first)
+        parser.feed(first)
+        for piece in pieces:
+            size_bytes += len(piece)
+            if size_bytes > MAX_BYTES or reader.count > MAX_URLS or reader.elements > MAX_ELEMENTS:
+                is_whole = False
+                break
+            parser.feed(piece)
+        if is_whole:
+            parser.close()
+    except (_Unreadable, BrokenGzip) as error:
+        fault, is_whole = str(error), False
+    return replace(reader.found(), fault=fault, is_whole=is_whole, size_bytes=size_bytes)
+
+
+def address_key(url: str) -> str:
+    """Return a key that is equal for two URLs of one page: canonical (WHATWG URL), with escapes undone."""
+    if PLAIN.fullmatch(url):
+        return url
+    try:
+        parsed = ada_url.URL(url)
+    except ValueError:
+        return url
+    parsed.hash = ""
+    return unquote(parsed.href.removesuffix("#"))
+
+
+class _Unreadable(Exception):
+    """A file is not a sitemap; the message is a clause that says why."""
+
+
+class _Reader:
+    """Counter of the URLs of one file; keeps the first of each kind."""
+
+    def __init__(self, hosts: frozenset[str], wanted: frozenset[str], take: Callable[[str], None]) -> None:
+        self._hosts = hosts
+        self._wanted = wanted
+        self._take = take
+        self.kind: SitemapKind | None = None
+        self.namespace = ""
+        self.is_recent = False
+        self.count = 0
+        self.elements = 0
+        self._names_page = False
+        self._relative: list[str] = []
+        self._relative_count = 0
+        self._foreign: list[str] = []
+        self._foreign_count = 0
+        self._children: dict[str, None] = {}
+
+    def address(self, text: str) -> None:
+        self.count += 1
+        text = text.strip()
+        host = _host(text)
+        if self.kind is SitemapKind.INDEX:
+            if host and len(self._children) < MAX_CHILDREN:
+                self._children[text] = None
+        else:
+            self._take(text)
+            if host and not self._names_page:
+                self._names_page = address_key(text) in self._wanted
+        if self.kind is SitemapKind.FEED:
+            return  # a feed's URLs may be relative, and on other hosts
+        if not host:
+            self._relative_count += 1
+            if len(self._relative) < EXAMPLES:
+                self._relative.append(text)
+        elif self.kind is not SitemapKind.INDEX and host not in self._hosts:
+            self._foreign_count += 1
+            if len(self._foreign) < EXAMPLES:
+                self._foreign.append(text)
+
+    def found(self) -> Sitemap:
+        return Sitemap(
+            kind=self.kind,
+            count=self.count,
+            namespace=self.namespace,
+            is_recent=self.is_recent,
+            names_page=self._names_page,
+            relative=tuple(self._relative),
+            relative_count=self._relative_count,
+            foreign=tuple(self._foreign),
+            foreign_count=self._foreign_count,
+            children=tuple(self._children),
+        )
+
+
+class _Xml:
+    """XML parser for the elements with URLs: loc in the root's own namespace; links of RSS and Atom."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._fed = 0
+        self._path: list[str] = []
+        self._text: list[str] | None = None
+        self._text_length = 0
+        self._parser = expat.ParserCreate(namespace_separator=" ")
+        self._parser.buffer_text = True
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.EntityDeclHandler = self._entity
+
+    def feed(self, piece: bytes) -> None:
+        self._parse(piece, is_last=False)
+        self._fed += len(piece)
+        if self._fed - self._parser.CurrentByteIndex > MAX_TOKEN_BYTES:
+            raise _Unreadable("has a tag or comment larger than a megabyte")
+
+    def close(self) -> None:
+        self._parse(b"", is_last=True)
+
+    def _parse(self, piece: bytes, *, is_last: bool) -> None:
+        try:
+            self._parser.Parse(piece, is_last)
+        except expat.ExpatError as error:
+            reason = expat.ErrorString(error.code)
+            raise _Unreadable(f"is malformed XML (line {error.lineno:,}: {reason})") from None
+        except (ValueError, LookupError):
+            raise _Unreadable("is in an unknown encoding") from None
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        reader = self._reader
+        reader.elements += 1
+        namespace, _, local = name.rpartition(" ")
+        if not self._path:
+            reader.namespace = namespace
+            reader.kind = _kind(local)
+        if len(self._path) > 100:
+            raise _Unreadable("is nested too deeply for a sitemap")
+        self._path.append(local)
+        if namespace == NEWS:
+            reader.is_recent = True
+        self._text = None
+        if reader.kind is SitemapKind.FEED:
+            if local == "link" and self._path[-2] in ("item", "entry"):
+                if "href" not in attributes:
+                    self._text, self._text_length = [], 0
+                elif attributes.get("rel", "alternate") == "alternate":
+                    reader.address(attributes["href"])
+        elif local == "loc" and namespace == reader.namespace:
+            self._text, self._text_length = [], 0
+
+    def _characters(self, text: str) -> None:
+        if self._text is not None and self._text_length < MAX_ADDRESS:
+            self._text.append(text[:MAX_ADDRESS])
+            self._text_length += len(text)
+
+    def _end(self, _: str) -> None:
+        self._path.pop()
+        if self._text is not None:
+            self._reader.address("".join(self._text))
+            self._text = None
+
+    def _entity(self, *_: object) -> None:
+        raise _Unreadable("declares XML entities, which crawlers do not expand")
+
+
+class _Text:
+    """Parser of a text sitemap: one URL per line, in UTF-8."""
+
+    def __init__(self, reader: _Reader) -> None:
+        self._reader = reader
+        self._rest = b""
+
+    def feed(self, piece: bytes) -> None:
+        *lines, self._rest = re.split(rb"\r\n|\r|\n", self._rest + piece)
+        for line in lines:
+            self._line(line)
+        if len(self._rest) > PIECE_BYTES:
+            raise _Unreadable("is neither XML nor a list of URLs")
+
+    def close(self) -> None:
+        self._line(self._rest)
+        if self._reader.kind is None:
+            raise _Unreadable("is neither XML nor a list of URLs")
+
+    def _line(self, line: bytes) -> None:
+        if not line.strip():
+            return
+        text = line.decode("utf-8", "replace")[:MAX_ADDRESS]
+        if self._reader.kind is None:
+            if not ABSOLUTE.match(text.strip()):
+                raise _Unreadable("is neither XML nor a list of URLs")
+            self._reader.kind = SitemapKind.TEXT
+        self._reader.address(text)
+
+
+def _kind(root: str) -> SitemapKind:
+    match root:
+        case "urlset":
+            return SitemapKind.PAGES
+        case "sitemapindex":
+            return SitemapKind.INDEX
+        case "rss" | "feed" | "RDF":
+            return SitemapKind.FEED
+    raise _Unreadable(f"has the root element <{root[:40]}>, which is not a sitemap's")
+
+
+def _is_xml(first: bytes) -> bool:
+    return first[:1] == b"<" or first[:2] in (b"\xff\xfe", b"\xfe\xff")
+
+
+def _host(address: str) -> str:
+    """Return the host of an http(s) URL, IPv6 without brackets; empty for any other text."""
+    if plain := PLAIN.fullmatch(address):
+        return plain[1]
+    if not ABSOLUTE.match(address):
+        return ""
+    try:
+        return ada_url.URL(address).hostname.strip("[]")
+    except ValueError:
+        return ""

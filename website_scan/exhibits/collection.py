@@ -1,0 +1,68 @@
+"""Exhibits of a report's page: redirects, response headers, policies, previews and weights.
+
+Plain JSON values, bounded and masked, for all of it is what a site has sent.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from website_scan.crawl.canonicals import Canonicals
+from website_scan.document import StoredExhibits, StoredPolicy
+from website_scan.exhibits.weights import weights_of
+from website_scan.findings import ScanType
+from website_scan.messages import MASK, excerpt
+from website_scan.net.http.response import Headers
+from website_scan.page.evidence import Document, Page
+from website_scan.security.csp import Policies
+from website_scan.seo.previews import search_result, shared_link
+
+URL_LENGTH = 300
+MAX_HEADERS, HEADER_LENGTH = 60, 300
+MAX_POLICIES, POLICY_LENGTH = 4, 4000
+
+
+def exhibits(scan_type: ScanType, evidence: Mapping[type, object]) -> StoredExhibits:
+    """By name, those for which the type's plan has gathered what they show; empty where there is no page."""
+    page = evidence.get(Page)
+    if not isinstance(page, Page):
+        return {}
+    shown: StoredExhibits = {}
+    if len(page.hops) > 1:
+        shown["redirects"] = [{"url": excerpt(hop.url, URL_LENGTH), "status": hop.status} for hop in page.hops]
+    document = evidence.get(Document)
+    if scan_type is ScanType.SECURITY:
+        shown["headers"] = _headers_of(page.headers)
+        policies = evidence.get(Policies)
+        if isinstance(policies, Policies):
+            shown["policies"] = _policies_of(policies)
+    elif scan_type is ScanType.PERFORMANCE:
+        shown["weights"] = weights_of(page, evidence)
+    elif scan_type is ScanType.SEO and isinstance(document, Document) and page.is_html:
+        canonicals = evidence.get(Canonicals)
+        canonical = canonicals.url if isinstance(canonicals, Canonicals) else None
+        shown["search_result"] = search_result(document, canonical or page.target.url)
+        shown["shared_link"] = shared_link(document, page.target.url)
+    return shown
+
+
+def _headers_of(headers: Headers) -> list[list[str]]:
+    """Names and values in the order received."""
+    return [[excerpt(name, 80), _header(name, value)] for name, value in headers.items[:MAX_HEADERS]]
+
+
+def _header(name: str, value: str) -> str:
+    if name.lower() == "set-cookie":
+        pair, semicolon, attributes = value.partition(";")
+        cookie, equals, _ = pair.partition("=")
+        return excerpt(f"{cookie if equals else ''}{equals}{MASK}{semicolon}{attributes}", HEADER_LENGTH)
+    # With its name, which may say that the value is a secret.
+    return excerpt(f"{name}: {value}", HEADER_LENGTH + len(name)).removeprefix(f"{name}:").strip()
+
+
+def _policies_of(policies: Policies) -> list[StoredPolicy]:
+    each_way = (("header", policies.header), ("meta", policies.meta), ("report only", policies.report_only))
+    found: list[StoredPolicy] = [
+        {"way": way, "text": excerpt(csp.text, POLICY_LENGTH)} for way, those in each_way for csp in those
+    ]
+    return found[:MAX_POLICIES]

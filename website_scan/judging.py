@@ -1,0 +1,352 @@
+"""Judgement of a visit by one scan type: run its checks on the evidence and compute their score."""
+
+from __future__ import annotations
+
+import logging
+import time
+from collections.abc import Callable, Mapping, Sequence
+from datetime import UTC, datetime
+
+from website_scan import scoring
+from website_scan.browser.evidence import AxeReport, BrowserLoad, ShownContent, Unshown
+from website_scan.browser.waterfall import waterfall
+from website_scan.catalogue import Category, Check, caps, catalogue_version
+from website_scan.catalogue import checks as checks_of
+from website_scan.document import Facts
+from website_scan.errors import Refusal
+from website_scan.exhibits.collection import exhibits
+from website_scan.exhibits.site_facts import site_facts
+from website_scan.findings import Fail, Finding, Fix, NotApplicable, Pass, ScanType, Server, Severity, Warn
+from website_scan.fingerprints import EVIDENCE_ITEMS
+from website_scan.illustrations import pictures
+from website_scan.messages import excerpt, plain, plain_item, sentences
+from website_scan.net.targets import Target
+from website_scan.page.evidence import Clock, Page, ServedContent
+from website_scan.page.server import server_of
+from website_scan.plan import COMPUTING_S, INTERNAL, OUT_OF_TIME, TOO_SLOW, Missing, Plan, arguments, is_of_origin
+from website_scan.repeats import told_once
+from website_scan.result import (
+    NOT_JUDGED,
+    AppliedCap,
+    CategoryResult,
+    CheckResult,
+    OmittedCheck,
+    Outcome,
+    RepeatedCheck,
+    ScanError,
+    ScanResult,
+    SkippedCheck,
+)
+from website_scan.scoring import Cap
+from website_scan.time_limit import OutOfTime, limited
+from website_scan.timestamps import timestamp
+
+logger = logging.getLogger(__name__)
+
+NOT_HTML = NotApplicable("The page is not HTML.")
+ERROR_PAGE = NotApplicable("The page answers with an error, so its content is not indexed.")
+NO_CONTENT = "The page shows no content."
+NO_CONTENT_YET = "The page shows no content until its scripts have run, and no browser ran them."
+BUSY = "Our server was too busy to check this in time. The site is not at fault."
+
+
+class Judgement:
+    """Judgement of a visit by one scan type.
+
+    `evidence` is the evidence in this type's plan, without evidence gathered for other types only; `remaining_s`
+    returns the seconds that are left for the visit. `shared_since` is when the oldest evidence was gathered that is
+    reused from an earlier visit to the same origin.
+    """
+
+    def __init__(
+        self,
+        target: Target,
+        scan_type: ScanType,
+        plan: Plan,
+        evidence: Mapping[type, object],
+        remaining_s: Callable[[], float],
+        shared_since: datetime | None = None,
+    ) -> None:
+        self.target = target
+        self.type = scan_type
+        self.plan = plan
+        self.evidence = evidence
+        self.results: list[tuple[Check, CheckResult]] = []
+        self.skipped: list[SkippedCheck] = []
+        self.repeated: tuple[RepeatedCheck, ...] = ()
+        self._remaining_s = remaining_s
+        self._shared_since = shared_since
+
+    def judge(self, tell: Callable[[int], None]) -> ScanError | None:
+        """Run the checks one after the other; they are pure, so their order does not matter.
+
+        Each may take half of the time that is left, so that a slow check does not cost the others. Reports progress
+        through `tell(done)`. Returns a ScanError if no check could run.
+        """
+        for done, each in enumerate(self.plan.checks):
+            tell(done)
+            outcome = self._judge_one(each)
+            if isinstance(outcome, CheckResult):
+                self.results.append((each, outcome))
+            elif outcome is not None:
+                self.skipped.append(SkippedCheck(each.id, each.name, plain(outcome.reason)))
+        if self.results:
+            self._tell_once()
+            return None
+        reason = self.skipped[0].reason if self.skipped else "No check of this type applies to what the site sent."
+        return ScanError("NO_CHECK_RAN", f"No check could run. {reason}")
+
+    def _tell_once(self) -> None:
+        """Drop the results of checks that found the same fact as another one."""
+        checks = {each.id: each for each, _ in self.results}
+        kept, self.repeated = told_once(self.type, [result for _, result in self.results])
+        self.results = [(checks[result.id], result) for result in kept]
+
+    def _judge_one(self, each: Check) -> CheckResult | Missing | None:
+        if self._remaining_s() <= 0:
+            return Missing(OUT_OF_TIME)
+        limit_s = self._remaining_s() / 2
+        began_s = time.thread_time()
+        try:
+            finding = limited(lambda: self._finding(each), limit_s, COMPUTING_S)
+        except OutOfTime:
+            # The thread's processor time shows whether the page is too complex or this machine too busy.
+            return Missing(TOO_SLOW if time.thread_time() - began_s > min(COMPUTING_S, limit_s / 2) else BUSY)
+        except Refusal as refusal:  # the evidence names the reason why the check can't run
+            return Missing(str(refusal))
+        except Exception:
+            logger.exception("check %s failed on %s", each.id, self.target.url)
+            return Missing(INTERNAL)
+        match finding:
+            case Missing():
+                return finding
+            case NotApplicable():
+                return None
+            case Pass():
+                status, severity, fix = "pass", None, None
+                title, message, why = each.name, finding.message, ""
+            case Warn() | Fail():
+                status = "warn" if isinstance(finding, Warn) else "fail"
+                severity = _severity(finding, each)
+                fix = finding.fix or each.fix
+                fix = fix.for_server(self._server) if isinstance(fix, Fix) else fix
+                title, message, why = finding.title or each.found, sentences(finding.message, each.why), each.why
+        return CheckResult(
+            id=each.id,
+            name=each.name,
+            title=plain(title),
+            status=status,  # type: ignore[arg-type]  # one of the three literals above
+            severity=severity,
+            declared_severity=each.severity,
+            message=plain(message),
+            why=why,
+            fix=fix,
+            evidence=tuple(plain_item(each) for each in finding.evidence[:EVIDENCE_ITEMS]),
+            references=each.references,
+            credit=finding.credit,
+            weighs=not isinstance(finding, Warn) or finding.weighs,
+            covers_category=isinstance(finding, Fail) and finding.covers_category,
+        )
+
+    def _finding(self, each: Check) -> Finding | Missing:
+        """Return the finding; `Missing` without evidence, or if what would be judged was not shown."""
+        page = self.evidence.get(Page)
+        if isinstance(page, Page) and each.html and not page.is_html:
+            return NOT_HTML
+        if isinstance(page, Page) and not each.error_pages and page.response.status >= 400:
+            return ERROR_PAGE
+        if self._is_stand_in and not each.error_pages and not each.content:
+            return Missing(self._unseen)
+        finding = self._unfiltered(each)
+        if not (each.content and self._unseen) or isinstance(finding, Missing):
+            return finding
+        if isinstance(finding, Warn | Fail) and not self._may_be_of_what_is_missing(each):
+            return finding
+        # Content that nobody saw may have faults; that must not count as a pass.
+        return Missing(self._unseen)
+
+    def _unfiltered(self, each: Check) -> Finding | Missing:
+        """Return the finding of the scan type's second judge, else of the check itself; `Missing` without evidence."""
+        if each.verdict is not None:
+            needs = arguments(each.verdict.needs, self.evidence)
+            if not isinstance(needs, Missing) and (verdict := each.verdict.function(each, **needs)) is not None:
+                return verdict
+        values = arguments(each.needs, self.evidence)
+        if isinstance(values, Missing):
+            return values
+        finding: Finding = each.function(**values)
+        return finding
+
+    def _may_be_of_what_is_missing(self, each: Check) -> bool:
+        """Return True if a fault is only that there is no content, which scripts may add, or figures without it."""
+        return each.measured or (each.absence and self._unseen != NO_CONTENT)
+
+    @property
+    def _server(self) -> Server | None:
+        page = self.evidence.get(Page)
+        return server_of(page.headers) if isinstance(page, Page) else None
+
+    @property
+    def _seen(self) -> BrowserLoad | None:
+        """Return the browser's load of the page; None if there was no browser, or it failed."""
+        found = self.evidence.get(BrowserLoad)
+        return found if isinstance(found, BrowserLoad) else None
+
+    @property
+    def _browser_failure(self) -> str:
+        """Return why the browser could not judge the page although there is one; empty if it did."""
+        found = self.evidence.get(AxeReport if self.type is ScanType.ACCESSIBILITY else BrowserLoad)
+        return found.reason if isinstance(found, Missing) else ""
+
+    @property
+    def _is_static(self) -> bool:
+        return self._seen is None
+
+    @property
+    def _unseen(self) -> str:
+        """Return why the page's content could not be seen; empty if the browser showed it, or else the markup does."""
+        shown = self.evidence.get(ShownContent)
+        if isinstance(shown, ShownContent) and shown.unshown:
+            return shown.reason
+        served = self.evidence.get(ServedContent)
+        if not isinstance(served, ServedContent) or not served.is_blank:
+            return ""
+        seen = self._seen
+        if seen is not None and (seen.axe if self.type is ScanType.ACCESSIBILITY else seen.layout) is not None:
+            return ""
+        return NO_CONTENT_YET if served.has_scripts else NO_CONTENT
+
+    @property
+    def _is_stand_in(self) -> bool:
+        """Return True if all of the HTML, such as its title, is that of an error page or a bot protection."""
+        shown = self.evidence.get(ShownContent)
+        return isinstance(shown, ShownContent) and shown.unshown in (Unshown.ERROR, Unshown.CHALLENGE)
+
+    def result(self, error: ScanError | None) -> ScanResult:
+        """Compute the score of the checks that ran, and build the result."""
+        outcome: Outcome = "failed" if error else "partial" if self.skipped else "completed"
+        categories, caps = self._categories(), self._caps()
+        score = None if error else scoring.score(categories, caps)
+        seen = None if error else self._seen
+        started_at, completed_at = self._started_at, datetime.now(UTC)
+        return ScanResult(
+            type=self.type,
+            url=self.target.url,
+            status=outcome,
+            started_at=started_at,
+            completed_at=completed_at,
+            catalogue_version=catalogue_version(self.type),
+            score=score.value if score else None,
+            grade=score.grade if score else None,
+            categories=score.categories if score else (),
+            skipped_checks=() if error else tuple(self.skipped),
+            caps=tuple(AppliedCap(cap.limit, cap.reason, self._is_of_origin(cap)) for cap in score.held)
+            if score
+            else (),
+            browser=(seen.product or None) if seen else None,
+            omitted_checks=() if error else self._omitted(),
+            repeated_checks=() if error else self.repeated,
+            error=error,
+            scoring=None if error else scoring.basis(categories, caps),
+            facts=self._facts((completed_at - started_at).total_seconds()),
+            exhibits={} if error else exhibits(self.type, self.evidence),
+            site={} if error else site_facts(self.evidence),
+            screenshot=seen.first_screen.data if seen and seen.first_screen else None,
+            pictures=pictures(self.type, seen, (each for _, each in self.results)),
+            waterfall=waterfall(seen.first) if seen and self.type is ScanType.PERFORMANCE else None,
+        )
+
+    def _categories(self) -> list[CategoryResult]:
+        grouped: dict[str, list[CheckResult]] = {}
+        categories = {each.category_id: each.category for each, _ in self.results}
+        for each, check_result in self.results:
+            grouped.setdefault(each.category_id, []).append(check_result)
+        return [
+            CategoryResult(
+                id,
+                categories[id].name,
+                self._weight(categories[id]),
+                tuple(check_results),
+                absent_weight=self._absent_weight(id, check_results),
+            )
+            for id, check_results in grouped.items()
+        ]
+
+    def _absent_weight(self, category_id: str, results: Sequence[CheckResult]) -> int:
+        """Return the weight of the category's planned checks that have no result and are part of none."""
+        judged = {result.id for result in results}
+        planned = [each for each in self.plan.checks if each.category_id == category_id]
+        absent = sum(scoring.SEVERITY_WEIGHT[each.severity] for each in planned if each.id not in judged)
+        return absent - sum(result.included_weight for result in results)
+
+    def _omitted(self) -> tuple[OmittedCheck, ...]:
+        planned = set(self.plan.checks)
+        return tuple(OmittedCheck(each.id, each.name) for each in checks_of(self.type) if each not in planned)
+
+    def _weight(self, category: Category) -> int:
+        if self._is_static and category.static_weight is not None:
+            return category.static_weight
+        return category.weight
+
+    def _caps(self) -> tuple[Cap, ...]:
+        return tuple(
+            cap
+            for cap in caps(self.type)
+            if (self._is_static or not cap.is_static) and (self._unseen or not cap.is_unseen)
+        )
+
+    def _is_of_origin(self, cap: Cap) -> bool:
+        """Return True if the cap's findings are the same on every page of the origin."""
+        checks = [each for each in self.plan.checks if each.id in cap.checks]
+        return bool(checks) and all(map(is_of_origin, checks))
+
+    @property
+    def _notice(self) -> str:
+        """Return what a reader must know before all else: what was not judged, or not by the browser; may be empty."""
+        page = self.evidence.get(Page)
+        if isinstance(page, Page) and not page.is_html and any(each.html for each in self.plan.checks):
+            kind = f" but {excerpt(page.media_type, 60)}" if page.media_type else ""
+            return f"The page is not HTML{kind}, so the checks of HTML do not apply."
+        failed = f"{self._browser_failure} The page was judged by its markup alone." if self._browser_failure else ""
+        unseen = f"{self._unseen} {NOT_JUDGED}" if self._unseen else ""
+        return f"{failed} {unseen}".strip()
+
+    def _facts(self, duration_s: float) -> Facts:
+        facts: Facts = {"duration_s": round(duration_s, 3)}
+        page = self.evidence.get(Page)
+        if isinstance(page, Page):
+            facts |= {
+                "final_url": page.target.url,
+                "status": page.response.status,
+                "address": page.response.address,
+                "redirects": len(page.hops) - 1,
+                "document_bytes": len(page.response.body),
+            }
+            if server := server_of(page.headers):
+                facts["server"] = str(server)
+        if notice := self._notice:
+            facts["notice"] = notice
+        if self._shared_since is not None:
+            facts["site_evidence_at"] = timestamp(self._shared_since)
+        facts |= {"checks_planned": len(self.plan.checks), "checks_known": len(checks_of(self.type))}
+        if self._seen is not None and self._seen.product:
+            facts["browser"] = self._seen.product
+            if self._seen.axe is not None and self.type is ScanType.ACCESSIBILITY:
+                facts["axe_core"] = self._seen.axe.version
+                if self._seen.axe.frames_left_out:
+                    facts["frames_not_judged"] = self._seen.axe.frames_left_out
+            if self._seen.console_errors:
+                facts["console_errors"] = len(self._seen.console_errors)
+        return facts
+
+    @property
+    def _started_at(self) -> datetime:
+        clock = self.evidence[Clock]
+        assert isinstance(clock, Clock)
+        return clock.now
+
+
+def _severity(finding: Warn | Fail, check: Check) -> Severity:
+    """Return the severity of a finding. A warning is never critical: the check of a critical fault warns with high."""
+    severity = finding.severity or check.severity
+    return Severity.HIGH if isinstance(finding, Warn) and severity is Severity.CRITICAL else severity

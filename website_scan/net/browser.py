@@ -1,0 +1,213 @@
+"""Confinement of Chromium: find the program, and start it so that only `website_scan.net.proxy` connects it."""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from website_scan.net.browser_trust import trust
+from website_scan.net.budget import MIB
+
+if TYPE_CHECKING:
+    from website_scan.net.proxy import BrowserProxy
+
+logger = logging.getLogger(__name__)
+
+# The headless shell comes first: without a user interface it needs half the processor time.
+PROGRAMS = ("chromium-headless-shell", "chrome-headless-shell", "chromium", "chromium-browser", "google-chrome-stable")
+
+# Proxy for traffic outside of any context, such as the browser's own. Port 0 is reserved: nothing listens there.
+NOWHERE = "http://127.0.0.1:0"
+
+# User ID of the browser where the worker runs as root. No other program uses it, unlike `nobody`, who may own other
+# servers. It is outside all ranges that Debian and systemd assign.
+BROWSER_UID = 60_700
+# Folders of downloaded browsers, relative to the home folder. The absolute one is where `make browser` puts a browser
+# that another user than root has to read.
+DOWNLOADS = (Path(".cache/ms-playwright"), Path("Library/Caches/ms-playwright"), Path("/usr/local/share/ms-playwright"))
+
+ARGUMENTS = (
+    f"--proxy-server={NOWHERE}",
+    "--proxy-bypass-list=<-loopback>",
+    # The proxy resolves names. Chromium itself can resolve only the proxy's address.
+    "--host-resolver-rules=MAP * ~NOTFOUND, EXCLUDE 127.0.0.1",
+    "--dns-prefetch-disable",
+    # UDP would bypass the proxy.
+    "--disable-quic",
+    "--force-webrtc-ip-handling-policy=disable_non_proxied_udp",
+    "--webrtc-ip-handling-policy=disable_non_proxied_udp",
+    # No requests other than those of the page.
+    "--disable-background-networking",
+    "--disable-client-side-phishing-detection",
+    "--disable-component-extensions-with-background-pages",
+    "--disable-component-update",
+    "--disable-default-apps",
+    "--disable-domain-reliability",
+    "--disable-sync",
+    "--no-default-browser-check",
+    "--no-first-run",
+    "--no-pings",
+    "--disable-breakpad",
+    # A context belongs to one scan and has no data of other people, so frames of other sites need no process of their
+    # own.
+    "--disable-site-isolation-trials",
+    # No WebGL and WebGPU: no finding needs them, they use memory, and they expose drivers to pages.
+    "--disable-3d-apis",
+    # A page may not open windows. Only the headless shell knows this option; in other browsers windows are closed at
+    # once.
+    "--block-new-web-contents",
+)
+
+# Chromium without a window, the same on all machines: no experiments, no timers that slow down in the background, no
+# questions to people.
+HEADLESS = (
+    "--headless",
+    "--remote-debugging-pipe",
+    "--no-startup-window",
+    "--hide-scrollbars",
+    "--mute-audio",
+    "--force-color-profile=srgb",
+    # A finger, not a mouse (ui::PointerType, ui::HoverType).
+    "--blink-settings=primaryHoverType=2,availableHoverTypes=2,primaryPointerType=4,availablePointerTypes=4",
+    "--allow-pre-commit-input",
+    "--disable-field-trial-config",
+    "--disable-background-timer-throttling",
+    "--disable-backgrounding-occluded-windows",
+    "--disable-renderer-backgrounding",
+    "--disable-back-forward-cache",
+    "--disable-dev-shm-usage",  # containers have little of it
+    "--disable-extensions",
+    "--disable-features=HttpsUpgrades,HttpsFirstBalancedModeAutoEnable,MediaRouter,OptimizationHints,PaintHolding,"
+    "PreconnectToSearch,NetworkTimeServiceQuerying,ThirdPartyStoragePartitioning,AvoidCorsURLLoaderRestartOnRedirect,"
+    "AvoidUnnecessaryBeforeUnloadCheckSync,DestroyProfileOnBrowserClose",
+    "--enable-features=CDPScreenshotNewSurface",
+    "--disable-hang-monitor",
+    "--disable-prompt-on-repost",
+    "--metrics-recording-only",
+    "--password-store=basic",
+    "--use-mock-keychain",
+)
+
+START_AS_USER = Path(__file__).with_name("start-as-user")
+
+
+# Packages of the optional extra `browser`.
+PACKAGES = ("axe_playwright_python",)
+
+
+def missing_packages() -> tuple[str, ...]:
+    """Return the packages of the extra `browser` that are not installed."""
+    return tuple(each for each in PACKAGES if importlib.util.find_spec(each) is None)
+
+
+def browser_to_drive(choice: str) -> Path | None:
+    """Like `find_browser`, but also None if a package that looking at pages needs is not installed."""
+    return None if choice == "off" or missing_packages() else find_browser(choice)
+
+
+def find_browser(choice: str) -> Path | None:
+    """Return the browser program: `auto` searches for one, `off` means none, any other value is its path.
+
+    Raises FileNotFoundError if the named program does not exist.
+    """
+    if choice == "off":
+        return None
+    if choice == "auto":
+        found = next(filter(None, map(shutil.which, PROGRAMS)), None)
+        return Path(found) if found else _downloaded()
+    program = shutil.which(choice)
+    if program is None:
+        raise FileNotFoundError(choice)
+    return Path(program)
+
+
+def _downloaded() -> Path | None:
+    """Return the newest browser that `playwright install` has downloaded, the headless shell first."""
+    for folder in (Path.home() / each for each in DOWNLOADS):
+        for pattern in ("chromium_headless_shell-*/*/*headless*shell", "chromium-*/*/chrome"):
+            if found := sorted(each for each in folder.glob(pattern) if os.access(each, os.X_OK)):
+                return found[-1]
+    return None
+
+
+# Try what Chromium does at its start: change to its own user, run the program, and on Linux create namespaces
+# (clone(2)).
+_TRY_SANDBOX = """
+import ctypes, os, sys
+user, program = int(sys.argv[1]), sys.argv[2]
+if user:
+    try:
+        os.setgroups([]); os.setgid(user); os.setuid(user)
+    except OSError:
+        sys.exit("this root cannot become another user")
+if not os.access(program, os.X_OK):
+    sys.exit(f"{program} cannot be run by user {user}, as whom root starts it")
+if sys.platform == "linux" and ctypes.CDLL(None).unshare(0x10000000 | 0x20000000 | 0x40000000):
+    sys.exit("user namespaces are forbidden here")
+"""
+
+
+def sandbox_problem(program: Path) -> str:
+    """Return why Chromium can't start with its sandbox, as the end of a sentence; empty if it can."""
+    user = BROWSER_UID if os.geteuid() == 0 else 0
+    if user and shutil.which("setpriv") is None:
+        return "setpriv (package util-linux) is missing, with which root starts it as another user"
+    command = [sys.executable, "-I", "-S", "-c", _TRY_SANDBOX, str(user), str(program)]
+    tried = subprocess.run(command, capture_output=True, text=True, check=False, cwd="/")
+    return tried.stderr.strip().rpartition("\n")[2] if tried.returncode else ""
+
+
+@dataclass(frozen=True, slots=True)
+class CommandLine:
+    """How to start a program: its path, arguments and whole environment."""
+
+    program: Path
+    arguments: tuple[str, ...]
+    environment: Mapping[str, str]
+
+
+def command_line(
+    program: Path, folder: Path, *, sandbox: bool, memory_bytes: int = 0, ca_bundle: Path | None = None
+) -> CommandLine:
+    """Return how to start Chromium with no network access and all its files in `folder`.
+
+    Of this process' environment the browser gets PATH, LANG and TZ only, because the rest contains the service's
+    secrets. With the sandbox, and if root starts it, it runs as `BROWSER_UID`. `memory_bytes` is the limit for the
+    whole browser; scripts get most of it. `ca_bundle` is a PEM file of certificates to trust besides Chromium's own.
+    Raises OSError if root cannot give the browser's user its folder.
+    """
+    environment = {name: os.environ[name] for name in ("PATH", "LANG", "TZ") if name in os.environ}
+    arguments = [*HEADLESS, *ARGUMENTS]
+    if not sandbox:
+        arguments.append("--no-sandbox")
+    if memory_bytes:
+        arguments.append(f"--js-flags=--max-old-space-size={memory_bytes * 3 // 4 // MIB}")
+    changes_user = sandbox and os.geteuid() == 0
+    if changes_user:
+        # The browser gets its own folder inside one that only root can change and that the browser may only traverse.
+        folder.chmod(0o711)
+        folder = Path(tempfile.mkdtemp(prefix="home-", dir=folder))
+        environment |= {"BROWSER_PROGRAM": str(program), "BROWSER_USER": str(BROWSER_UID)}
+        program = START_AS_USER
+    if ca_bundle and (problem := trust(folder, ca_bundle)):
+        logger.error("Chromium does not trust the certificates of %s: %s", ca_bundle, problem)
+    if changes_user:
+        for each in (folder, *folder.rglob("*")):
+            os.chown(each, BROWSER_UID, BROWSER_UID)
+    environment |= {name: str(folder) for name in ("HOME", "TMPDIR", "XDG_CONFIG_HOME", "XDG_CACHE_HOME")}
+    arguments.append(f"--user-data-dir={folder / 'profile'}")
+    return CommandLine(program, tuple(arguments), environment)
+
+
+def context_options(proxy: BrowserProxy) -> dict[str, str]:
+    """Return options for `Target.createBrowserContext`: the proxy of one scan, used for loopback addresses as well."""
+    return {"proxyServer": proxy.url, "proxyBypassList": "<-loopback>"}

@@ -1,0 +1,214 @@
+"""Credentials that a target requires before it shows its page: headers, basic authentication, cookies.
+
+They are secrets of users: their values appear in no `repr`, message or log.
+"""
+
+from __future__ import annotations
+
+import re
+from base64 import b64encode
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from website_scan.errors import Refusal
+
+MAX_NAMES = 20
+MAX_VALUE_BYTES = 4 * 1024
+MAX_BYTES = 16 * 1024
+
+FIELDS = ("headers", "basic_auth", "cookies")
+# Headers that belong to the connection or the message's framing, that the scan sets itself, or that can turn a GET into
+# a request that changes the site.
+FORBIDDEN = frozenset(
+    {
+        *("host", "content-length", "connection", "transfer-encoding", "upgrade", "te", "trailer", "keep-alive"),
+        *("expect", "accept-encoding", "range", "user-agent", "origin"),
+        *("x-http-method-override", "x-http-method", "x-method-override"),
+    }
+)
+FORBIDDEN_PREFIXES = ("proxy-", "sec-", "if-", "access-control-request-")
+# Prefixes of cookies that browsers accept over https only (RFC 6265bis, section 4.1.3).
+SECURE_PREFIXES = ("__secure-", "__host-")
+
+_TOKEN = re.compile(r"[!#$%&'*+.^_`|~0-9A-Za-z-]+")  # RFC 9110, section 5.6.2
+_HEADER_VALUE = re.compile(r"[!-~](?:[ -~]*[!-~])?")
+_COOKIE_VALUE = re.compile(r'"?([!#-+\--:<-\[\]-~]*)"?')  # RFC 6265, section 4.1.1
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\ud800-\udfff]")
+
+
+class InvalidRequestField(Refusal):
+    """The field `request` has something that may not be sent to a target. The message names the part, never a value."""
+
+    code = "INVALID_REQUEST_FIELD"
+    status = 400
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class Credentials:
+    """Headers and cookies as pairs of name and value; `basic_auth` is user name and password."""
+
+    headers: tuple[tuple[str, str], ...] = ()
+    basic_auth: tuple[str, str] | None = None
+    cookies: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def names(self) -> dict[str, Any]:
+        """Return the parts that are not secret: `{"headers": [names], "basic_auth": bool, "cookies": [names]}`."""
+        return {
+            "headers": [name for name, _ in self.headers],
+            "basic_auth": self.basic_auth is not None,
+            "cookies": [name for name, _ in self.cookies],
+        }
+
+    @property
+    def request(self) -> dict[str, Any]:
+        """Return the JSON object that `parse` read, without empty members."""
+        given: dict[str, Any] = {}
+        if self.headers:
+            given["headers"] = dict(self.headers)
+        if self.basic_auth is not None:
+            given["basic_auth"] = dict(zip(("username", "password"), self.basic_auth, strict=True))
+        if self.cookies:
+            given["cookies"] = dict(self.cookies)
+        return given
+
+    @property
+    def authorization(self) -> str | None:
+        """Return the value of the Authorization header for basic authentication (RFC 7617)."""
+        if self.basic_auth is None:
+            return None
+        return "Basic " + b64encode(":".join(self.basic_auth).encode()).decode()
+
+
+@dataclass(frozen=True, slots=True, repr=False)
+class OriginCredentials:
+    """Credentials, and the one origin (`https://host[:port]`) that may see them."""
+
+    origin: str
+    credentials: Credentials
+
+    def cookies_for(self, origin: str) -> tuple[tuple[str, str], ...]:
+        """Return the cookies that a browser would send to the origin; none for another origin."""
+        is_https = origin.startswith("https://")
+        return tuple(
+            (name, value)
+            for name, value in self.credentials.cookies
+            if origin == self.origin and (is_https or not name.lower().startswith(SECURE_PREFIXES))
+        )
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Return the headers for every request to the origin, without cookies."""
+        authorization = self.credentials.authorization
+        return dict(self.credentials.headers) | ({"Authorization": authorization} if authorization else {})
+
+    def added_to(self, headers: Mapping[str, str], origin: str) -> Mapping[str, str]:
+        """Return the headers of a request to that origin, with the credentials if it is their origin.
+
+        A cookie that the site has set during the scan replaces the given one.
+        """
+        if origin != self.origin:
+            return headers
+        set_by_site = next((value for name, value in headers.items() if name.lower() == "cookie"), "")
+        known = {pair.partition("=")[0].strip() for pair in set_by_site.split(";")}
+        cookies = [f"{name}={value}" for name, value in self.cookies_for(origin) if name not in known]
+        added = self.headers
+        if pairs := [*filter(None, (set_by_site,)), *cookies]:
+            added["Cookie"] = "; ".join(pairs)
+        replaced = {name.lower() for name in added}
+        return {name: value for name, value in headers.items() if name.lower() not in replaced} | added
+
+
+def parse(value: object) -> Credentials | None:
+    """Parse the field `request` of a scan, an audit or a monitor; None if it is absent, null or empty.
+
+    Raises `InvalidRequestField`.
+    """
+    given = _object("request", value)
+    if unknown := given.keys() - set(FIELDS):
+        raise InvalidRequestField(f"request may have {', '.join(FIELDS)}, and nothing else: {len(unknown)} more found.")
+    credentials = Credentials(
+        headers=tuple(_headers(given.get("headers"))),
+        basic_auth=_basic_auth(given.get("basic_auth")),
+        cookies=tuple(_cookies(given.get("cookies"))),
+    )
+    if credentials.basic_auth is not None and any(name.lower() == "authorization" for name, _ in credentials.headers):
+        raise InvalidRequestField("request.headers: Authorization can't stand beside request.basic_auth.")
+    pairs = [*credentials.headers, *credentials.cookies, *filter(None, (credentials.basic_auth,))]
+    if len(pairs) > MAX_NAMES:
+        raise InvalidRequestField(f"request may have at most {MAX_NAMES} headers and cookies in all.")
+    if sum(_size(name) + _size(value) for name, value in pairs) > MAX_BYTES:
+        raise InvalidRequestField(f"request may have at most {MAX_BYTES // 1024} KiB in all.")
+    return credentials if pairs else None
+
+
+def _headers(value: object) -> Iterator[tuple[str, str]]:
+    seen: set[str] = set()
+    for name, text in _pairs("request.headers", value):
+        lower = name.lower()
+        if lower == "cookie":
+            raise InvalidRequestField("request.headers: use request.cookies in place of the header Cookie.")
+        if lower in FORBIDDEN or lower.startswith(FORBIDDEN_PREFIXES):
+            raise InvalidRequestField(f"request.headers: {name} is not for you to set.")
+        if lower in seen:
+            raise InvalidRequestField(f"request.headers: {name} stands there twice.")
+        seen.add(lower)
+        if not _HEADER_VALUE.fullmatch(text):
+            raise InvalidRequestField(
+                f"request.headers: the value of {name} must be printable ASCII without spaces around it, and not empty."
+            )
+        yield name, text
+
+
+def _cookies(value: object) -> Iterator[tuple[str, str]]:
+    for name, text in _pairs("request.cookies", value):
+        if not _COOKIE_VALUE.fullmatch(text) or text.count('"') not in (0, 2):
+            raise InvalidRequestField(
+                f"request.cookies: the value of {name} must be printable ASCII without spaces, quotes, commas, "
+                "semicolons and backslashes."
+            )
+        yield name, text
+
+
+def _basic_auth(value: object) -> tuple[str, str] | None:
+    if value is None:
+        return None
+    given = _object("request.basic_auth", value)
+    username, password = given.get("username"), given.get("password")
+    if given.keys() != {"username", "password"} or not isinstance(username, str) or not isinstance(password, str):
+        raise InvalidRequestField("request.basic_auth must have username and password, both strings.")
+    if ":" in username:
+        raise InvalidRequestField("request.basic_auth: username must not contain a colon.")
+    if _CONTROL.search(username + password):
+        raise InvalidRequestField("request.basic_auth must not contain control characters.")
+    if not username and not password:
+        raise InvalidRequestField("request.basic_auth needs a username or a password.")
+    if _size(username) + _size(password) > MAX_VALUE_BYTES:
+        raise InvalidRequestField(f"request.basic_auth may have at most {MAX_VALUE_BYTES // 1024} KiB.")
+    return username, password
+
+
+def _pairs(field: str, value: object) -> Iterator[tuple[str, str]]:
+    """Yield the object's members. Names must be tokens, values strings of a limited size."""
+    for name, text in _object(field, value).items():
+        if not _TOKEN.fullmatch(name):
+            # The message does not repeat it: an invalid name may be a secret value in the wrong place.
+            raise InvalidRequestField(f"{field}: a name has other characters than letters, digits and !#$%&'*+-.^_`|~.")
+        if not isinstance(text, str):
+            raise InvalidRequestField(f"{field}: the value of {name[:100]} must be a string.")
+        if _size(name) + _size(text) > MAX_VALUE_BYTES:
+            raise InvalidRequestField(f"{field}: {name[:100]} is longer than {MAX_VALUE_BYTES // 1024} KiB.")
+        yield name, text
+
+
+def _object(field: str, value: object) -> Mapping[str, Any]:
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        raise InvalidRequestField(f"{field} must be a JSON object.")
+    return value
+
+
+def _size(text: str) -> int:
+    return len(text.encode("utf-8", "surrogatepass"))

@@ -1,0 +1,143 @@
+"""Deadlines, and sockets that obey them.
+
+A socket's own time-out restarts with every byte, so a server that sends one byte a second never exceeds it. These
+sockets ask their guard before every operation how much time is left, and report received bytes to it.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Callable
+from contextvars import ContextVar
+from typing import TYPE_CHECKING, Protocol
+
+from website_scan.net.errors import TimedOut
+
+if TYPE_CHECKING:
+    from _typeshed import ReadableBuffer, WriteableBuffer
+
+
+class Deadline:
+    """A point in time on the monotonic clock."""
+
+    def __init__(self, seconds: float) -> None:
+        self._at = time.monotonic() + seconds
+
+    def remaining_s(self) -> float:
+        """Return the seconds left, never negative."""
+        return max(0.0, self._at - time.monotonic())
+
+    def within(self, seconds: float) -> Deadline:
+        """Return the earlier of this deadline and one in `seconds`."""
+        return Deadline(min(seconds, self.remaining_s()))
+
+    def check(self) -> float:
+        """Return the seconds left. Raises TimedOut if there are none."""
+        remaining = self.remaining_s()
+        if remaining <= 0:
+            raise TimedOut("The site did not answer in time.")
+        return remaining
+
+
+class Guard(Protocol):
+    """Protocol of a guard: a guarded socket asks it for time and reports received bytes."""
+
+    def timeout_s(self) -> float:
+        """Return the seconds that the next operation may take. Raises TimeoutError if there are none."""
+
+    def received(self, count: int) -> None:
+        """Count received bytes. Raises BudgetExceeded if they exceed the limit."""
+
+
+def _shorter(guard: Guard, own_s: float | None) -> float:
+    left_s = guard.timeout_s()
+    return left_s if own_s is None else min(left_s, own_s)
+
+
+class GuardedSocket(socket.socket):
+    """A TCP socket with a guard. A time-out set on the socket applies as well; the shorter one counts."""
+
+    guard: Guard
+    _own_timeout_s: float | None = None
+
+    def settimeout(self, value: float | None) -> None:
+        self._own_timeout_s = value
+        super().settimeout(value)
+
+    def recv(self, bufsize: int, flags: int = 0) -> bytes:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        data = super().recv(bufsize, flags)
+        self.guard.received(len(data))
+        return data
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int = 0, flags: int = 0) -> int:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        count = super().recv_into(buffer, nbytes, flags)
+        self.guard.received(count)
+        return count
+
+    def send(self, data: ReadableBuffer, flags: int = 0) -> int:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        return super().send(data, flags)
+
+    def sendall(self, data: ReadableBuffer, flags: int = 0) -> None:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        super().sendall(data, flags)
+
+
+# Called with a TLS socket before its handshake. The TCP socket that it was made from is an empty shell by then.
+before_handshake: ContextVar[Callable[[GuardedTlsSocket], None]] = ContextVar("before_handshake")
+
+
+class GuardedTlsSocket(ssl.SSLSocket):
+    """A TLS socket with a guard. The ssl module creates it; `before_handshake` sets its guard."""
+
+    guard: Guard
+    _own_timeout_s: float | None = None
+
+    def do_handshake(self, block: bool = False) -> None:
+        before_handshake.get()(self)
+        # For Python's ssl module a handshake is one operation, regardless of its number of messages.
+        super().settimeout(_shorter(self.guard, None))
+        super().do_handshake(block)
+
+    def settimeout(self, value: float | None) -> None:
+        self._own_timeout_s = value
+        super().settimeout(value)
+
+    def recv(self, buflen: int = 1024, flags: int = 0) -> bytes:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        data = super().recv(buflen, flags)
+        self.guard.received(len(data))
+        return data
+
+    def recv_into(self, buffer: WriteableBuffer, nbytes: int | None = None, flags: int = 0) -> int:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        count = super().recv_into(buffer, nbytes, flags)
+        self.guard.received(count)
+        return count
+
+    def send(self, data: ReadableBuffer, flags: int = 0) -> int:
+        super().settimeout(_shorter(self.guard, self._own_timeout_s))
+        return super().send(data, flags)
+
+
+# Called with a socket before it connects, so that a thread waiting for the connection can be woken.
+before_connect: ContextVar[Callable[[socket.socket], None]] = ContextVar("before_connect")
+
+
+def dial(address: str, port: int, timeout_s: float) -> socket.socket:
+    """Connect to a literal address. Raises OSError. No other function opens a connection."""
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    connection = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        before_connect.get()(connection)
+        connection.settimeout(timeout_s)
+        connection.connect((address, port))
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    except BaseException:
+        connection.close()
+        raise
+    return connection

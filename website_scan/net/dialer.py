@@ -1,0 +1,222 @@
+"""Dialer: the guard against SSRF. Resolve, check every address, dial the address that was checked, verify the peer."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import socket
+import threading
+import weakref
+from collections.abc import Callable, Iterator
+from ipaddress import ip_address
+
+from website_scan.net import addresses
+from website_scan.net.addresses import IPAddress
+from website_scan.net.budget import Limits
+from website_scan.net.deadline import Deadline, GuardedSocket, GuardedTlsSocket, before_connect
+from website_scan.net.errors import Blocked, NetError, NotReachable, Refused, TimedOut
+from website_scan.net.failures import NoAnswer
+from website_scan.net.policy import Policy
+from website_scan.net.resolver import Resolver
+from website_scan.net.targets import InvalidUrl
+
+logger = logging.getLogger(__name__)
+
+# All addresses of a name are checked, but at most this many are tried.
+MAX_ADDRESSES_TRIED = 6
+
+Dial = Callable[[str, int, float], socket.socket]
+
+
+class Dialer:
+    """The checked addresses and open connections of one network. Thread-safe."""
+
+    def __init__(self, policy: Policy, resolver: Resolver, dial: Dial, limits: Limits, deadline: Deadline) -> None:
+        self._policy = policy
+        self._resolver = resolver
+        self._dial = dial
+        self._limits = limits
+        self._deadline = deadline
+        self._lock = threading.Lock()
+        self._resolving: dict[str, threading.Lock] = {}
+        self._answers: dict[str, tuple[str, ...] | NetError] = {}
+        self._pins: dict[tuple[str, int], tuple[str, ...] | NetError] = {}
+        self._sockets: weakref.WeakSet[socket.socket] = weakref.WeakSet()
+        self._closed = False
+        # Hosts and addresses that were refused, once for each attempt.
+        self.refused: list[tuple[str, str]] = []
+
+    def addresses(self, host: str, port: int, deadline: Deadline) -> tuple[str, ...]:
+        """Return the host's addresses, checked for a port. Answer or refusal is kept for good: no DNS rebinding.
+
+        Raises Blocked if ANY address may not be contacted on that port, NotReachable if there is none, TimedOut, or
+        InvalidUrl for a port that is not allowed.
+        """
+        with self._lock:
+            resolving = self._resolving.setdefault(host, threading.Lock())
+        if not resolving.acquire(timeout=deadline.check()):
+            raise TimedOut(f"The name {host} could not be resolved in time.")
+        try:
+            pinned = self._pins.get((host, port))
+            if pinned is None:
+                try:
+                    pinned = self._judged(host, port, self._resolved(host, deadline))
+                except NetError as error:
+                    if not deadline.remaining_s():
+                        raise  # with more time the name might have been resolved
+                    pinned = error
+                self._pins[host, port] = pinned
+        finally:
+            resolving.release()
+        if isinstance(pinned, NetError):
+            raise type(pinned)(str(pinned))
+        self._refuse_port(host, port, pinned)
+        return pinned
+
+    def known_addresses(self, host: str, port: int) -> tuple[str, ...]:
+        """Return the host's addresses if they are checked already, else nothing; never waits."""
+        pinned = self._pins.get((host, port))
+        return pinned if isinstance(pinned, tuple) else ()
+
+    def open(self, host: str, port: int, deadline: Deadline) -> tuple[GuardedSocket, str]:
+        """Open a connection to the host. Returns it with the address it leads to; the caller sets its guard.
+
+        Raises Blocked, NotReachable, TimedOut, or InvalidUrl for a port that is not allowed.
+        """
+        self.refuse_when_closed()
+        pinned = self.addresses(host, port, deadline)
+        error: OSError | None = None
+        tried = pinned[:MAX_ADDRESSES_TRIED]
+        for position, address in enumerate(tried):
+            share_s = deadline.check() / (len(tried) - position)
+            token = before_connect.set(self._watch)
+            try:
+                connection = self._dial(address, port, share_s)
+            except OSError as failure:
+                self.refuse_when_closed()
+                error = failure
+                continue
+            finally:
+                before_connect.reset(token)
+            self._refuse_stray(connection, address, host)
+            self._refuse_own(connection, address, host, port)
+            guarded = GuardedSocket(fileno=connection.detach())
+            self.register(guarded)
+            return guarded, address
+        raise _connect_error(host, port, error)
+
+    def register(self, connection: GuardedSocket | GuardedTlsSocket) -> None:
+        """Remember a connection, so that `close` ends it. Raises TimedOut after `close`."""
+        try:
+            self._watch(connection)
+        except TimedOut:
+            connection.close()
+            raise
+
+    def _watch(self, connection: socket.socket) -> None:
+        with self._lock:
+            self._sockets.add(connection)
+        self.refuse_when_closed()
+
+    def close(self) -> None:
+        """End every connection, also those that other threads wait on or for, and open no more.
+
+        A thread that waits for a name server goes on waiting, for at most `resolver.MAX_LIFETIME_S`.
+        """
+        with self._lock:
+            self._closed = True
+            connections = list(self._sockets)
+        for connection in connections:
+            with contextlib.suppress(OSError):
+                # Not SSLSocket.shutdown: with it a reading thread would go on with data that is still encrypted.
+                socket.socket.shutdown(connection, socket.SHUT_RDWR)
+
+    @contextlib.contextmanager
+    def until_closed(self) -> Iterator[None]:
+        """Raise TimedOut for every result after `close`, which may have caused an error or cut a response off."""
+        try:
+            yield
+        except (NetError, NoAnswer):
+            self.refuse_when_closed()
+            raise
+        self.refuse_when_closed()
+
+    def refuse_when_closed(self) -> None:
+        """Raise TimedOut after `close`."""
+        if self._closed:
+            raise TimedOut("The scan has ended.")
+
+    def _resolved(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Return the first answer of the name server, for any port."""
+        answer = self._answers.get(host)
+        if answer is None:
+            try:
+                answer = self._resolver.resolve(host, deadline)
+            except NetError as error:
+                if not deadline.remaining_s():
+                    raise
+                answer = error
+            self._answers[host] = answer
+        if isinstance(answer, NetError):
+            raise answer
+        return answer
+
+    def _judged(self, host: str, port: int, found: tuple[str, ...]) -> tuple[str, ...]:
+        if addresses.is_loopback_name(host):
+            # The name means both loopback addresses by definition; an exemption may be for only one of them.
+            found = tuple(each for each in found if self._is_exempt(each, host, port)) or found
+        exempted = self._policy.exempted(host, port)
+        own = addresses.own_addresses()
+        for each in found:
+            try:
+                address = ip_address(each)
+            except ValueError:
+                raise Blocked(f"{host} resolves to something that is no address.") from None
+            if reason := addresses.refusal(address, exempted, own, self._policy.denied_networks):
+                # Only log the address: the message would reveal what only the service's name servers know.
+                logger.info("egress to %s on port %d is refused: %s", host, port, reason)
+                self.refused.append((host, each))
+                raise Blocked(f"{host} is not publicly accessible.")
+        if not found:
+            raise NotReachable(f"{host} does not resolve to an address.")
+        return found
+
+    def _is_exempt(self, address: str, host: str, port: int) -> bool:
+        return addresses.is_exempt(ip_address(address), self._policy.exempted(host, port))
+
+    def _refuse_port(self, host: str, port: int, pinned: tuple[str, ...]) -> None:
+        if port not in self._policy.allowed_ports and not all(self._is_exempt(each, host, port) for each in pinned):
+            raise InvalidUrl(f"Port {port} is not allowed here.")
+
+    def _refuse_stray(self, connection: socket.socket, address: str, host: str) -> None:
+        """Raise Blocked if the peer does not have the address that was checked."""
+        if _end(connection, connection.getpeername) != ip_address(address):
+            connection.close()
+            logger.warning("the connection to %s led elsewhere and was ended", address)
+            self.refused.append((host, address))
+            raise Blocked("The connection did not lead to the address that was judged.")
+
+    def _refuse_own(self, connection: socket.socket, address: str, host: str, port: int) -> None:
+        """Raise Blocked if the peer is this machine, at an address that no interface lists."""
+        if _end(connection, connection.getsockname) == ip_address(address) and not self._is_exempt(address, host, port):
+            connection.close()
+            logger.info("egress to %s is refused: it is an address of this machine", address)
+            self.refused.append((host, address))
+            raise Blocked("The connection did not lead to a public address.")
+
+
+def _end(connection: socket.socket, name: Callable[[], tuple[str, int]]) -> IPAddress:
+    """Return the address at one end of a connection. Raises NotReachable if the connection has ended."""
+    try:
+        return ip_address(name()[0].partition("%")[0])
+    except (OSError, ValueError):
+        connection.close()
+        raise NotReachable("The connection ended at once.") from None
+
+
+def _connect_error(host: str, port: int, error: OSError | None) -> NetError:
+    if isinstance(error, TimeoutError):
+        return TimedOut(f"{host} did not accept a connection on port {port} in time.")
+    if isinstance(error, ConnectionRefusedError):
+        return Refused(f"{host} refuses connections on port {port}.")
+    return NotReachable(f"{host} can't be reached on port {port}.")

@@ -1,0 +1,60 @@
+"""Resolver: from a host name to its addresses, within a deadline."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from ipaddress import ip_address
+from pathlib import Path
+from typing import Protocol
+
+from website_scan.net.addresses import LOOPBACK, is_loopback_name
+from website_scan.net.deadline import Deadline
+
+HOSTS_FILE = Path("/etc/hosts")
+
+
+class Resolver(Protocol):
+    """Protocol of a resolver; tests provide their own."""
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Return every address of a name, IPv4 first. Raises NotReachable if it has none."""
+
+
+class SystemResolver:
+    """Resolver with the hosts file and name servers (the given ones, or the system's), without search domains."""
+
+    def __init__(self, name_servers: Sequence[str] = ()) -> None:
+        self._name_servers = name_servers
+
+    def resolve(self, host: str, deadline: Deadline) -> tuple[str, ...]:
+        """Return every address of a name, IPv4 first. Raises NotReachable if there is none in time."""
+        try:
+            return (str(ip_address(host)),)
+        except ValueError:
+            pass
+        if is_loopback_name(host):
+            return tuple(map(str, LOOPBACK))
+        if found := _from_hosts_file(host):
+            return _ipv4_first(found)
+        from website_scan.net.name_servers import (
+            addresses,  # loads dnspython, 50 ms, which scans of this machine do without
+        )
+
+        return _ipv4_first(addresses(host, deadline, self._name_servers))
+
+
+def _from_hosts_file(host: str) -> list[str]:
+    try:
+        lines = HOSTS_FILE.read_text(errors="replace").splitlines()
+    except OSError:
+        return []
+    found: list[str] = []
+    for line in lines:
+        address, *names = line.partition("#")[0].split() or [""]
+        if host in (name.lower() for name in names):
+            found.append(address.partition("%")[0])
+    return found
+
+
+def _ipv4_first(found: list[str]) -> tuple[str, ...]:
+    return tuple(sorted(dict.fromkeys(found), key=lambda address: ":" in address))

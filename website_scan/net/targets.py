@@ -1,0 +1,197 @@
+"""Parser of targets: turns a string into one canonical URL by WHATWG rules, or raises a named refusal.
+
+Nothing after `parse_target` sees the original string, so no second parser can disagree about the host.
+"""
+
+from __future__ import annotations
+
+import functools
+import logging
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from ipaddress import ip_address
+
+import ada_url
+
+from website_scan.errors import Refusal
+from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempt, is_loopback_name, own_addresses, refusal
+from website_scan.net.errors import Blocked
+from website_scan.net.policy import Policy
+
+logger = logging.getLogger(__name__)
+
+MAX_LENGTH = 2048
+# Percent-encoding turns one character into up to twelve.
+MAX_CANONICAL_LENGTH = 8192
+DEFAULT_PORTS = {"http": 80, "https": 443}
+
+# Suffixes that are never a public site, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
+RESERVED_SUFFIXES = frozenset(
+    {
+        "localhost",
+        "local",
+        "internal",
+        "test",
+        "example",
+        "invalid",
+        "onion",
+        "home.arpa",
+        "lan",
+    }
+)
+
+# Applied to the original string: WHATWG also accepts http:/host and http:///host.
+_PREFIX = re.compile(r"https?://[^/\\]", re.IGNORECASE)
+# WHATWG accepts more, such as `a;b` or `a*b`; no registry does, and some name servers read such characters as syntax.
+_NAME = re.compile(r"(?:[a-z0-9_-]{1,63}\.)*[a-z0-9_-]{1,63}")
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f]")
+
+
+class InvalidUrl(Refusal):
+    """The URL is malformed, not http(s), has no usable host, or contains a forbidden part."""
+
+    code = "INVALID_URL"
+    status = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """A parsed URL in canonical form. `host` is ASCII, IPv6 without brackets; `path` includes the query."""
+
+    url: str
+    scheme: str
+    host: str
+    port: int
+    path: str
+    policy: Policy = field(compare=False, repr=False)
+
+    @property
+    def origin(self) -> str:
+        """Return `https://host[:port]`; the port only if it is not the scheme's default."""
+        host = f"[{self.host}]" if ":" in self.host else self.host
+        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
+        return f"{self.scheme}://{host}{port}"
+
+    @property
+    def is_https(self) -> bool:
+        """Return True if the scheme is https."""
+        return self.scheme == "https"
+
+    def join(self, reference: str) -> Target:
+        """Return the target of a reference on this page, checked like any other.
+
+        Raises InvalidUrl (also for other schemes) or Blocked.
+        """
+        return _target(reference, self.policy, base=self.url)
+
+
+def parse_target(value: object, policy: Policy) -> Target:
+    """Parse and check a URL as a person or a program sent it.
+
+    Raises InvalidUrl, or Blocked for names and address literals that are not public; the blocklist is checked before
+    the port. The addresses of a name are checked when it is resolved.
+    """
+    if not isinstance(value, str) or not value:
+        raise InvalidUrl("url must be a string that starts with https:// or http://.")
+    if len(value) > MAX_LENGTH:
+        raise InvalidUrl(f"url may have at most {MAX_LENGTH:,} characters.")
+    if _CONTROL.search(value):
+        raise InvalidUrl("url must not contain control characters.")
+    if not _PREFIX.match(value):
+        raise InvalidUrl("url must start with https:// or http://, followed by a host name.")
+    target = _target(value, policy)
+    if len(target.url) > MAX_CANONICAL_LENGTH:
+        raise InvalidUrl(f"url is longer than {MAX_CANONICAL_LENGTH:,} characters when encoded.")
+    return target
+
+
+def _target(value: str, policy: Policy, base: str | None = None) -> Target:
+    try:
+        parsed = ada_url.URL(value, base)
+        host = parsed.hostname
+        if host.endswith("."):
+            parsed.hostname = host[:-1]
+            host = parsed.hostname
+    except (ValueError, UnicodeError):
+        raise InvalidUrl("The address can't be understood.") from None
+    scheme = parsed.protocol.removesuffix(":")
+    if scheme not in DEFAULT_PORTS:
+        raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
+    _refuse_credentials(parsed)
+    parsed.hash = ""
+    host = host.removeprefix("[").removesuffix("]")
+    _judge_host(host)
+    typed_port = parsed.port
+    port = int(typed_port) if typed_port else DEFAULT_PORTS[scheme]
+    _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
+    # Cut from the URL, because `pathname` and `search` would lose a lone question mark.
+    url = parsed.href
+    return Target(url, scheme, host, port, "/" + url.split("/", 3)[3], policy)
+
+
+def _refuse_credentials(parsed: ada_url.URL) -> None:
+    if parsed.username or parsed.password:
+        raise InvalidUrl("The address must not contain a user name or password.")
+
+
+def _judge_port(port: int, policy: Policy, *, is_exempted: bool) -> None:
+    if port == 0 or (port not in policy.allowed_ports and not is_exempted):
+        raise InvalidUrl(f"Port {port} is not allowed here.")
+
+
+def _judge_host(host: str) -> None:
+    """Check the rules for host names that WHATWG omits: RFC 1123, section 2.1, with underscores."""
+    if ":" not in host and (len(host) > 253 or not _NAME.fullmatch(host)):
+        raise InvalidUrl("The address has no valid host name.")
+
+
+def _refuse_blocked(host: str, port: int, policy: Policy) -> bool:
+    """Raise Blocked if the host may not be contacted. Returns True if an exemption may apply to this port.
+
+    A name's addresses are not known here. If any networks are exempted, the network checks the port together with the
+    addresses before it connects.
+    """
+    if not _blocked_domains(policy.blocked_domains).isdisjoint(_suffixes(host)):
+        raise Blocked(f"{host} is on the blocklist of this service.")
+    exempted = policy.exempted(host, port)
+    try:
+        address = ip_address(host)
+    except ValueError:
+        _refuse_reserved_name(host, exempted, policy)
+        return bool(exempted)
+    if reason := refusal(address, exempted, own_addresses(), policy.denied_networks):
+        logger.info("a target is refused: %s", reason)
+        # Tell only what is publicly known about the address, not that it belongs to this machine or is denied here.
+        known = refusal(address, exempted)
+        raise Blocked(f"The target is not publicly accessible{f': {known}' if known else ''}.")
+    return is_exempt(address, exempted)
+
+
+def _refuse_reserved_name(host: str, exempted: tuple[IPNetwork, ...], policy: Policy) -> None:
+    is_loopback = is_loopback_name(host) if policy.typed_loopback else host == "localhost"
+    if is_loopback and any(is_exempt(each, exempted) for each in LOOPBACK):
+        return
+    if "." not in host or not RESERVED_SUFFIXES.isdisjoint(_suffixes(host)):
+        raise Blocked(f"{host} is a reserved name, not a public site.")
+
+
+def _suffixes(host: str) -> Iterator[str]:
+    """Yield the name itself and every parent domain."""
+    yield host
+    while host := host.partition(".")[2]:
+        yield host
+
+
+@functools.lru_cache(maxsize=8)
+def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
+    """Return the operators' entries in the canonical form of hosts of targets."""
+    return frozenset(filter(None, map(_canonical_domain, entries)))
+
+
+def _canonical_domain(entry: str) -> str:
+    domain = entry.strip().lower().removeprefix("*.").strip(".")
+    try:
+        return ada_url.URL(f"http://{f'[{domain}]' if ':' in domain else domain}/").hostname.strip("[]")
+    except (ValueError, UnicodeError):
+        return domain

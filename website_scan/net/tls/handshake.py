@@ -1,0 +1,277 @@
+"""Complete TLS handshakes over the guarded connection, with verification of the chain.
+
+They connect only through `Network.connect`. The probes import this module when there is TLS to judge, because OpenSSL's
+package loads for 50 ms.
+"""
+
+from __future__ import annotations
+
+import socket
+import ssl
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+
+from OpenSSL import SSL, crypto
+
+from website_scan.net.client import Network
+from website_scan.net.errors import NetError, TimedOut, TlsFailed
+from website_scan.net.targets import InvalidUrl
+from website_scan.net.tls.certificate_reader import read_certificate, read_issuers
+from website_scan.net.tls.certificates import BadCertificate, Certificate
+from website_scan.net.tls.ciphers import TlsVersion
+from website_scan.net.tls.hello import NotTls
+from website_scan.net.tls.offers import RECEIVE_BYTES, left_s, server_name
+from website_scan.net.tls.roots import additional_roots, public_roots
+from website_scan.net.tls.trust import HANDSHAKE_TIMEOUT_S, Distrust, Handshake, Trust
+
+ISSUER_TIMEOUT_S = 3.0
+MAX_ISSUER_BYTES = 64 * 1024
+MAX_ISSUERS_FETCHED = 3
+MAX_HANDSHAKE_BYTES = 512 * 1024
+
+# OpenSSL's X509_V_ERR_… codes (openssl-verify(1), "Diagnostics").
+NOT_YET_VALID, HAS_EXPIRED = 9, 10
+SELF_SIGNED_LEAF, SELF_SIGNED_IN_CHAIN = 18, 19
+ISSUER_MISSING = frozenset({2, 20, 21})
+
+VERIFY_TEXTS = {
+    2: "an issuer's certificate is missing",
+    7: "a signature in the chain is wrong",
+    NOT_YET_VALID: "an issuer's certificate is not valid yet",
+    HAS_EXPIRED: "an issuer's certificate has expired",
+    SELF_SIGNED_LEAF: "the certificate is signed by its own key",
+    SELF_SIGNED_IN_CHAIN: "the chain ends in a root that is not trusted",
+    20: "the issuer of a certificate is neither sent nor trusted",
+    21: "the issuer of the only certificate is neither sent nor trusted",
+    24: "an issuer's certificate does not belong to a certificate authority",
+    25: "the chain is longer than an issuer's certificate allows",
+    26: "the certificate is not made for a web server",
+    47: "an issuer may not sign for this name",
+    79: "an issuer's certificate does not belong to a certificate authority",
+}
+
+# The handshake must also work with old servers. Strong suites come first, so that a modern server chooses the same as
+# for a browser.
+CIPHERS = b"DEFAULT:@SECLEVEL=0"
+LEGACY_SERVER_CONNECT = 0x4  # SSL_OP_LEGACY_SERVER_CONNECT: servers without RFC 5746
+
+
+def handshake(network: Network, host: str, port: int, *, timeout_s: float = HANDSHAKE_TIMEOUT_S) -> Handshake:
+    """Complete a handshake with any certificate, and verify its chain.
+
+    The trusted roots are those of the system, of certifi and of the policy's `ca_bundle`. Raises `TlsFailed` (also
+    `NotTls`, `BadCertificate`), `TimedOut`, and the errors of `Network.connect`.
+    """
+    ca_bundle = network.policy.ca_bundle
+    context = _context(str(ca_bundle) if ca_bundle else None)
+    tls = SSL.Connection(context, None)
+    errors: list[tuple[int, int]] = []
+    tls.set_app_data(errors)
+    name = server_name(host)
+    if name is not None:
+        tls.set_tlsext_host_name(name.encode("ascii"))
+    tls.set_alpn_protos([b"h2", b"http/1.1"])
+    tls.set_connect_state()
+    with network.connect(host, port, timeout_s=timeout_s) as connection:
+        _shake_hands(tls, connection, time.monotonic() + timeout_s)
+    presented = [_der(each) for each in tls.get_peer_cert_chain() or ()]
+    if not presented:
+        raise TlsFailed("The server sent no certificate.")
+    chain = _readable(presented)
+    trust = _judge(errors)
+    if trust.code in ISSUER_MISSING:
+        trust = _look_for_issuer(network, context, presented, chain, trust)
+    verified = [_der(each) for each in tls.get_verified_chain() or ()] if trust.distrust is None else []
+    if verified:
+        trust = replace(trust, is_public=verified[-1] in public_roots())
+    return Handshake(
+        version=TlsVersion(tls.get_protocol_version()),
+        cipher=tls.get_cipher_name() or "",
+        alpn=tls.get_alpn_proto_negotiated().decode("ascii", "replace"),
+        chain=chain,
+        path=_readable(verified) if verified else chain,
+        trust=trust,
+    )
+
+
+@cache
+def _context(ca_bundle: str | None) -> SSL.Context:
+    context = SSL.Context(SSL.TLS_METHOD)
+    context.set_min_proto_version(SSL.TLS1_VERSION)
+    context.set_cipher_list(CIPHERS)
+    context.set_options(LEGACY_SERVER_CONNECT)
+    context.set_verify(SSL.VERIFY_PEER, _note_error)
+    system = ssl.get_default_verify_paths()
+    for bundle in (system.cafile, ca_bundle):
+        if bundle and Path(bundle).is_file():
+            context.load_verify_locations(bundle)
+    if system.capath and Path(system.capath).is_dir():
+        context.load_verify_locations(None, system.capath)
+    if (store := context.get_cert_store()) is not None:
+        for der in additional_roots():
+            store.add_cert(crypto.load_certificate(crypto.FILETYPE_ASN1, der))
+    return context
+
+
+def _note_error(tls: SSL.Connection, _certificate: crypto.X509, code: int, depth: int, ok: int) -> bool:
+    """Accept everything, but record errors. OpenSSL calls this for each certificate and each error."""
+    if not ok:
+        errors: list[tuple[int, int]] = tls.get_app_data()
+        errors.append((code, depth))
+    return True
+
+
+def _shake_hands(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
+    received_bytes = 0
+    while True:
+        done = False
+        try:
+            tls.do_handshake()
+            done = True
+        except SSL.WantReadError:
+            pass
+        except SSL.Error as error:
+            _send(tls, connection, deadline)
+            raise _named(error) from error
+        _send(tls, connection, deadline)
+        if done:
+            return
+        data = _receive(connection, deadline)
+        if not data:
+            raise TlsFailed("The server closed the connection during the TLS handshake.")
+        received_bytes += len(data)
+        if received_bytes > MAX_HANDSHAKE_BYTES:
+            raise TlsFailed("The server's TLS handshake is too long.")
+        tls.bio_write(data)
+
+
+def _send(tls: SSL.Connection, connection: socket.socket, deadline: float) -> None:
+    try:
+        while True:
+            data = tls.bio_read(RECEIVE_BYTES)
+            connection.settimeout(left_s(deadline))
+            connection.sendall(data)
+    except SSL.WantReadError:
+        return
+    except TimeoutError as error:
+        raise TimedOut("The TLS handshake took too long.") from error
+    except OSError as error:
+        raise TlsFailed("The server closed the connection during the TLS handshake.") from error
+
+
+def _receive(connection: socket.socket, deadline: float) -> bytes:
+    try:
+        connection.settimeout(left_s(deadline))
+        return connection.recv(RECEIVE_BYTES)
+    except TimeoutError as error:
+        raise TimedOut("The TLS handshake took too long.") from error
+    except OSError as error:
+        raise TlsFailed("The server closed the connection during the TLS handshake.") from error
+
+
+def _named(error: SSL.Error) -> TlsFailed:
+    details = error.args[0] if error.args else []
+    reason = str(details[0][2]) if details else "no reason given"
+    if reason in ("wrong version number", "http request", "packet length too long", "https proxy request"):
+        return NotTls("The port answers, but not with TLS.")
+    return TlsFailed(f"The TLS handshake failed: {reason}.")
+
+
+def _der(certificate: crypto.X509) -> bytes:
+    return crypto.dump_certificate(crypto.FILETYPE_ASN1, certificate)
+
+
+def _readable(ders: Sequence[bytes]) -> tuple[Certificate, ...]:
+    """Parse the certificates. The leaf must be readable; other unreadable certificates are left out."""
+    chain = [read_certificate(ders[0])]
+    for der in ders[1:]:
+        try:
+            chain.append(read_certificate(der))
+        except BadCertificate:
+            continue
+    return tuple(chain)
+
+
+def _judge(errors: Sequence[tuple[int, int]]) -> Trust:
+    """Return the verdict from OpenSSL's errors. The leaf's own dates are left to another check."""
+    codes = [(code, depth) for code, depth in errors if depth or code not in (NOT_YET_VALID, HAS_EXPIRED)]
+    if not codes:
+        return Trust()
+    kinds = (
+        ({SELF_SIGNED_LEAF}, Distrust.SELF_SIGNED),
+        ({SELF_SIGNED_IN_CHAIN}, Distrust.UNKNOWN_ISSUER),
+        (ISSUER_MISSING, Distrust.UNKNOWN_ISSUER),
+    )
+    for wanted, distrust in kinds:
+        for code, depth in codes:
+            if code in wanted:
+                return Trust(distrust, code, _text(code), depth)
+    code, depth = codes[0]
+    return Trust(Distrust.OTHER, code, _text(code), depth)
+
+
+def _text(code: int) -> str:
+    return VERIFY_TEXTS.get(code, f"verification error {code}")
+
+
+def _look_for_issuer(
+    network: Network,
+    context: SSL.Context,
+    presented: Sequence[bytes],
+    chain: Sequence[Certificate],
+    trust: Trust,
+) -> Trust:
+    """Distinguish a chain that lacks an intermediate from one with an unknown issuer.
+
+    The chain is proven incomplete if certificates from the caIssuers addresses (RFC 5280, section 4.2.2.1) complete it.
+    If no such address answers, a leaf sent alone counts as incomplete, because authorities issue from intermediates.
+    """
+    known = list(presented)
+    top = chain[-1]
+    answered = False
+    for _ in range(MAX_ISSUERS_FETCHED):
+        issuers = _fetch_issuers(network, top)
+        if not issuers:
+            break
+        answered = True
+        known += issuers
+        if _completes(context, known):
+            return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN, proven=True)
+        try:
+            top = read_certificate(issuers[0])
+        except BadCertificate:
+            break
+        if top.self_issued:
+            break
+    if not answered and len(chain) == 1:
+        return replace(trust, distrust=Distrust.INCOMPLETE_CHAIN)
+    return trust
+
+
+def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
+    for url in certificate.ca_issuers[:2]:
+        if not url.startswith("http://"):  # the fetch must not depend on the trust that it is to establish
+            continue
+        try:
+            response = network.fetch(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES)
+        except (NetError, InvalidUrl):
+            continue
+        if response.status == 200 and (issuers := read_issuers(response.body)):
+            return issuers
+    return []
+
+
+def _completes(context: SSL.Context, ders: Sequence[bytes]) -> bool:
+    certificates = [crypto.load_certificate(crypto.FILETYPE_ASN1, der) for der in ders]
+    store = context.get_cert_store()
+    if store is None:
+        return False
+    try:
+        crypto.X509StoreContext(store, certificates[0], certificates[1:]).verify_certificate()
+    except crypto.X509StoreContextError as error:
+        # Dates are checked only once the chain is complete.
+        return error.errors[0] in (NOT_YET_VALID, HAS_EXPIRED)
+    return True

@@ -1,0 +1,127 @@
+"""Elements of a document as a browser with scripts sees them, their attributes, and resolved references."""
+
+from __future__ import annotations
+
+import ipaddress
+import itertools
+import threading
+from collections.abc import Iterator
+
+import ada_url
+from selectolax.lexbor import LexborHTMLParser, LexborNode
+
+from website_scan.page.evidence import Document
+
+# Limits for malicious pages: browsers flatten trees deeper than this, too.
+MAX_NODES = 20_000
+MAX_DEPTH = 512
+
+
+def select(within: LexborHTMLParser | LexborNode, selector: str) -> list[LexborNode]:
+    """Return every matching element in document order. All queries of a tree must go through this function.
+
+    A tree stores the state of a search in itself. Creating the results may run a finalizer, which lets another thread
+    continue; if that thread searches the same tree, the process crashes.
+    """
+    with _one_search:
+        found = within.css(selector)
+    # An element is found once for each selector of the list that it matches.
+    return list({each.mem_id: each for each in found}.values()) if "," in selector else found
+
+
+_one_search = threading.Lock()
+
+
+def live(document: Document, selector: str) -> Iterator[LexborNode]:
+    """Return the first matching elements in document order.
+
+    The content of `<template>` and `<noscript>` is not in the tree, as in a browser that runs scripts. `selector`
+    should have no descendant combinators: they are extremely slow on deep pages.
+    """
+    return itertools.islice(select(document.tree, selector), MAX_NODES)
+
+
+def enclosing(node: LexborNode, tag: str) -> LexborNode | None:
+    """Return the nearest ancestor with that tag."""
+    parent = node.parent
+    for _ in range(MAX_DEPTH):
+        if parent is None or parent.tag == tag:
+            return parent
+        parent = parent.parent
+    return None
+
+
+def http_equivs(document: Document, header: str, *, anywhere: bool = False) -> list[str]:
+    """Return the content of each `<meta http-equiv>` for that response header, in order.
+
+    Browsers obey some of them `anywhere`, others in the head only (HTML Standard, section 4.2.5.3). They ignore the
+    case of the name, but ignore the whole element if white space surrounds the name.
+    """
+    return [
+        attribute(node, "content") or ""
+        for node in live(document, "meta[http-equiv]" if anywhere else "head > meta[http-equiv]")
+        if (attribute(node, "http-equiv") or "").lower() == header.lower()
+    ]
+
+
+def metas_named(document: Document, name: str) -> Iterator[LexborNode]:
+    """Yield the `<meta>` elements with a name that browsers obey. They compare it as they compare `http-equiv`."""
+    return (node for node in live(document, "meta[name]") if (attribute(node, "name") or "").lower() == name)
+
+
+def attribute(node: LexborNode, name: str) -> str | None:
+    """Return an attribute's value; the empty string if it has none, None if the attribute is absent."""
+    attributes = node.attributes
+    return (attributes[name] or "") if name in attributes else None
+
+
+def resolve(document: Document, reference: str) -> ada_url.URL | None:
+    """Return the absolute URL of a reference in the document; None if it is not a URL."""
+    return parse_url(reference, document.base.url)
+
+
+def parse_url(reference: str, base: str) -> ada_url.URL | None:
+    """Return the absolute URL of a reference; None if it is not a URL (WHATWG URL)."""
+    try:
+        return ada_url.URL(reference, base)
+    except ValueError:
+        return None
+
+
+def http_address(url: ada_url.URL | None) -> str | None:
+    """Return the URL to request: http(s), without its fragment; None for other schemes."""
+    if url is None or url.protocol not in ("http:", "https:"):
+        return None
+    url.hash = ""
+    return url.href.removesuffix("#")
+
+
+def is_plaintext(url: ada_url.URL) -> bool:
+    """Return True if the URL is http and not loopback, which is trustworthy (W3C Secure Contexts)."""
+    if url.protocol != "http:":
+        return False
+    host = url.hostname.strip("[]")
+    try:
+        return not ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host != "localhost" and not host.endswith(".localhost")
+
+
+def elements(node: LexborNode) -> Iterator[LexborNode]:
+    """Yield the child elements, in order."""
+    child = node.first_child
+    while child is not None:
+        if child.is_element_node:
+            yield child
+        child = child.next
+
+
+def texts(node: LexborNode) -> Iterator[str]:
+    """Yield the text nodes that are not blank, in order. A byte order mark is blank, as in JavaScript."""
+    child = node.first_child
+    while child is not None:
+        if child.is_text_node:
+            text = (child.text_content or "").replace("\ufeff", " ").strip()
+            if text:
+                yield text
+        child = child.next

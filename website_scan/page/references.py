@@ -1,0 +1,209 @@
+"""Sub-resources that a document requests on a current phone: one candidate for each image."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from enum import StrEnum
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.page.css import Allowance, style_images, style_references
+from website_scan.page.evidence import Document
+from website_scan.page.markup import attribute, http_address, live, parse_url
+
+
+class ResourceKind(StrEnum):
+    """Kind of a sub-resource."""
+
+    SCRIPT = "script"
+    STYLESHEET = "stylesheet"
+    IMAGE = "image"
+    FONT = "font"
+    MEDIA = "media"
+    ICON = "icon"
+    OTHER = "other"
+
+
+# Limit for style sheets, `style` and `srcset` together.
+MAX_CHARACTERS = 512 * 1024
+# A phone's screen is 412 CSS pixels wide, with two device pixels each; images are assumed to fill the width.
+PHONE_PIXELS = 824
+PHONE_DENSITY = 2.0
+JAVASCRIPT_TYPES = re.compile(r"(?:text|application)/(?:x-)?(?:java|ecma|j|live)script.*|module|", re.IGNORECASE)
+IMAGE_TYPES = frozenset(
+    {"", "image/avif", "image/webp", "image/png", "image/jpeg", "image/jpg", "image/gif", "image/svg+xml"}
+)
+ICONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
+# Destinations of a preload that correspond to a kind.
+DESTINATIONS = {
+    "script": ResourceKind.SCRIPT,
+    "style": ResourceKind.STYLESHEET,
+    "image": ResourceKind.IMAGE,
+    "font": ResourceKind.FONT,
+    "fetch": ResourceKind.OTHER,
+}
+# Limit of children of a picture that are examined for each of its images.
+MAX_BEFORE_IMAGE = 50
+CANDIDATE = re.compile(r"[\s,]*+(?P<url>\S++)")
+DESCRIPTORS = re.compile(r"(?:[^,(]|\([^)]{0,100}\))*+,?")
+DESCRIPTOR = re.compile(r"(\d{1,9}(?:\.\d{1,9})?)([wx])")
+
+
+@dataclass(frozen=True, slots=True)
+class Reference:
+    """An absolute http(s) URL without fragment, its kind, and whether it is loaded with the page."""
+
+    url: str
+    kind: ResourceKind
+    eager: bool
+
+
+@dataclass(frozen=True, slots=True)
+class References:
+    """The page's sub-resources as evidence, in the order of the markup, each URL once."""
+
+    items: tuple[Reference, ...]
+
+
+class Reading:
+    """Budget for a page's style sheets and `srcset` lists, so that no page takes long to examine."""
+
+    def __init__(self, characters: int = MAX_CHARACTERS) -> None:
+        self._left = characters
+        self.allowance = Allowance()
+
+    def take(self, text: str | None) -> str:
+        """Return the text, cut to the remaining budget."""
+        taken = (text or "")[: self._left]
+        self._left -= len(taken)
+        return taken
+
+
+def references(document: Document) -> tuple[Reference, ...]:
+    """Return the document's sub-resources in the order of the markup, each URL once. Frames are not entered."""
+    found: dict[str, Reference] = {}
+    reading = Reading()
+    for node in live(document, "script, link, img, input, video, audio, source, image, style, [style]"):
+        for address, kind, eager in _of_element(node, reading):
+            keep(found, document.base.url, address, kind, eager)
+    return tuple(found.values())
+
+
+def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
+    """Add a URL once. It counts as eager if any of its references is."""
+    href = http_address(parse_url(address.strip(), base)) if address.strip() else None
+    if href is None:
+        return
+    known = found.get(href)
+    if known is None or (eager and not known.eager):
+        found[href] = Reference(href, known.kind if known else kind, eager)
+
+
+def best_candidate(source_set: str) -> str | None:
+    """Return the candidate of a `srcset` for a phone: the smallest that is large enough, else the largest."""
+    sized = [(_density(descriptors), url) for url, descriptors in candidates(source_set)]
+    enough = [each for each in sized if each[0] >= PHONE_DENSITY]
+    if enough:
+        return min(enough, key=lambda each: each[0])[1]
+    return max(sized, key=lambda each: each[0])[1] if sized else None
+
+
+def candidates(source_set: str) -> Iterator[tuple[str, str]]:
+    """Yield the URLs of a `srcset` with their descriptors (HTML, "parse a srcset attribute")."""
+    position = 0
+    while (found := CANDIDATE.match(source_set, position)) is not None:
+        url, position, descriptors = found["url"], found.end(), ""
+        if not url.endswith(",") and (after := DESCRIPTORS.match(source_set, position)) is not None:
+            descriptors, position = after[0], after.end()
+        yield url.rstrip(","), descriptors
+
+
+def _density(descriptors: str) -> float:
+    """Return the device pixels per CSS pixel for an image that fills a phone's width."""
+    found = DESCRIPTOR.search(descriptors)
+    if found is None:
+        return 1.0
+    size = float(found[1])
+    return size / PHONE_PIXELS * PHONE_DENSITY if found[2] == "w" else size
+
+
+def _of_element(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
+    match node.tag:
+        case "script":
+            source = attribute(node, "src")
+            is_skipped = attribute(node, "nomodule") is not None
+            if source and not is_skipped and JAVASCRIPT_TYPES.fullmatch((attribute(node, "type") or "").strip()):
+                yield source, ResourceKind.SCRIPT, True
+        case "link":
+            yield from _of_link(node, reading)
+        case "img":
+            listed = _of_picture(node, reading) or best_candidate(reading.take(attribute(node, "srcset")))
+            chosen = listed or attribute(node, "src")
+            if chosen:
+                yield chosen, ResourceKind.IMAGE, (attribute(node, "loading") or "").strip().lower() != "lazy"
+        case "input":
+            if (attribute(node, "type") or "").strip().lower() == "image":
+                yield attribute(node, "src") or "", ResourceKind.IMAGE, True
+        case "video" | "audio":
+            yield attribute(node, "poster") or "", ResourceKind.IMAGE, True
+            yield attribute(node, "src") or "", ResourceKind.MEDIA, False
+        case "source":
+            if node.parent is not None and node.parent.tag in ("video", "audio") and _is_first_source(node):
+                yield attribute(node, "src") or "", ResourceKind.MEDIA, False
+        case "image":
+            yield attribute(node, "href") or attribute(node, "xlink:href") or "", ResourceKind.IMAGE, True
+        case "style":
+            inside = style_references(reading.take(node.text()), reading.allowance)
+            for address in inside.imports:
+                yield address, ResourceKind.STYLESHEET, True
+            for address in inside.fonts:
+                yield address, ResourceKind.FONT, False
+            for address in inside.images:
+                yield address, ResourceKind.IMAGE, False
+    if node.tag != "style":
+        for address in style_images(reading.take(attribute(node, "style"))):
+            yield address, ResourceKind.IMAGE, True
+
+
+def _of_link(node: LexborNode, reading: Reading) -> Iterator[tuple[str, ResourceKind, bool]]:
+    relations = frozenset((attribute(node, "rel") or "").lower().split())
+    address = attribute(node, "href") or ""
+    if "stylesheet" in relations:
+        if attribute(node, "disabled") is None:
+            yield address, ResourceKind.STYLESHEET, "alternate" not in relations
+    elif "modulepreload" in relations:
+        yield address, ResourceKind.SCRIPT, True
+    elif "preload" in relations:
+        kind = DESTINATIONS.get((attribute(node, "as") or "").strip().lower())
+        chosen = best_candidate(reading.take(attribute(node, "imagesrcset"))) or address
+        if kind is not None and attribute(node, "media") is None:
+            yield chosen, kind, True
+    elif relations & ICONS:
+        yield address, ResourceKind.ICON, False
+
+
+def _of_picture(image: LexborNode, reading: Reading) -> str | None:
+    """Return the candidate of the first source that has no media condition and a type that browsers support."""
+    if image.parent is None or image.parent.tag != "picture":
+        return None
+    child = image.parent.first_child
+    for _ in range(MAX_BEFORE_IMAGE):
+        if child is None or child.mem_id == image.mem_id:
+            break
+        if child.tag == "source":
+            kind = (attribute(child, "type") or "").partition(";")[0].strip().lower()
+            if kind in IMAGE_TYPES and not (attribute(child, "media") or "").strip():
+                return best_candidate(reading.take(attribute(child, "srcset")))
+        child = child.next
+    return None
+
+
+def _is_first_source(node: LexborNode) -> bool:
+    before = node.prev
+    while before is not None:
+        if before.tag == "source":
+            return False
+        before = before.prev
+    return True

@@ -1,0 +1,27 @@
+"""Detection of the web server from response headers, so that a fix can show its configuration."""
+
+from __future__ import annotations
+
+import re
+
+from website_scan.findings import Server
+from website_scan.net.http.response import Headers
+
+# Patterns of the `Server` header. LiteSpeed reads Apache's configuration.
+NAMES = (
+    (re.compile(r"nginx|openresty|tengine|angie", re.IGNORECASE), Server.NGINX),
+    (re.compile(r"apache(?!-coyote)|litespeed", re.IGNORECASE), Server.APACHE),
+    (re.compile(r"caddy\b", re.IGNORECASE), Server.CADDY),
+    (re.compile(r"microsoft-(?:iis|httpapi)", re.IGNORECASE), Server.IIS),
+    (re.compile(r"github\.com|netlify|amazons3|surge|uploadserver|neocities|windows-azure-blob", re.I), Server.STATIC),
+)
+
+
+def server_of(headers: Headers) -> Server | None:
+    """Return the server named by `Server`, else by `X-Powered-By`; None for an unknown server or none."""
+    name = headers.get("Server") or ""
+    for pattern, server in NAMES:
+        if pattern.match(name.strip()):
+            return server
+    is_bare = not name.strip()
+    return Server.IIS if is_bare and (headers.get("X-Powered-By") or "").strip() == "ASP.NET" else None

@@ -1,0 +1,125 @@
+"""Cache policy of a response: what a browser may keep and for how long (RFC 9111, RFC 8246), and the cost of a revisit.
+
+The cost of a later visit follows Lighthouse's model (uses-long-cache-ttl): of the times at which browsers look up a
+file in their cache, one tenth each lies between two of AGE_DECILES_H after the file was stored.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from email.utils import parsedate_to_datetime
+
+from website_scan.net.http.response import Headers
+
+DAY_S = 86_400
+YEAR_S = 365 * DAY_S
+LONG_S = 30 * DAY_S
+AGE_DECILES_H = (0, 0.2, 1, 3, 8, 12, 24, 48, 72, 168, 8760)
+# RFC 9111, section 1.2.2: the value of a lifetime that is too large.
+MAX_DELTA_S = 1 << 31
+MAX_DIRECTIVES = 50
+
+DIRECTIVE = re.compile(r"""[\s,]*+([^\s,="]++)(?:\s*+=\s*+(?:"((?:[^"\\]|\\.)*+)"?|([^\s,"]*+)))?[^,]*+""")
+SECONDS = re.compile(r"[0-9]{1,30}")
+
+# File names with a digest of the content: a hexadecimal part of both letters and digits, or the eight characters of
+# base64 that Vite and Rollup append. Numbers alone are dates and versions.
+HEX_PART = re.compile(r"(?<=[._-])(?=[0-9a-f]{0,19}[a-f])(?=[0-9a-f]{0,19}[0-9])[0-9a-f]{8,64}(?=[._-]|\Z)")
+WHOLE_HEX = re.compile(r"(?=[0-9a-f]*+[a-z.])(?=[a-f]{0,19}[0-9])[0-9a-f]{16,64}(?=\.)")
+BASE64_PART = re.compile(
+    r"(?<=[.-])(?=[\w-]{0,7}[A-Z])(?=[\w-]{0,7}[a-z])(?=[\w-]{0,7}[0-9])[A-Za-z0-9_-]{8}(?=\.[a-z0-9]{2,5}\Z)"
+)
+UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+
+
+@dataclass(frozen=True, slots=True)
+class CachePolicy:
+    """Policy for a browser's own cache. `lifetime_s` is None if no header gives a lifetime.
+
+    `deliberate`: directives that show that the site has made a decision (no-store, no-cache, must-revalidate, private,
+    stale-while-revalidate).
+    """
+
+    lifetime_s: int | None = None
+    deliberate: frozenset[str] = frozenset()
+    is_immutable: bool = False
+
+    @property
+    def is_missing(self) -> bool:
+        """Return True if browsers must guess: no lifetime, and no directive against reuse without validation."""
+        return self.lifetime_s is None and not self.deliberate & {"no-store", "no-cache"}
+
+
+DELIBERATE = frozenset({"no-store", "no-cache", "must-revalidate", "private", "stale-while-revalidate"})
+
+
+def cache_policy(headers: Headers, now: datetime) -> CachePolicy:
+    """Parse Cache-Control, Expires, Date and Pragma; `now` replaces a missing Date.
+
+    An invalid lifetime counts as expired (RFC 9111, sections 4.2.1 and 5.3).
+    """
+    directives = _directives(headers.get("Cache-Control") or "")
+    deliberate = frozenset(directives) & DELIBERATE
+    if not directives and "no-cache" in (headers.get("Pragma") or "").lower():
+        deliberate = frozenset({"no-cache"})  # RFC 9111, section 5.4
+    # With an argument these two apply only to the header fields that it names.
+    deliberate -= {name for name in ("private", "no-cache") if directives.get(name)}
+    lifetime_s: int | None = None
+    if "max-age" in directives:
+        seconds = directives["max-age"].strip()
+        lifetime_s = min(int(seconds), MAX_DELTA_S) if SECONDS.fullmatch(seconds) else 0
+    elif (expires := headers.get("Expires")) is not None:
+        lifetime_s = _until(expires, headers.get("Date"), now)
+    return CachePolicy(lifetime_s, deliberate, "immutable" in directives)
+
+
+def _directives(value: str) -> dict[str, str]:
+    """Parse directives in lower case with their arguments, the first of each name; "" without an argument."""
+    found: dict[str, str] = {}
+    position = 0
+    while len(found) < MAX_DIRECTIVES and (match := DIRECTIVE.match(value, position)) is not None:
+        found.setdefault(match[1].lower(), match[2] or match[3] or "")
+        position = match.end()
+    return found
+
+
+def _until(expires: str, date: str | None, now: datetime) -> int:
+    end = _http_date(expires)
+    if end is None:
+        return 0
+    begin = (_http_date(date) if date else None) or now
+    return max(0, min(int((end - begin).total_seconds()), MAX_DELTA_S))
+
+
+def _http_date(text: str) -> datetime | None:
+    """Parse a date in any of the three formats of RFC 9110, section 5.6.7; always UTC."""
+    try:
+        found = parsedate_to_datetime(text[:64])
+    except (ValueError, TypeError, IndexError, OverflowError):
+        return None
+    return found if found.tzinfo else found.replace(tzinfo=UTC)
+
+
+def hit_probability(lifetime_s: int) -> float:
+    """Return the probability, 0 to 1, that a file is still fresh when a browser looks it up again."""
+    hours = lifetime_s / 3600
+    upper = next((index for index, decile in enumerate(AGE_DECILES_H) if decile >= hours), None)
+    if upper is None:
+        return 1.0
+    if upper == 0:
+        return 0.0
+    low, high = AGE_DECILES_H[upper - 1], AGE_DECILES_H[upper]
+    return (upper - 1 + (hours - low) / (high - low)) / 10
+
+
+def is_hashed_name(path: str) -> bool:
+    """Return True if a path's file name contains a digest, so that its content never changes.
+
+    A UUID identifies an object whose content may change.
+    """
+    name = path.rpartition("/")[2][:300]
+    if UUID.search(name):
+        return False
+    return any(pattern.search(name) for pattern in (HEX_PART, BASE64_PART)) or WHOLE_HEX.match(name) is not None

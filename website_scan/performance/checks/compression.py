@@ -1,0 +1,364 @@
+"""Checks of compression and minification: needless bytes on the wire."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+
+from website_scan.browser.evidence import BrowserLoad, Coverage, LoadedRequest
+from website_scan.catalogue import Category, check
+from website_scan.findings import (
+    HIGH,
+    LOW,
+    MEDIUM,
+    EvidenceItem,
+    Fail,
+    Finding,
+    Fix,
+    NotApplicable,
+    Pass,
+    Server,
+    Warn,
+    by_limits,
+)
+from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.page.evidence import Page
+from website_scan.page.image_headers import ImageFormat
+from website_scan.page.references import ResourceKind
+from website_scan.page.registrable_domain import is_same_site
+from website_scan.performance.compression import (
+    MAX_SCANNED_BYTES,
+    MODERN_CODINGS,
+    codings,
+    css_waste,
+    gzip_saving,
+    javascript_waste,
+)
+from website_scan.performance.evidence import Resource, Resources
+
+CATEGORY = Category("Compression and minification", weight=8, html=True)
+
+SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
+# A file that fits into one packet is not faster when compressed.
+PACKET_BYTES = 1_400
+# Limits for trying gzip: of all files together, and of each.
+TRIED_BYTES, TRIED_OF_EACH = 4 * 1024 * KIB, 1024 * KIB
+LEAST_WASTE_BYTES = 2 * KIB
+SCANNED_BYTES = 3 * 1024 * KIB  # limit for measuring waste, of all files of a kind together
+CSS_WASTE_PERCENT, JS_WASTE_PERCENT = 5, 10
+UNUSED_CSS_BYTES, UNUSED_JS_BYTES = 10 * KIB, 20 * KIB  # per file
+# A content coding that saves at least this much of an image is not needless: the image itself is compressed badly.
+WORTHWHILE_PERCENT = 5
+TEXT_TYPES = ("text/", "application/json", "application/javascript", "application/xml", "image/svg+xml")
+COMPRESSED_FONTS = (b"wOF2", b"wOFF")
+
+
+@dataclass(frozen=True, slots=True)
+class _Text:
+    """A text file as it was sent."""
+
+    url: str
+    host: str
+    body: bytes
+    wire_bytes: int
+    codings: frozenset[str]
+
+
+@dataclass(frozen=True, slots=True)
+class _Unused:
+    """A script or style sheet, its size, and the size of its unused part."""
+
+    url: str
+    wire_bytes: int
+    unused_bytes: float
+
+    @property
+    def share(self) -> float:
+        """Return the unused part, 0 to 1."""
+        return self.unused_bytes / self.wire_bytes
+
+
+@check(
+    "text-compressed",
+    name="Text is compressed",
+    found="Text is sent uncompressed",
+    why="Uncompressed text takes longer to arrive, most of all on slow connections.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is what gzip saves on the bytes received.",
+    severity=HIGH,
+    fix=Fix(
+        "Compress text on the server ({example}).",
+        {
+            Server.NGINX: "gzip on; gzip_types text/css application/javascript application/json image/svg+xml;",
+            Server.APACHE: "AddOutputFilterByType DEFLATE text/html text/css application/javascript application/json "
+            "image/svg+xml",
+            Server.IIS: '<urlCompression doStaticCompression="true" doDynamicCompression="true"/>',
+        },
+    ),
+    references=("Lighthouse: uses-text-compression", "RFC 9110, section 8.4"),
+)
+def text_compressed(page: Page, resources: Resources) -> Finding:
+    """Judge by the bytes that gzip saves, measured by compressing, not estimated."""
+    left = TRIED_BYTES
+    savings: list[tuple[int, _Text]] = []
+    for text in _texts(page, resources):
+        if text.codings or len(text.body) < PACKET_BYTES or left <= 0:
+            continue
+        tried = text.body[: min(left, TRIED_OF_EACH)]
+        left -= len(tried)
+        savings.append((gzip_saving(tried), text))
+    if not savings:
+        return Pass("All text that is large enough to matter is compressed.")
+    savings.sort(key=lambda each: -each[0])
+    total = sum(saving for saving, _ in savings)
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(text.url), "bytes": len(text.body), "gzip_would_save_bytes": saving} for saving, text in savings
+    ]
+    shown = some([excerpt(text.url, 80) for _, text in savings])
+    files = counted(len(savings), "text file is", "text files are")
+    message = f"{files} sent uncompressed ({shown}); gzip would save {size(total)}"
+    if any(text.url == page.target.url for _, text in savings):
+        document = f"the document itself ({size(len(page.response.body))})"
+        return Fail(
+            f"{message}. {'It is' if len(savings) == 1 else 'One of them is'} {document}.",
+            evidence=evidence,
+            title="Page is sent uncompressed",
+        )
+    return by_limits(total, SAVING_GOOD, SAVING_POOR, message, f"up to {size(SAVING_GOOD)} is good", evidence)
+
+
+@check(
+    "modern-encoding",
+    name="Brotli or Zstandard compression",
+    found="Text is compressed with gzip only",
+    why="Brotli and Zstandard compress text better than gzip.",
+    judged="Files of other sites do not count, nor do those over plain HTTP, where browsers accept gzip only, nor "
+    "those that fit into one packet as they are.",
+    severity=LOW,
+    fix=Fix(
+        "Offer Brotli or Zstandard beside gzip ({example}).",
+        {
+            Server.NGINX: "brotli on; # with the module ngx_brotli",
+            Server.APACHE: "AddOutputFilterByType BROTLI_COMPRESS text/html text/css application/javascript",
+            Server.IIS: "install IIS Compression, which adds Brotli",
+        },
+    ),
+    references=("RFC 7932", "RFC 8878", "MDN: Content-Encoding"),
+)
+def modern_encoding(page: Page, resources: Resources) -> Finding:
+    """Judge https files of the site only: over http browsers accept gzip at most; other servers are not the owner's."""
+    own = [
+        text
+        for text in _texts(page, resources)
+        if text.codings and text.url.startswith("https:") and is_same_site(text.host, page.target.host)
+    ]
+    if not own:
+        return NotApplicable("No text of the site was sent compressed over https.")
+    modern = [text for text in own if text.codings & MODERN_CODINGS]
+    if modern:
+        return Pass(
+            f"{part(len(modern), len(own), 'compressed file')} {agreeing(len(modern), 'is', 'are')} sent with "
+            f"{some(sorted(set().union(*(text.codings & MODERN_CODINGS for text in modern))))}."
+        )
+    large = [text for text in own if text.wire_bytes >= PACKET_BYTES]
+    if not large:
+        return Pass("Each compressed file fits into one packet, so a better compression would not be felt.")
+    names = some(sorted(set().union(*(text.codings for text in large))))
+    sent = size(sum(text.wire_bytes for text in large))
+    return Warn(
+        f"{counted(len(large), 'text file')} ({sent}) {agreeing(len(large), 'is', 'are')} sent with {names} only, "
+        "though br and zstd were offered.",
+        title=f"Text is compressed with {excerpt(names, 20)} only",
+    )
+
+
+@check(
+    "needless-encoding",
+    name="Images and fonts are not compressed twice",
+    found="Files are compressed twice",
+    why="Compressing images and fonts again costs CPU time on the server and the phone, and can make them larger.",
+    severity=LOW,
+    fix="Remove images and fonts (png, jpeg, gif, webp, avif, woff, woff2) from the types that the server compresses.",
+    references=("RFC 9110, section 8.4", "MDN: Content-Encoding"),
+)
+def needless_encoding(resources: Resources) -> Finding:
+    compressed = [each for each in resources.items if each.status == 200 and _is_compressed_format(each)]
+    if not compressed:
+        return NotApplicable("The page loads no image or font in a compressed format.")
+    needless = [each for each in compressed if codings(each.headers) and not each.is_cut and _gains_nothing(each)]
+    if not needless:
+        return Pass(f"None of {counted(len(compressed), 'image or font', 'images and fonts')} is compressed twice.")
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "bytes": each.body_bytes, "sent_bytes": each.own_wire_bytes} for each in needless
+    ]
+    before, after = sum(each.body_bytes for each in needless), sum(each.own_wire_bytes for each in needless)
+    files = counted(len(needless), "file of a compressed format is", "files of compressed formats are")
+    return Warn(
+        f"{files} compressed again, {before:,} bytes as {after:,}: "
+        f"{some([excerpt(each.url, 80) for each in needless])}.",
+        evidence=evidence,
+    )
+
+
+@check(
+    "unminified-css",
+    name="CSS is minified",
+    found="Unminified CSS",
+    why="Comments and whitespace are bytes that no browser needs.",
+    severity=LOW,
+    fix="Minify style sheets in the build, for example with lightningcss --minify or cssnano.",
+    references=("Lighthouse: unminified-css",),
+)
+def unminified_css(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.STYLESHEET, "style sheet", CSS_WASTE_PERCENT, css_waste)
+
+
+@check(
+    "unminified-js",
+    name="JavaScript is minified",
+    found="Unminified JavaScript",
+    why="Comments and whitespace are bytes that no browser needs.",
+    severity=LOW,
+    fix="Minify scripts in the build, for example with esbuild --minify or terser.",
+    references=("Lighthouse: unminified-javascript",),
+)
+def unminified_js(resources: Resources) -> Finding:
+    return _minified(resources, ResourceKind.SCRIPT, "script", JS_WASTE_PERCENT, javascript_waste)
+
+
+@check(
+    "unused-css",
+    name="Little unused CSS",
+    found="Unused CSS",
+    why="Rules that match nothing on the page delay the first paint.",
+    judged=f"Up to {size(UNUSED_CSS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
+    severity=MEDIUM,
+    fix="Split style sheets by page, remove rules that no page uses (for example with PurgeCSS), and load later what "
+    "the first screen does not need.",
+    references=("Lighthouse: unused-css-rules",),
+    measured=True,
+)
+def unused_css(coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(coverage, load, ResourceKind.STYLESHEET, "style sheet", UNUSED_CSS_BYTES)
+
+
+@check(
+    "unused-js",
+    name="Little unused JavaScript",
+    found="Unused JavaScript",
+    why="Code that never runs is still downloaded and parsed.",
+    judged=f"Up to {size(UNUSED_JS_BYTES)} of each file are tolerated, for menus, dialogs and hover styles that are "
+    "used later.",
+    severity=MEDIUM,
+    fix="Split bundles by page, load parts with import() when they are needed, and remove libraries that are hardly "
+    "used.",
+    references=("Lighthouse: unused-javascript",),
+    measured=True,
+)
+def unused_js(coverage: Coverage, load: BrowserLoad) -> Finding:
+    return _used(coverage, load, ResourceKind.SCRIPT, "script", UNUSED_JS_BYTES)
+
+
+def _used(coverage: Coverage, load: BrowserLoad, kind: ResourceKind, noun: str, tolerated_bytes: int) -> Finding:
+    """Warn at most: other pages, or actions of visitors on this one, may use everything."""
+    files = _unused_files(coverage, load.first.requests, kind)
+    if not files:
+        return NotApplicable(f"The page loads no external {noun}.")
+    wasted = [each for each in files if each.unused_bytes > tolerated_bytes]
+    seen = f"until the page had loaded, without scrolling or tapping ({load.product})"
+    if not wasted:
+        return Pass(f"{counted(len(files), noun)}: none has more than {size(tolerated_bytes)} unused {seen}.")
+    evidence: list[EvidenceItem] = [
+        {
+            "url": excerpt(each.url),
+            "wire_bytes": each.wire_bytes,
+            "unused_bytes": round(each.unused_bytes),
+            "unused_percent": round(100 * each.share),
+        }
+        for each in wasted
+    ]
+    shown = some([f"{excerpt(each.url, 80)} ({100 * each.share:.0f}%)" for each in wasted])
+    total = sum(each.unused_bytes for each in wasted)
+    return Warn(
+        f"{size(total)} of {counted(len(wasted), noun)} unused {seen}: {shown}. Other pages, or what visitors do next, "
+        "may need some of it.",
+        evidence=evidence,
+    )
+
+
+def _unused_files(coverage: Coverage, requests: Iterable[LoadedRequest], kind: ResourceKind) -> list[_Unused]:
+    """Return the files of a kind that came over the network, largest waste first.
+
+    Inline code is not a file: its URL is that of a request of another kind.
+    """
+    sizes: dict[str, int] = {}
+    for each in requests:
+        if each.kind is kind and each.wire_bytes > 0:
+            sizes[each.url] = max(sizes.get(each.url, 0), each.wire_bytes)
+    found = [
+        _Unused(each.url, sizes[each.url], sizes[each.url] * min(each.unused, each.length) / each.length)
+        for each in coverage.files
+        if each.kind is kind and each.length > 0 and each.url in sizes
+    ]
+    return sorted(found, key=lambda each: -each.unused_bytes)
+
+
+def _minified(
+    resources: Resources, kind: ResourceKind, noun: str, limit_percent: int, waste: Callable[[bytes], int]
+) -> Finding:
+    """Judge the waste, scaled to the bytes on the wire, because the removed text would have been compressed as well."""
+    files = [each for each in resources.items if each.kind is kind and each.eager and each.status == 200 and each.body]
+    if not files:
+        return NotApplicable(f"The page loads no {noun}.")
+    found: list[tuple[float, float, Resource]] = []
+    left = SCANNED_BYTES
+    for each in files:
+        if each.own_wire_bytes < LEAST_WASTE_BYTES or left <= 0:
+            continue
+        left -= min(len(each.body), MAX_SCANNED_BYTES)
+        share = waste(each.body) / len(each.body)
+        if share * 100 >= limit_percent and share * each.own_wire_bytes >= LEAST_WASTE_BYTES:
+            found.append((share * each.own_wire_bytes, share, each))
+    if not found:
+        return Pass(f"{counted(len(files), noun)}: none has much whitespace or many comments to remove.")
+    found.sort(key=lambda each: -each[0])
+    evidence: list[EvidenceItem] = [
+        {"url": excerpt(each.url), "share_percent": round(100 * share), "wasted_bytes": round(wasted)}
+        for wasted, share, each in found
+    ]
+    shown = some([f"{excerpt(each.url, 80)} ({100 * share:.0f}%)" for _, share, each in found])
+    total = sum(wasted for wasted, _, _ in found)
+    return Warn(
+        f"Whitespace and comments in {counted(len(found), noun)} take {size(total)} of the transfer: {shown}.",
+        evidence=evidence,
+    )
+
+
+def _texts(page: Page, resources: Resources) -> Iterator[_Text]:
+    """Yield the document and the text files that are loaded with it."""
+    body = page.response.body
+    wire_bytes = page.response.body_wire_bytes
+    yield _Text(page.target.url, page.target.host, body, wire_bytes, codings(page.headers))
+    for each in resources.items:
+        if each.eager and each.status == 200 and _is_text(each):
+            yield _Text(each.url, each.host, each.body, each.own_wire_bytes, codings(each.headers))
+
+
+def _is_text(resource: Resource) -> bool:
+    if resource.kind in (ResourceKind.SCRIPT, ResourceKind.STYLESHEET):
+        return True
+    if resource.picture is not None:
+        return resource.picture.format is ImageFormat.SVG
+    return resource.kind is ResourceKind.OTHER and resource.media_type.startswith(TEXT_TYPES)
+
+
+def _is_compressed_format(resource: Resource) -> bool:
+    if resource.body_bytes < PACKET_BYTES:
+        return False
+    if resource.picture is not None:
+        return resource.picture.format not in (ImageFormat.SVG, ImageFormat.BMP)
+    return resource.kind is ResourceKind.FONT and resource.body.startswith(COMPRESSED_FONTS)
+
+
+def _gains_nothing(resource: Resource) -> bool:
+    return resource.own_wire_bytes * 100 > resource.body_bytes * (100 - WORTHWHILE_PERCENT)

@@ -1,0 +1,283 @@
+"""Checks of images: layout shifts while they load, and files that are larger than necessary."""
+
+from __future__ import annotations
+
+import re
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.browser.evidence import BrowserLoad, Layout
+from website_scan.catalogue import Category, check
+from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn, by_limits
+from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
+from website_scan.page.css import declarations, is_sizing
+from website_scan.page.evidence import Document
+from website_scan.page.image_headers import ImageFormat
+from website_scan.page.markup import attribute, live, resolve
+from website_scan.page.references import ResourceKind
+from website_scan.performance.evidence import Resource, Resources, Styles
+from website_scan.performance.images import SCREENS_AHEAD, offscreen, oversized
+
+CATEGORY = Category("Images", weight=8, html=True, content=True)
+
+NO_IMAGES = NotApplicable("The page loads no image.")
+NO_RENDERED_IMAGES = NotApplicable("The page shows no image element.")
+UNSIZED_GOOD, UNSIZED_POOR = 0, 4
+# A smaller image, such as an icon, moves a line of text by less than its height.
+LEAST_HEIGHT = 32
+SAVING_GOOD, SAVING_POOR = 20 * KIB, 200 * KIB
+SMALL_BYTES = 4 * KIB
+OVERSIZED_GOOD, OVERSIZED_POOR = 20 * KIB, 300 * KIB
+OFFSCREEN_GOOD, OFFSCREEN_POOR = 1, 12
+MAX_NAMES = 500  # combinations of names that are looked up in the rules
+# Size of most images in AVIF (Lighthouse, modern-image-formats): two bits for three pixels.
+BYTES_A_PIXEL = 1 / 6
+GIF_BYTES = 100 * KIB
+OLD_FORMATS = frozenset({ImageFormat.PNG, ImageFormat.JPEG, ImageFormat.BMP})
+# HTML, "rules for parsing dimension values": a number. With % it is a share of a width that is not known yet.
+LENGTH = re.compile(r"\s*+\d{1,9}(?:\.\d{0,9})?(?!\s*+%)(?!\d)")
+
+
+@check(
+    "image-dimensions",
+    name="Images have width and height",
+    found="Images without dimensions",
+    why="Without its dimensions, an image shifts the content below it when it loads.",
+    judged=by_steps(UNSIZED_GOOD, UNSIZED_POOR) + " An image counts only if no rule could give it a height.",
+    severity=MEDIUM,
+    fix="Set the image's own width and height on each <img>, as numbers; with height: auto in the CSS it still scales.",
+    references=("web.dev: optimize CLS", "HTML, dimension attributes"),
+)
+def image_dimensions(document: Document, styles: Styles, resources: Resources) -> Finding:
+    """Count images that no CSS rule can give a height. Without layout, any other image may have one.
+
+    Images that are missing do not load, and those of a line's height shift nothing.
+    """
+    images = [node for node in live(document, "img") if _is_loaded(node)]
+    if not images:
+        return NO_IMAGES
+    sizes = _Sizes(styles)
+    harmless = {each.url for each in resources.items if _shifts_nothing(each)}
+    unsized = [
+        node for node in images if not (_has_size(node) or sizes.may_hold(node) or _address(document, node) in harmless)
+    ]
+    if not unsized:
+        return Pass(
+            f"{counted(len(images), 'image has', 'images have')} width and height, or a style that may size them."
+        )
+    shown = [excerpt(attribute(node, "src") or attribute(node, "srcset") or "", 80) for node in unsized]
+    return by_limits(
+        len(unsized),
+        UNSIZED_GOOD,
+        UNSIZED_POOR,
+        f"{part(len(unsized), len(images), 'image')} {agreeing(len(unsized), 'has', 'have')} no width and "
+        f"height: {some(shown)}",
+        evidence=[{"src": each} for each in shown],
+    )
+
+
+@check(
+    "image-format",
+    name="Images in modern formats",
+    found="Images not in modern formats",
+    why="AVIF and WebP files are smaller than JPEG and PNG files of the same image.",
+    judged=by_steps(size(SAVING_GOOD), size(SAVING_POOR)) + " The saving is estimated from bytes and pixels.",
+    severity=HIGH,
+    fix="Serve images as AVIF or WebP, for example with <picture> and the old format as a fallback.",
+    references=("Lighthouse: modern-image-formats",),
+)
+def image_format(resources: Resources) -> Finding:
+    """Estimate the saving: the file's size beyond 1/6 byte for each of its pixels."""
+    images = _images(resources)
+    if not images:
+        return NO_IMAGES
+    savings = sorted(((_saving(each), each) for each in images), key=lambda pair: -pair[0])
+    savings = [pair for pair in savings if pair[0] > 0]
+    if not savings:
+        return Pass(f"{counted(len(images), 'image')}: none would be much smaller in a modern format.")
+    evidence: list[EvidenceItem] = [
+        {
+            "url": excerpt(each.url),
+            "format": each.picture.format.value if each.picture else None,
+            "width": each.picture.width if each.picture else None,
+            "height": each.picture.height if each.picture else None,
+            "wire_bytes": each.own_wire_bytes,
+            "estimated_saving_bytes": round(saving),
+        }
+        for saving, each in savings
+    ]
+    total = sum(saving for saving, _ in savings)
+    shown = some([f"{excerpt(each.url, 80)} ({size(each.own_wire_bytes)})" for _, each in savings])
+    message = f"AVIF would save about {size(total)} on {counted(len(savings), 'image')}: {shown}"
+    if total <= SAVING_GOOD:
+        return Pass(f"{message}.", evidence)
+    text = f"{message}; up to {size(SAVING_GOOD)} is good."
+    return Warn(text, MEDIUM, evidence) if total <= SAVING_POOR else Fail(text, evidence=evidence)
+
+
+@check(
+    "image-oversized",
+    name="Properly sized images",
+    found="Oversized images",
+    why="Pixels that the screen cannot show are downloaded for nothing.",
+    judged=by_steps(size(OVERSIZED_GOOD), size(OVERSIZED_POOR)) + " The sizes are those on a phone's screen.",
+    severity=MEDIUM,
+    fix="Offer each image in several widths (srcset and sizes), so that phones download no more pixels than they show.",
+    references=("Lighthouse: uses-responsive-images",),
+)
+def image_oversized(layout: Layout, load: BrowserLoad, resources: Resources) -> Finding:
+    """Compare the file's pixels with its box on a phone with several device pixels per CSS pixel."""
+    if not any(each.is_visible for each in layout.images):
+        return NO_RENDERED_IMAGES
+    found = oversized(layout, load.first.requests, resources.items)
+    if not found:
+        return Pass("No image has many more pixels than the screen shows of it.")
+    evidence: list[EvidenceItem] = [
+        {
+            "url": excerpt(each.image.url),
+            "selector": excerpt(each.image.selector, 300),
+            "file": _pixels(each.file),
+            "shown": _pixels(each.shown),
+            "wire_bytes": each.wire_bytes,
+            "wasted_bytes": each.wasted_bytes,
+        }
+        for each in found
+    ]
+    total = sum(each.wasted_bytes for each in found)
+    shown = some(
+        [f"{excerpt(each.image.url, 80)} ({_pixels(each.file)}, shown as {_pixels(each.shown)})" for each in found]
+    )
+    return by_limits(
+        total,
+        OVERSIZED_GOOD,
+        OVERSIZED_POOR,
+        f"{counted(len(found), 'image has', 'images have')} more pixels than a phone shows, {size(total)} too much: "
+        f"{shown}",
+        f"up to {size(OVERSIZED_GOOD)} is good",
+        evidence,
+    )
+
+
+@check(
+    "lazy-offscreen",
+    name="Offscreen images are deferred",
+    found="Offscreen images are not deferred",
+    why="Images far below the first screen compete for bandwidth with those that visitors see first.",
+    judged=by_steps(OFFSCREEN_GOOD, OFFSCREEN_POOR),
+    severity=LOW,
+    fix='Add loading="lazy" to images further down the page, but never to those on the first screen.',
+    references=("Lighthouse: offscreen-images",),
+)
+def lazy_offscreen(layout: Layout, load: BrowserLoad) -> Finding:
+    if not any(each.is_visible for each in layout.images):
+        return NO_RENDERED_IMAGES
+    found = offscreen(layout, load.first)
+    if not found:
+        return Pass("No image far below the first screen is loaded before it is needed.")
+    total = sum(wire_bytes for _, wire_bytes in found)
+    return by_limits(
+        len(found),
+        OFFSCREEN_GOOD,
+        OFFSCREEN_POOR,
+        f"{counted(len(found), 'image')} more than {SCREENS_AHEAD} screens below the first one, {size(total)} in all, "
+        f"{agreeing(len(found), 'is', 'are')} loaded at once: {some([excerpt(image.url, 80) for image, _ in found])}",
+        evidence=[
+            {
+                "url": excerpt(image.url),
+                "selector": excerpt(image.selector, 300),
+                "top_px": round(image.top_px),
+                "wire_bytes": wire_bytes,
+            }
+            for image, wire_bytes in found
+        ],
+    )
+
+
+@check(
+    "gif-video",
+    name="No large GIFs",
+    found="Large GIFs",
+    why="GIF compresses poorly: a video, or WebP, shows the same in far fewer bytes.",
+    judged=f"GIFs of more than {size(GIF_BYTES)} count.",
+    severity=MEDIUM,
+    fix="Replace the animation with a <video autoplay loop muted playsinline> in MP4 or WebM.",
+    references=("Lighthouse: efficient-animated-content",),
+)
+def gif_video(resources: Resources) -> Finding:
+    gifs = [each for each in _images(resources) if each.picture and each.picture.format is ImageFormat.GIF]
+    if not gifs:
+        return NotApplicable("The page loads no GIF.")
+    large = [each for each in gifs if each.own_wire_bytes > GIF_BYTES]
+    if not large:
+        return Pass(f"No GIF is larger than {size(GIF_BYTES)} ({counted(len(gifs), 'GIF')} checked).")
+    is_moving = any(each.picture and each.picture.is_animated for each in large)
+    total = sum(each.own_wire_bytes for each in large)
+    return Warn(
+        f"{counted(len(large), 'GIF is', 'GIFs are')} larger than {size(GIF_BYTES)}, {size(total)} in all: "
+        f"{some([excerpt(each.url, 80) for each in large])}.",
+        evidence=[
+            {
+                "url": excerpt(each.url),
+                "wire_bytes": each.own_wire_bytes,
+                "animated": each.picture.is_animated if each.picture else None,
+            }
+            for each in large
+        ],
+        fix=None if is_moving else "Serve the image as WebP or AVIF.",
+    )
+
+
+def _pixels(pixels: tuple[int, int]) -> str:
+    return f"{pixels[0]} by {pixels[1]}"
+
+
+def _images(resources: Resources) -> list[Resource]:
+    """Return the images that were loaded successfully with the page."""
+    return [each for each in resources.items if each.kind is ResourceKind.IMAGE and each.eager and each.status == 200]
+
+
+def _saving(resource: Resource) -> float:
+    picture = resource.picture
+    if picture is None or picture.format not in OLD_FORMATS or resource.own_wire_bytes <= SMALL_BYTES:
+        return 0.0
+    return resource.own_wire_bytes - picture.pixels * BYTES_A_PIXEL
+
+
+def _is_loaded(node: LexborNode) -> bool:
+    """Return True if the markup alone loads the image over the network. Sources that scripts set later are unknown."""
+    source = (attribute(node, "src") or "").strip()
+    has_set = bool((attribute(node, "srcset") or "").strip())
+    return (bool(source) or has_set) and source[:5].lower() != "data:" and attribute(node, "hidden") is None
+
+
+def _address(document: Document, node: LexborNode) -> str:
+    url = resolve(document, (attribute(node, "src") or "").strip())
+    return url.href.partition("#")[0] if url is not None else ""
+
+
+def _shifts_nothing(resource: Resource) -> bool:
+    picture = resource.picture
+    return (resource.status or 0) >= 400 or (picture is not None and 0 < picture.height <= LEAST_HEIGHT)
+
+
+def _has_size(node: LexborNode) -> bool:
+    return all(LENGTH.match(attribute(node, name) or "") for name in ("width", "height"))
+
+
+class _Sizes:
+    """Index of CSS rules that may size images, matched by tag, ID and class. In doubt, an image counts as sized."""
+
+    def __init__(self, styles: Styles) -> None:
+        self._compounds = [each for each in styles.sized if each.tag in ("", "img")]
+        self._known: dict[tuple[str, frozenset[str]], bool] = {}
+
+    def may_hold(self, node: LexborNode) -> bool:
+        """Return True if the style attribute or a rule may set the image's height."""
+        if any(is_sizing(name, value) for name, value in declarations(attribute(node, "style") or "")):
+            return True
+        names = (attribute(node, "id") or "", frozenset((attribute(node, "class") or "").split()))
+        if names not in self._known:
+            if len(self._known) == MAX_NAMES:
+                return True
+            self._known[names] = any(each.may_match("img", *names) for each in self._compounds)
+        return self._known[names]

@@ -1,0 +1,47 @@
+"""Use of connections by the page's requests: origins that close them although more requests follow."""
+
+from __future__ import annotations
+
+from collections import Counter
+from urllib.parse import urlsplit
+
+from website_scan.net.http.response import Headers
+from website_scan.page.evidence import Page
+from website_scan.page.references import ResourceKind
+from website_scan.performance.evidence import Resources
+
+STATIC = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT})
+
+
+def origin_of(url: str) -> str:
+    """Return scheme, host and port as written in the URL."""
+    parts = urlsplit(url)
+    return f"{parts.scheme}://{parts.netloc}"
+
+
+def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
+    """Count, by origin, the responses after which a connection was closed although another request followed.
+
+    Errors do not count: servers close connections after errors to defend themselves.
+    """
+    requests = Counter([origin_of(page.target.url)])
+    closed = Counter[str]()
+    if _closes(page.response.http_version, page.headers):
+        closed[origin_of(page.target.url)] += 1
+    for each in resources.items:
+        if not each.eager or each.status is None:
+            continue
+        requests[origin_of(each.final_url)] += 1
+        if each.status < 400 and not each.is_cut and _closes(each.http_version, each.headers):
+            closed[origin_of(each.final_url)] += 1
+    counts = {origin: min(number, requests[origin] - 1) for origin, number in closed.items()}
+    return {origin: number for origin, number in counts.items() if number}
+
+
+def _closes(http_version: str, headers: Headers) -> bool:
+    """Return True if a response closes its connection (RFC 9112, section 9.3).
+
+    A response without a length closes it as well, but only HTTP/1.0 servers still send those.
+    """
+    tokens = {each.strip().lower() for each in (headers.get("Connection") or "").split(",")}
+    return "close" in tokens or (http_version <= "1.0" and "keep-alive" not in tokens)

@@ -1,0 +1,39 @@
+from __future__ import annotations
+
+from website_scan.catalogue import probe
+from website_scan.page.evidence import Document
+from website_scan.page.markup import select
+from website_scan.performance.evidence import DomSize
+
+
+@probe()
+def dom_size(document: Document) -> DomSize:
+    """Count the elements of the tree, without the content of templates, and find the deepest one."""
+    body = document.tree.body
+    elements = sum(1 for _ in select(document.tree, "*"))
+    node, depth = body, 0
+    deepest, deepest_depth = body, 0
+    while node is not None:
+        if depth > deepest_depth:
+            deepest, deepest_depth = node, depth
+        following = next(iter(node.iter()), None)  # the first child that is an element
+        if following is not None:
+            node, depth = following, depth + 1
+            continue
+        while node is not None and (body is None or node.mem_id != body.mem_id):
+            beside = node.next
+            while beside is not None and not beside.is_element_node:
+                beside = beside.next
+            if beside is not None:
+                node = beside
+                break
+            node, depth = node.parent, depth - 1
+        else:
+            break
+    path: list[str] = []
+    while deepest is not None and deepest.is_element_node and deepest.tag != "html":
+        path.append(deepest.tag or "")
+        deepest = deepest.parent
+    path.reverse()
+    shown = path if len(path) <= 8 else [*path[:3], "…", *path[-4:]]
+    return DomSize(elements, deepest_depth, " > ".join(shown))

@@ -1,0 +1,27 @@
+from __future__ import annotations
+
+from urllib.parse import urlsplit
+
+from website_scan.catalogue import probe
+from website_scan.page.evidence import Clock, Page
+from website_scan.page.references import ResourceKind
+from website_scan.page.registrable_domain import is_same_site
+from website_scan.performance.caching import cache_policy
+from website_scan.performance.evidence import Resources, StaticFile, StaticFiles
+
+STATIC = frozenset(
+    {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.ICON}
+)
+
+
+@probe()
+def static_files(page: Page, resources: Resources, clock: Clock) -> StaticFiles:
+    """Return the static files that were fetched, with their cache policies."""
+    own: list[StaticFile] = []
+    foreign: list[StaticFile] = []
+    for each in resources.items:
+        if each.status == 200 and each.kind in STATIC and each.is_fetched:
+            host = urlsplit(each.final_url or each.url).hostname or ""
+            file = StaticFile(each, cache_policy(each.headers, clock.now))
+            (own if is_same_site(host, page.target.host) else foreign).append(file)
+    return StaticFiles(tuple(own), tuple(foreign))

@@ -1,0 +1,153 @@
+"""Cards of the report page: one for each check (templates/report/card.html)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+
+from website_scan.document import ExportedCheck
+from website_scan.need import Need, is_emergency, need_of
+from website_scan.report.elsewhere import Elsewhere
+from website_scan.report.evidence import contrasts, fixes
+from website_scan.report.evidence.sentences import headline
+from website_scan.report.evidence.tables import Table, tables
+from website_scan.report.metrics import CONCERNED, UNITS
+from website_scan.report.muting import MutedPart
+from website_scan.report.pictures import Crop
+from website_scan.report.references import CriterionLink, ReferenceLink, criterion, reference
+from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
+from website_scan.report.standing import Standing, standing
+
+# Evidence that no card shows: `host_ms` is about the scanner and stands with what was checked.
+NOT_SHOWN = ("ancestry", "host_ms")
+
+
+@dataclass(frozen=True, slots=True)
+class CheckCard:
+    """Card of a check. `win` is text such as "+2.5 points", empty if passing this check alone wins none.
+
+    `muted` are the muted parts of the finding; if `is_muted`, the whole finding is muted. `mute_url` is the address of
+    the mute form, empty for readers who may not mute. `shows_rules` is as in `Muting`. `later` is for a check that wins
+    nothing now because of a cap: the points it wins without caps. `holds` is True if a cap counts this check. `metrics`
+    are the performance metrics that the check concerns. `is_hidden` is True if the reader's filter excludes the check.
+    `elsewhere` are the findings of the visit's other reports that tell the same. `is_first` is True for the findings to
+    fix first, which are open on a page without a filter; `is_open` is True for what is open on this page.
+    `page_url` is the check's page in the documentation, empty if it has none.
+    """
+
+    id: str
+    name: str
+    status: str
+    severity: str | None
+    message: str
+    fix: str | None
+    points: float
+    win: str
+    evidence: tuple[Table, ...]
+    evidence_count: int
+    criteria: tuple[CriterionLink, ...]
+    references: tuple[ReferenceLink, ...]
+    anchor: str
+    need: Need
+    page_url: str = ""
+    standing: Standing | None = None
+    mute_url: str = ""
+    muted: tuple[MutedPart, ...] = ()
+    is_muted: bool = False
+    shows_rules: bool = False
+    later: float = 0.0
+    holds: bool = False
+    metrics: tuple[str, ...] = ()
+    is_hidden: bool = False
+    is_first: bool = False
+    is_open: bool = False
+    crops: Mapping[int, Crop] = field(default_factory=dict)  # by the index of the item of evidence
+    elsewhere: tuple[Elsewhere, ...] = ()
+    how_to: HowTo = NO_HOW_TO
+
+    @property
+    def is_critical(self) -> bool:
+        """Return True for a failed critical check: a risk for the site or its visitors, however few points it costs."""
+        return is_emergency(self.status, self.severity)
+
+    @property
+    def fix_parts(self) -> tuple[fixes.Part, ...]:
+        return fixes.parts(self.fix or "")
+
+    @property
+    def later_win(self) -> str:
+        """Points to win later, in words; empty if the check holds the score, which they would make look small."""
+        return "" if self.holds else _win(self.later)
+
+
+def card_of(
+    exported: ExportedCheck,
+    *,
+    page_url: str = "",
+    mute_url: str = "",
+    muted: tuple[MutedPart, ...] = (),
+    is_muted: bool = False,
+    shows_rules: bool = False,
+    prefix: str = "",
+    is_hidden: bool = False,
+    crops: Mapping[int, Crop] | None = None,
+    elsewhere: tuple[Elsewhere, ...] = (),
+    server: str = "",
+) -> CheckCard:
+    """Return the card of a check of a JSON export. The caller passes what the export does not contain.
+
+    `server` is the web server that answered, as `snippets.how_to` takes it.
+    """
+    named = [(text, criterion(text)) for text in exported["references"]]
+    criteria = tuple(found for _, found in named if found)
+    items: Sequence[Mapping[str, object]] = exported["evidence"]
+    if exported["id"] in contrasts.CHECKS:
+        items = [contrasts.told(item) for item in items]
+    # The card shows the criteria elsewhere, and identifies an element by its selector.
+    without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
+    evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
+    points = exported["points"]
+    fix = None if exported["status"] == "pass" else exported.get("fix")
+    return CheckCard(
+        id=exported["id"],
+        name=exported["title"],
+        status=exported["status"],
+        severity=exported["severity"],
+        message=_message(exported),
+        fix=fix,
+        points=points,
+        win=_win(points),
+        evidence=evidence,
+        evidence_count=sum(len(table.rows) for table in evidence),
+        criteria=criteria,
+        references=tuple(reference(text) for text, found in named if not found),
+        anchor=f"{prefix}check-{exported['id']}",
+        need=need_of(exported),
+        page_url=page_url,
+        standing=standing(exported["id"]),
+        mute_url=mute_url,
+        muted=muted,
+        is_muted=is_muted,
+        shows_rules=shows_rules,
+        later=0.0 if points else exported["later"],
+        holds=exported["holds"],
+        metrics=CONCERNED.get(exported["id"], ()),
+        is_hidden=is_hidden,
+        crops=crops or {},
+        elsewhere=elsewhere,
+        how_to=how_to(exported["id"], server, fix, has_page=bool(page_url)) if fix else NO_HOW_TO,
+    )
+
+
+def _message(exported: ExportedCheck) -> str:
+    """Return the message without its list of places, which the card shows as a table."""
+    if exported["status"] == "pass":
+        return headline(exported["message"], exported["evidence"])
+    why = exported["why"]
+    before, _, after = exported["message"].partition(why) if why else (exported["message"], "", "")
+    seen = headline(before.rstrip(), exported["evidence"])
+    return " ".join(filter(None, (seen, after.strip(), why)))
+
+
+def _win(points: float) -> str:
+    return f"+{points:g} point{'' if points == 1 else 's'}" if points > 0 else ""

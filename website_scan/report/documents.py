@@ -1,0 +1,171 @@
+"""Documents of a scan's result: the API's report, and the JSON export, which contains the report.
+
+They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
+`website_scan.document` has their types, and `reports.serializers` describes them for openapi.yaml.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+
+from website_scan.document import (
+    AddedByExport,
+    DocumentHead,
+    ExportDocument,
+    ExportedCheck,
+    Fix,
+    ReportDocument,
+    ReportedCheck,
+    StoredWaterfall,
+    Summary,
+)
+from website_scan.findings import Severity
+from website_scan.need import need_of_result
+from website_scan.report.held import held
+from website_scan.result import CategoryResult, CheckResult, ScanResult, Waterfall
+from website_scan.scoring import severity_counts
+from website_scan.timestamps import timestamp
+
+
+def report_document(
+    result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
+) -> ReportDocument:
+    """Return the report (2.2 of the interface). Score and grade are None if the scan failed. Times are aware."""
+    return {
+        **_head(result, scan_id, created_at, completed_at),
+        "categories": [
+            {"name": each.name, "score": each.score, "checks": list(map(_check, each.checks))}
+            for each in _by_need(result.categories)
+        ],
+        "summary": _summary(result),
+    }
+
+
+def export_document(
+    result: ScanResult, *, scan_id: str, report_id: str, created_at: datetime, completed_at: datetime
+) -> ExportDocument:
+    """Return the JSON export: the report with all that is stored beside it."""
+    return {
+        **_head(result, scan_id, created_at, completed_at),
+        "categories": [
+            {"name": each.name, "score": each.score, "checks": list(map(_exported_check, each.checks))}
+            for each in _by_need(result.categories)
+        ],
+        "summary": _summary(result),
+        "report_id": report_id,
+        "status": result.status,
+        "skipped_checks": [{"name": each.name, "reason": each.reason, "id": each.id} for each in result.skipped_checks],
+        "browser": result.browser,
+        "omitted_checks": [{"id": each.id, "name": each.name} for each in result.omitted_checks],
+        "repeated_checks": [
+            {
+                "id": each.id,
+                "name": each.name,
+                "told_by": each.told_by,
+                "reason": f"Covered by “{each.title}” ({each.told_by}).",
+            }
+            for each in result.repeated_checks
+        ],
+        "caps": [{"limit": each.limit, "reason": each.reason} for each in result.caps],
+        "held": held(result.scoring, [each.reason for each in result.caps]) if result.scoring and result.caps else "",
+        "catalogue_version": result.catalogue_version,
+        "site_evidence_at": result.facts.get("site_evidence_at"),
+    }
+
+
+def stored_waterfall(waterfall: Waterfall) -> StoredWaterfall:
+    """Return a waterfall as a report stores it."""
+    return {
+        "rows": [
+            {
+                "url": row.url,
+                "kind": row.kind,
+                "start_ms": row.start_ms,
+                "response_ms": row.response_ms,
+                "end_ms": row.end_ms,
+                "wire_bytes": row.wire_bytes,
+                "status": row.status,
+                "is_blocking": row.is_blocking,
+                "is_failed": row.is_failed,
+                "is_third_party": row.is_third_party,
+            }
+            for row in waterfall.rows
+        ],
+        "marks": list(waterfall.marks),
+        "total_ms": waterfall.total_ms,
+        "left_out": waterfall.left_out,
+    }
+
+
+def _head(result: ScanResult, scan_id: str, created_at: datetime, completed_at: datetime) -> DocumentHead:
+    return {
+        "id": scan_id,
+        "type": str(result.type),
+        "url": result.url,
+        "score": result.score,
+        "grade": result.grade,
+        "created_at": timestamp(created_at),
+        "completed_at": timestamp(completed_at),
+    }
+
+
+def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
+    """Return the categories by the need of their neediest checks, each with its neediest check first."""
+    found = [replace(each, checks=tuple(sorted(each.checks, key=need_of_result))) for each in categories]
+    return sorted(found, key=lambda each: need_of_result(each.checks[0]))
+
+
+def _check(check: CheckResult) -> ReportedCheck:
+    """Return a check of the report (2.4 of the interface)."""
+    return {
+        "name": check.name,
+        "status": check.status,
+        "severity": str(check.severity) if check.severity else None,
+        "message": check.message,
+        **_fix(check),
+    }
+
+
+def _exported_check(check: CheckResult) -> ExportedCheck:
+    added: AddedByExport = {
+        "id": check.id,
+        "title": check.title,
+        "evidence": [dict(each) for each in check.evidence],
+        "references": list(check.references),
+        "points": check.points,
+        "later": check.later,
+        "holds": check.holds,
+    }
+    if check.status == "pass":
+        return {"name": check.name, "status": check.status, "severity": None, "message": check.message, **added}
+    assert check.severity is not None
+    return {
+        "name": check.name,
+        "status": check.status,
+        "severity": str(check.severity),
+        "message": check.message,
+        **_fix(check),
+        **added,
+        "why": check.why,
+    }
+
+
+def _fix(check: CheckResult) -> Fix:
+    return {} if check.fix is None else {"fix": str(check.fix)}
+
+
+def _summary(result: ScanResult) -> Summary:
+    statuses = [check.status for check in result.checks]
+    severities = severity_counts(result.checks)
+    return {
+        "total_checks": len(statuses),
+        "passed": statuses.count("pass"),
+        "failed": statuses.count("fail"),
+        "warnings": statuses.count("warn"),
+        "critical": severities[Severity.CRITICAL],
+        "high": severities[Severity.HIGH],
+        "medium": severities[Severity.MEDIUM],
+        "low": severities[Severity.LOW],
+    }

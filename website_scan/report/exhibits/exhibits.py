@@ -1,0 +1,81 @@
+"""Exhibits: what a report's page shows beside the checks, from data stored by the scan and evidence of checks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from website_scan.document import ExportDocument, StoredExhibits, StoredHop
+from website_scan.need import need_of
+from website_scan.report.evidence.tables import Table, tables
+from website_scan.report.exhibits.files import FaultyFile, faulty_files
+from website_scan.report.exhibits.headers import JudgedHeader, judged_headers
+from website_scan.report.exhibits.policies import Policy, policy_tables
+from website_scan.report.exhibits.previews import SearchResult, SharedLink, search_result, shared_link
+from website_scan.report.exhibits.treemap import Weights, weights
+
+CHAIN = "tls-cert-trusted"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """Entry in the table of contents of a report. The template puts the page's prefix before `anchor`."""
+
+    name: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Exhibits:
+    """Exhibits of a report. Each is empty or None in reports of other types, and in reports stored without it."""
+
+    headers: tuple[JudgedHeader, ...] = ()
+    policies: tuple[Policy, ...] = ()
+    certificates: tuple[Table, ...] = ()
+    redirects: tuple[Table, ...] = ()
+    search_result: SearchResult | None = None
+    shared_link: SharedLink | None = None
+    files: tuple[FaultyFile, ...] = ()
+    weights: Weights | None = None
+
+    @property
+    def contents(self) -> list[Entry]:
+        """Entries of the exhibits in the page's order."""
+        named = (
+            (self.search_result or self.shared_link, Entry("How others show it", "previews")),
+            (self.headers, Entry("Response headers", "headers")),
+            (self.policies, Entry("CSP by directive", "policies")),
+            (self.certificates, Entry("Certificate chain", "certificates")),
+            (self.redirects, Entry("Redirects", "redirects")),
+            (self.files, Entry("Files", "files")),
+            (self.weights, Entry("Transfer size", "weights")),
+        )
+        return [entry for shown, entry in named if shown]
+
+
+def exhibits_of(document: ExportDocument, stored: StoredExhibits | None, prefix: str) -> Exhibits:
+    """Return the exhibits. `document` is the JSON export, `stored` comes from `website_scan.exhibits`.
+
+    `prefix` goes before anchors.
+    """
+    stored = stored or {}
+    checks = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    is_security = document["type"] == "security"
+    return Exhibits(
+        headers=judged_headers(stored["headers"], checks, prefix) if "headers" in stored else (),
+        policies=policy_tables(stored.get("policies", ()), checks, prefix),
+        certificates=tables(checks[CHAIN]["evidence"]) if is_security and CHAIN in checks else (),
+        redirects=_redirects(stored.get("redirects", ())),
+        search_result=search_result(stored["search_result"], checks) if "search_result" in stored else None,
+        shared_link=shared_link(stored["shared_link"]) if "shared_link" in stored else None,
+        files=faulty_files(sorted(checks.values(), key=need_of), prefix) if document["type"] == "performance" else (),
+        weights=weights(stored.get("weights", ())),
+    )
+
+
+def _redirects(hops: Sequence[StoredHop]) -> tuple[Table, ...]:
+    """Return the redirects as a table of source, status and target."""
+    return tables(
+        {"from": before["url"], "status": before["status"], "to": after["url"]} for before, after in pairwise(hops)
+    )

@@ -1,0 +1,121 @@
+"""Content Security Policies as tables: each directive with its sources and the findings about it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+
+from website_scan.document import ExportedCheck, StoredPolicy
+from website_scan.report.exhibits.headers import Verdict
+
+SCRIPTS = ("script-src-elem", "script-src-attr", "script-src", "default-src")
+STYLES = ("style-src-elem", "style-src-attr", "style-src", "default-src")
+WAYS = {"header": "sent as a header", "meta": "in a <meta> element", "report only": "reported only, nothing is blocked"}
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A source (value) of a directive. `is_weak` is True if a finding is about it."""
+
+    text: str
+    is_weak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Directive:
+    """A directive of a policy. `is_set` is False if it is missing."""
+
+    name: str
+    sources: tuple[Source, ...]
+    verdicts: tuple[Verdict, ...]
+    is_set: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    way: str
+    directives: tuple[Directive, ...]
+
+
+def _is(*values: str) -> Callable[[str], bool]:
+    return lambda source: source.lower() in values
+
+
+def _is_broad(source: str) -> bool:
+    return source.lower() in ("*", "http:", "https:", "data:", "blob:", "filesystem:") or source.startswith("*.")
+
+
+def _is_http(source: str) -> bool:
+    return source.lower().startswith("http:")
+
+
+def _is_any(source: str) -> bool:
+    return True
+
+
+# By check ID: groups of directives that the check judges, and a test for weak values. Of a group, the fallback chain,
+# the first directive that is set counts.
+ABOUT: Mapping[str, tuple[tuple[tuple[str, ...], ...], Callable[[str], bool]]] = {
+    "csp-present": ((SCRIPTS,), lambda source: _is_broad(source) or source.lower() == "'unsafe-inline'"),
+    "csp-script-inline": ((SCRIPTS,), _is("'unsafe-inline'")),
+    "csp-script-broad": ((SCRIPTS,), _is_broad),
+    "csp-unsafe-eval": ((SCRIPTS,), _is("'unsafe-eval'")),
+    "csp-allowlist-bypass": ((SCRIPTS,), _is()),
+    "csp-nonce-static": ((SCRIPTS,), lambda source: source.lower().startswith("'nonce-")),
+    "csp-object-base": ((("object-src", "default-src"), ("base-uri",)), _is("*")),
+    "csp-style-inline": ((STYLES,), _is("'unsafe-inline'")),
+    "clickjacking": ((("frame-ancestors",),), _is_broad),
+}
+
+
+def policy_tables(
+    stored: Sequence[StoredPolicy], checks: Mapping[str, ExportedCheck], prefix: str
+) -> tuple[Policy, ...]:
+    """Return the policies as tables. `stored` has each policy's `way` and `text`, `checks` the export's checks by ID.
+
+    `prefix` goes before anchors.
+    """
+    wrong = {id: check for id, check in checks.items() if check["status"] != "pass"}
+    return tuple(Policy(WAYS[each["way"]], _directives(each, wrong, prefix)) for each in stored)
+
+
+def _directives(policy: StoredPolicy, wrong: Mapping[str, ExportedCheck], prefix: str) -> tuple[Directive, ...]:
+    values: dict[str, list[str]] = {}
+    for part in policy["text"].split(";"):
+        name, *sources = part.split() or [""]
+        if name:
+            values.setdefault(name.lower(), sources)
+    verdicts: dict[str, list[Verdict]] = {}
+    weak: dict[str, list[Callable[[str], bool]]] = {}
+
+    def note(id: str, name: str, is_weak: Callable[[str], bool]) -> None:
+        verdicts.setdefault(name, []).append(Verdict.of(wrong[id], prefix))
+        weak.setdefault(name, []).append(is_weak)
+
+    if policy["way"] != "report only":
+        for id, (groups, is_weak) in ABOUT.items():
+            for group in groups if id in wrong else ():
+                name = next((name for name in group if name in values), group[0])
+                # If a check judges several groups, mark only those with a weak value or a missing directive.
+                is_alone = len(groups) == 1
+                if (is_alone or any(map(is_weak, values[name]))) if name in values else not is_alone:
+                    note(id, name, is_weak)
+        if "csp-insecure-source" in wrong:
+            for name in (name for name, sources in values.items() if any(map(_is_http, sources))):
+                note("csp-insecure-source", name, _is_http)
+        if "csp-syntax" in wrong:
+            words = set(wrong["csp-syntax"]["message"].lower().replace(",", " ").replace(";", " ").split())
+            for name in (name for name in values if name in words):
+                note("csp-syntax", name, _is_any)
+    missing = [Directive(name, (), tuple(told), is_set=False) for name, told in verdicts.items() if name not in values]
+    return (
+        *(
+            Directive(
+                name,
+                tuple(Source(text, any(is_weak(text) for is_weak in weak.get(name, ()))) for text in sources),
+                tuple(verdicts.get(name, ())),
+            )
+            for name, sources in values.items()
+        ),
+        *missing,
+    )

@@ -1,0 +1,65 @@
+"""Previews of the page as a search result and as a shared link. The scan has cut and stored their texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from website_scan.document import ExportedCheck, StoredSearchResult, StoredSharedLink
+from website_scan.messages import plain
+
+BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
+
+
+@dataclass(frozen=True, slots=True)
+class SearchResult:
+    """Preview of a search result. `trail` is the address as search engines show it: the host, then the folders."""
+
+    site: str
+    trail: str
+    title: str
+    description: str
+    is_hidden: bool  # the page asks search engines not to index it
+
+
+@dataclass(frozen=True, slots=True)
+class SharedLink:
+    """Preview of a shared link. `image` is only an address: loading it would tell the site who reads the report."""
+
+    host: str
+    title: str
+    description: str
+    image: str
+    is_large: bool
+
+
+def search_result(stored: StoredSearchResult, checks: Mapping[str, ExportedCheck]) -> SearchResult:
+    host, path = _host_and_path(stored["url"])
+    folders = [plain(unquote(each)) for each in path.split("/") if each]
+    indexable = checks.get("is-indexable")
+    return SearchResult(
+        site=stored["site"] or host,
+        trail=BETWEEN.join([host, *folders]),
+        title=stored["title"],
+        description=stored["description"],
+        is_hidden=indexable is not None and indexable["status"] == "fail",
+    )
+
+
+def shared_link(stored: StoredSharedLink) -> SharedLink:
+    return SharedLink(
+        host=_host_and_path(stored["url"])[0],
+        title=stored["title"],
+        description=stored["description"],
+        image=stored["image"],
+        is_large=stored["card"] == "summary_large_image",
+    )
+
+
+def _host_and_path(url: str) -> tuple[str, str]:
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url, ""
+    return parts.netloc, parts.path

@@ -1,0 +1,99 @@
+"""Exports of a report: SARIF 2.1.0 for code scanning, CSV for spreadsheets."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from website_scan.document import ExportDocument, read_export
+from website_scan.need import by_need
+from website_scan.report.mute_matching import Covered
+from website_scan.report.sarif import log, run
+from website_scan.report.spreadsheets import cell
+
+CSV_COLUMNS = ("category", "id", "name", "status", "severity", "points", "message", "fix", "references")
+
+
+# Returns the muted findings of a JSON export, by check ID.
+Muted = Callable[[ExportDocument], Mapping[str, Covered]]
+
+
+@dataclass(frozen=True, slots=True)
+class ExportFormat:
+    """Format of an export, named by the ending of its files.
+
+    `render` gets the stored JSON export, its muted findings, and the base URL of the checks' pages. `purpose` is for
+    menus; `name` and `about` describe the endpoint in openapi.yaml. `has_mutes` is True if muted findings are in it,
+    so that it changes although the report does not.
+    """
+
+    name: str
+    media_type: str
+    purpose: str
+    about: str
+    render: Callable[[str, Muted, str], str]
+    has_mutes: bool = False
+
+
+def sarif(
+    document: ExportDocument, muted: Mapping[str, Covered] | None = None, check_pages: str = ""
+) -> dict[str, Any]:
+    """Return the SARIF 2.1.0 log of one report. `document` is the JSON export, `muted` its muted findings."""
+    reasons = {
+        id: {place: [rule.reason] for place, rule in covered.rules.items()} for id, covered in (muted or {}).items()
+    }
+    return log([run([(document, reasons)], f"{document['type']}/{document['url']}", check_pages)])
+
+
+def csv_table(document: ExportDocument) -> str:
+    """Return a CSV table with a header line and one line per check. Cells are safe from formula injection.
+
+    The neediest check comes first. Checks that could not run, and those left out without a browser, come last.
+    """
+    output = io.StringIO()
+    writer = csv.writer(output, lineterminator="\r\n")
+    writer.writerow(CSV_COLUMNS)
+    writer.writerows([cell(row.get(column)) for column in CSV_COLUMNS] for row in csv_rows(document))
+    return output.getvalue()
+
+
+def csv_rows(document: ExportDocument) -> Iterator[Mapping[str, object]]:
+    """Yield the rows of a report by the names of CSV_COLUMNS, not yet safe for spreadsheets (`cell`)."""
+    for category, check in by_need(document):
+        yield {**check, "category": category, "references": "; ".join(check["references"])}
+    for skipped in document["skipped_checks"]:
+        yield {**skipped, "status": "could not run", "message": skipped["reason"]}
+    for omitted in document.get("omitted_checks", ()):
+        yield {**omitted, "status": "left out", "message": "This check needs a browser, and none was available."}
+
+
+FORMATS: Mapping[str, ExportFormat] = {
+    "json": ExportFormat(
+        "JSON",
+        "application/json",
+        "everything, for programs",
+        "The stored export.",
+        lambda export, muted, check_pages: export,
+    ),
+    "sarif": ExportFormat(
+        "SARIF 2.1.0",
+        "application/sarif+json",
+        "for code scanning",
+        "Muted results have `suppressions` with the reason as justification.",
+        lambda export, muted, check_pages: json.dumps(
+            sarif(document := read_export(export), muted(document), check_pages)
+        ),
+        has_mutes=True,
+    ),
+    "csv": ExportFormat(
+        "CSV",
+        "text/csv; charset=utf-8",
+        "for spreadsheets",
+        "A line for each check that ran.",
+        lambda export, muted, check_pages: csv_table(read_export(export)),
+    ),
+}

@@ -1,0 +1,49 @@
+"""Levels of findings: what each output format calls a failed or warned check. docs/ci.md shows the table."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from website_scan.document import ExportedFinding
+from website_scan.findings import Severity
+
+
+@dataclass(frozen=True, slots=True)
+class Level:
+    """Level of a finding.
+
+    `mark` and `word` stand in text and Markdown, `sarif` is SARIF's level, `security_severity` the CVSS-like number
+    that code scanning shows for security rules, `problem_severity` what it shows for others, and `code_quality`
+    GitLab's severity. A gate never fails for a finding that is not `gated`.
+    """
+
+    mark: str
+    word: str
+    sarif: Literal["error", "warning", "note"]
+    security_severity: str
+    code_quality: Literal["blocker", "critical", "major", "minor", "info"]
+    gated: bool
+
+    @property
+    def problem_severity(self) -> Literal["error", "warning", "recommendation"]:
+        return "recommendation" if self.sarif == "note" else self.sarif
+
+
+# By status and severity, the worst first. A warning is a suggestion or uncertain: never critical, never an error, and
+# gated by nothing.
+LEVELS: Mapping[tuple[str, str], Level] = {
+    ("fail", Severity.CRITICAL): Level("✗", "failed", "error", "9.5", "blocker", gated=True),
+    ("fail", Severity.HIGH): Level("✗", "failed", "error", "8.0", "critical", gated=True),
+    ("fail", Severity.MEDIUM): Level("✗", "failed", "warning", "5.5", "major", gated=True),
+    ("fail", Severity.LOW): Level("✗", "failed", "note", "3.0", "minor", gated=True),
+    ("warn", Severity.HIGH): Level("!", "warning", "warning", "5.5", "major", gated=False),
+    ("warn", Severity.MEDIUM): Level("!", "warning", "note", "3.0", "info", gated=False),
+    ("warn", Severity.LOW): Level("!", "warning", "note", "3.0", "info", gated=False),
+}
+
+
+def level_of(finding: ExportedFinding) -> Level:
+    """Return the level of a failed or warned check."""
+    return LEVELS[finding["status"], finding["severity"]]

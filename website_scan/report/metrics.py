@@ -1,0 +1,131 @@
+"""Metrics of a performance scan for the top of its page, from the evidence of the checks that judge them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from website_scan.document import ExportedCheck
+from website_scan.report.standing import BANDS, Band, Standing, standing
+
+LENGTH = 1000  # length of the drawn scale, of which good, needs work and poor have a third each
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Scale of good, needs work and poor. `mark` is the page's position, 0 to 1000; the others are thresholds."""
+
+    mark: int
+    good: str
+    poor: str
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """A metric with its unit. `status` is that of its check, `anchor` that of the check's card.
+
+    `spread` is from the least to the largest figure, with the number of loads; empty if the loads agree.
+    """
+
+    name: str
+    value: str
+    unit: str
+    status: str
+    anchor: str
+    meaning: str
+    scale: Scale
+    standing: Standing | None
+    spread: str
+
+    @property
+    def verdict(self) -> str:
+        return {"pass": "Good", "warn": "Needs work", "fail": "Poor"}[self.status]
+
+
+def _seconds(value: float) -> tuple[str, str]:
+    return f"{value:.1f}", "s"
+
+
+def _milliseconds(value: float) -> tuple[str, str]:
+    return f"{1000 * value:,.0f}", "ms"
+
+
+def _plain(value: float) -> tuple[str, str]:
+    return f"{value:.3f}".rstrip("0").rstrip("."), ""
+
+
+# Name, meaning and format of each metric by check ID, in the order of the page.
+METRICS: Mapping[str, tuple[str, str, Callable[[float], tuple[str, str]]]] = {
+    "lcp": ("Largest contentful paint", "when the main content appears", _seconds),
+    "fcp": ("First contentful paint", "when the first content appears", _seconds),
+    "tbt": ("Total blocking time", "how long the page does not respond", _milliseconds),
+    "cls": ("Cumulative layout shift", "how much the layout shifts", _plain),
+    "speed-index": ("Speed Index", "when the first screen looks complete, on average", _seconds),
+}
+# Units of evidence whose names do not contain one.
+UNITS: Mapping[str, Mapping[str, str]] = {
+    id: dict.fromkeys(("median", "least", "largest"), "s") for id in ("lcp", "fcp", "tbt", "speed-index")
+}
+
+
+# The metrics that a check concerns, as Lighthouse relates its audits to metrics; a metric's own check concerns it too.
+_PAINTS = ("lcp", "fcp", "speed-index")
+CONCERNED: Mapping[str, tuple[str, ...]] = {
+    **{id: (id,) for id in METRICS},
+    **dict.fromkeys(
+        (
+            *("ttfb", "doc-redirects", "blocking-scripts", "blocking-css", "css-import", "third-party-spof"),
+            *("text-compressed", "modern-encoding", "unminified-css", "unused-css", "css-weight", "preconnects"),
+            *("http-version", "keep-alive", "est-load-time", "font-display", "font-weight", "font-count"),
+        ),
+        _PAINTS,
+    ),
+    **dict.fromkeys(("font-format", "domains", "requests", "total-weight"), ("lcp",)),
+    **dict.fromkeys(
+        ("lcp-lazy", "lcp-priority", "image-format", "image-oversized", "image-weight", "lazy-offscreen", "gif-video"),
+        ("lcp",),
+    ),
+    **dict.fromkeys(
+        ("long-tasks", "script-time", "main-thread", "dom-size", "dom-depth", "third-party-share"), ("tbt",)
+    ),
+    **dict.fromkeys(("unminified-js", "unused-js", "js-weight", "document-write"), (*_PAINTS, "tbt")),
+    "image-dimensions": ("cls",),
+}
+
+
+def metrics(checks: Mapping[str, ExportedCheck], prefix: str = "") -> tuple[Metric, ...]:
+    """Return the metrics that were measured. `checks` are the export's by ID; `prefix` goes before anchors."""
+    found = []
+    for id, (name, meaning, write) in METRICS.items():
+        check = checks.get(id)
+        figures = check["evidence"][0] if check and check["evidence"] else {}
+        median = figures.get("median")
+        if check and isinstance(median, int | float):
+            band = BANDS[id]
+            scale = Scale(mark(median, band), _joined(write(band.good)), _joined(write(band.poor)))
+            written, anchor = write(median), f"{prefix}check-{id}"
+            spread = _spread(figures, write)
+            found.append(Metric(name, *written, check["status"], anchor, meaning, scale, standing(id), spread))
+    return tuple(found)
+
+
+def _spread(figures: Mapping[str, object], write: Callable[[float], tuple[str, str]]) -> str:
+    least, largest = figures.get("least"), figures.get("largest")
+    if figures.get("stable") is not False or not isinstance(least, int | float) or not isinstance(largest, int | float):
+        return ""
+    return f"{write(least)[0]} to {_joined(write(largest))} in {figures.get('loads')} loads"
+
+
+def mark(value: float, band: Band) -> int:
+    """Return a value's position on the scale, 0 to 1000. Poor values approach the end and never pass it."""
+    if value <= band.good:
+        thirds = max(0.0, value) / band.good
+    elif value <= band.poor:
+        thirds = 1 + (value - band.good) / (band.poor - band.good)
+    else:
+        thirds = 3 - band.poor / value
+    return round(LENGTH * thirds / 3)
+
+
+def _joined(written: tuple[str, str]) -> str:
+    return " ".join(each for each in written if each)

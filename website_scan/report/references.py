@@ -1,0 +1,104 @@
+"""Links for the references of checks, by pattern or from references.toml. Only these become links on the page."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from pathlib import Path
+from urllib.parse import urlsplit
+
+from website_scan.catalogue import check_ids
+from website_scan.findings import ScanType
+
+AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
+TESTING_GUIDE = "https://owasp.org/www-project-web-security-testing-guide/"
+TABLE = Path(__file__).with_name("references.toml")
+SECTION = re.compile(r", sections? \d[\d.]*(?: (?:and|to) [\d.]+)?")
+UNDERSTANDING_WCAG = "https://www.w3.org/WAI/WCAG22/Understanding/"
+# For example: WCAG 4.1.2 Name, Role, Value (A)
+CRITERION = re.compile(r"WCAG (\d\.\d{1,2}\.\d{1,2})(?: ([^\n]{1,80}))? \((A{1,3})\)")
+
+
+@dataclass(frozen=True, slots=True)
+class ReferenceLink:
+    """A reference of a check. `url` is None if there is no page to link to."""
+
+    text: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class CriterionLink:
+    """A success criterion of WCAG 2.2: its number, level (A, AA, AAA), and the page that explains it."""
+
+    number: str
+    name: str
+    level: str
+    url: str | None
+
+
+def safe_link(url: object) -> str | None:
+    """Return the URL if it is safe in an href: absolute, http or https. None for others, such as `javascript:`."""
+    if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
+        return None
+    try:
+        return url if urlsplit(url).hostname else None
+    except ValueError:
+        return None
+
+
+def page_url(check_pages: str, check_id: str) -> str:
+    """Return the URL of a check's page below `check_pages`; empty for removed checks, or without `check_pages`."""
+    return f"{check_pages}{check_id}" if check_pages and check_id in _known_checks() else ""
+
+
+@cache
+def _known_checks() -> frozenset[str]:
+    return frozenset().union(*map(check_ids, ScanType))
+
+
+@cache
+def table() -> dict[str, str]:
+    """Return the addresses of references.toml by the names of the references."""
+    return tomllib.loads(TABLE.read_text(encoding="utf-8"))
+
+
+def named(text: str) -> str | None:
+    """Return the address of a reference by its name, or by its name without a section; None if it has none."""
+    return table().get(text) or table().get(SECTION.sub("", text))
+
+
+@lru_cache(maxsize=1024)
+def reference(text: str) -> ReferenceLink:
+    """Return the link of a reference: a name of the table, URL, CWE, CVE, RFC, WCAG criterion or axe rule.
+
+    A section may follow the name.
+    """
+    if url := named(text):
+        return ReferenceLink(text, url)
+    if match := re.fullmatch(r"CWE-(\d+)", text):
+        return ReferenceLink(text, f"https://cwe.mitre.org/data/definitions/{match[1]}.html")
+    if match := re.fullmatch(r"CVE-\d{4}-\d{4,7}", text):
+        return ReferenceLink(text, f"https://www.cve.org/CVERecord?id={match[0]}")
+    if re.fullmatch(r"OWASP WSTG-[A-Z]{4}-\d\d", text):
+        return ReferenceLink(text, TESTING_GUIDE)
+    if match := re.fullmatch(r"RFC (\d+)(?:, section (\d+(?:\.\d+)*)|, sections .*)?", text):
+        section = f"#section-{match[2]}" if match[2] else ""
+        return ReferenceLink(text, f"https://www.rfc-editor.org/rfc/rfc{match[1]}{section}")
+    if match := re.fullmatch(r"axe-core: ([a-z-]{2,60})(?: \(best practice\))?", text):
+        return ReferenceLink(text, f"{AXE_RULES}{match[1]}")
+    found = criterion(text)
+    return ReferenceLink(text, found.url if found else safe_link(text))
+
+
+@lru_cache(maxsize=1024)
+def criterion(text: str) -> CriterionLink | None:
+    """Parse a reference as a WCAG success criterion, None if it is none."""
+    match = CRITERION.fullmatch(text)
+    if match is None:
+        return None
+    name = match[2] or ""
+    slug = re.sub(r"[^a-z]+", "-", name.lower()).strip("-")
+    return CriterionLink(match[1], name, match[3], f"{UNDERSTANDING_WCAG}{slug}" if slug else None)

@@ -1,0 +1,387 @@
+"""Report page: the template's context, made from a stored report. Without database access.
+
+Text from the scanned site stays text: the templates escape it, and only the addresses made or admitted in
+`website_scan.report.references` become links.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from website_scan.document import (
+    ExportDocument,
+    ExportedCategory,
+    ExportedCheck,
+    Facts,
+    StoredExhibits,
+    StoredWaterfall,
+    checks_of,
+)
+from website_scan.need import Need, need
+from website_scan.report.cards import CheckCard, card_of
+from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
+from website_scan.report.evidence.columns import column
+from website_scan.report.evidence.tables import written
+from website_scan.report.exhibits.exhibits import Exhibits, exhibits_of
+from website_scan.report.explanations import NOTES, category_meaning, grade_meaning
+from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
+from website_scan.report.judge import WORTH
+from website_scan.report.metrics import Metric, metrics
+from website_scan.report.mute_matching import Covered
+from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
+from website_scan.report.pictures import NO_PICTURES, Crop, Pictures
+from website_scan.report.references import page_url, safe_link
+from website_scan.report.waterfall import WaterfallChart, waterfall
+from website_scan.result import NOT_JUDGED
+
+# Labels of `facts` by the engine's names; a name that is not listed gets the label of `columns.column`.
+FACT_LABELS = {
+    "final_url": "Final address",
+    "status": "HTTP status",
+    "address": "IP address",
+    "document_bytes": "Document size",
+    "server": "Web server",
+    "duration_s": "Duration of the scan",
+    "console_errors": "Console errors",
+    "site_evidence_at": "Site-wide evidence from",
+}
+# Facts that the page shows in sentences of their own.
+COVERAGE = frozenset({"notice", "checks_planned", "checks_known", "browser", "axe_core"})
+FIRST = 5
+LAST = need(status="pass", severity=None, holds=False, points=0.0, later=0.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Group of checks of a category with the same status."""
+
+    title: str
+    checks: tuple[CheckCard, ...]
+
+    @property
+    def is_hidden(self) -> bool:
+        return all(check.is_hidden for check in self.checks)
+
+
+# A category score below `LOW` looks alarming; the page says so if the category counts at most `LITTLE` percent.
+LOW, LITTLE = 50, 3
+
+
+@dataclass(frozen=True, slots=True)
+class CategorySection:
+    """Section of a category: its checks by status."""
+
+    name: str
+    anchor: str
+    meaning: str
+    score: int
+    failed: tuple[CheckCard, ...]
+    warned: tuple[CheckCard, ...]
+    passed: tuple[CheckCard, ...]
+
+    @property
+    def need(self) -> Need:
+        """Need of the neediest check; that of a category without checks, which are all muted, comes last."""
+        return min((check.need for check in (*self.failed, *self.warned, *self.passed)), default=LAST)
+
+    @property
+    def lone(self) -> str:
+        """The category's small share of the score in words, if a single failure causes its low score; else empty.
+
+        A critical failure is no small matter, however small its share.
+        """
+        if len(self.failed) != 1 or self.warned or self.score >= LOW:
+            return ""
+        (check,) = self.failed
+        if check.is_critical:
+            return ""
+        share = round(100 * (check.points or check.later) / (100 - self.score))
+        return f"{share}% of the score" if 0 < share <= LITTLE else ""
+
+    @property
+    def is_clear(self) -> bool:
+        """Return True if the category has no findings and a score of 100."""
+        return self.score == 100 and not self.failed and not self.warned
+
+    @property
+    def groups(self) -> list[Group]:
+        """Non-empty groups of the checks by status; the page folds the passed ones."""
+        named = (("Failed", self.failed), ("Warnings", self.warned), ("Passed", self.passed))
+        return [Group(title, checks) for title, checks in named if checks]
+
+    def opened(self, first: Container[str], chosen: Filter) -> CategorySection:
+        """Return the section with its findings open or folded. `first` are the IDs of the findings to fix first."""
+        return replace(
+            self,
+            failed=tuple(_opened(check, check.id in first, chosen) for check in self.failed),
+            warned=tuple(_opened(check, check.id in first, chosen) for check in self.warned),
+        )
+
+    @property
+    def is_hidden(self) -> bool:
+        """Return True if the filter excludes all checks of the category."""
+        return all(group.is_hidden for group in self.groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    label: str
+    value: str
+    url: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    reason: str
+    names: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Repeated:
+    """Check that found the same fact as a finding of the report: its name, and the finding's reason and anchor."""
+
+    name: str
+    reason: str
+    anchor: str
+
+
+@dataclass(frozen=True, slots=True)
+class CoverageSummary:
+    """Coverage of the scan: numbers of checks, and tools. `browser` and `axe` are product and version, or empty."""
+
+    planned: int
+    known: int
+    not_applicable: int
+    browser: str
+    axe: str
+    skipped: tuple[Skipped, ...]
+    omitted: tuple[str, ...]  # names of checks left out because there was no browser
+    repeated: tuple[Repeated, ...]
+    worth: str  # what a score without browser is worth, in a sentence
+    reference_ms: float | None  # duration of the scanner's reference task
+
+    @property
+    def is_static(self) -> bool:
+        """Return True if checks were left out because there was no browser."""
+        return self.planned < self.known
+
+
+@dataclass(frozen=True, slots=True)
+class ReportPage:
+    """Context of the template. Times are aware, UTC.
+
+    `notice` is shown before all else, and may be empty. `prefix` goes before all anchors. `categories` have findings,
+    those in `clear` have none.
+    """
+
+    document: ExportDocument
+    link: str | None
+    created_at: datetime
+    completed_at: datetime
+    notice: str
+    meaning: str
+    held: str  # what holds the score under a cap; may be empty
+    note: str
+    categories: tuple[CategorySection, ...]
+    clear: tuple[CategorySection, ...]
+    filters: FilterBar
+    first: tuple[CheckCard, ...]
+    metrics: tuple[Metric, ...]
+    facts: tuple[Fact, ...]
+    coverage: CoverageSummary
+    waterfall: WaterfallChart | None
+    exhibits: Exhibits
+    pictures: Pictures
+    largest: Crop | None  # the element of the largest contentful paint
+    muted: tuple[CheckCard, ...]  # not among the checks of the categories
+    without_muted: ScoreWithout | None
+    prefix: str
+
+    @property
+    def named_by(self) -> str:
+        """The ID of the report's title before those of its sections, which are named by both in a file of reports."""
+        return f"{self.prefix}title " if self.prefix else ""
+
+    @property
+    def more_critical(self) -> tuple[CheckCard, ...]:
+        """The critical findings beside those in `first`: on paper, the first page has all of them."""
+        found = (check for each in self.categories for check in each.failed if check.is_critical)
+        return tuple(check for check in found if not check.is_first)
+
+    @property
+    def first_has_later(self) -> bool:
+        """Return True if a check of `first` wins points only once no cap lowers the score."""
+        return any(check.later_win for check in self.first)
+
+
+def report_page(
+    document: ExportDocument,
+    facts: Facts,
+    requests: StoredWaterfall | None = None,
+    muting: Muting = NOTHING_MUTED,
+    prefix: str = "",
+    chosen: Filter = EVERYTHING,
+    check_pages: str = "",
+    exhibits: StoredExhibits | None = None,
+    pictures: Pictures = NO_PICTURES,
+    others: Iterable[OtherReport] = (),
+) -> ReportPage:
+    """Return the page of a report. `document` is the JSON export; `requests` and `exhibits` are stored with it.
+
+    `prefix` makes the anchors of several reports in one file unique. Findings outside the filter `chosen` are hidden.
+    `check_pages` is the base URL of the checks' pages, `/docs/checks/` of the service; empty without a service.
+    `others` are the reports of the same visit for other types that the reader may see.
+    """
+    muted = muting.findings(document)
+    scan_type = document["type"]
+    by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
+    links = elsewhere(document, others)
+    cards = [
+        [
+            _card(
+                check,
+                document["url"],
+                muting,
+                muted.get(check["id"]),
+                prefix,
+                chosen,
+                page_url(check_pages, check["id"]),
+                pictures,
+                links.get(check["id"], ()),
+                facts.get("server", ""),
+            )
+            for check in category["checks"]
+        ]
+        for category in document["categories"]
+    ]
+    found = [
+        _category(
+            category, f"{prefix}category-{number}", scan_type, [card for card in of_category if not card.is_muted]
+        )
+        for number, (category, of_category) in enumerate(zip(document["categories"], cards, strict=True), 1)
+    ]
+    found.sort(key=lambda each: each.need)
+    first = _first(found)
+    found = [each.opened({check.id for check in first}, chosen) for each in found]
+    categories = tuple(each for each in found if not each.is_clear)
+    return ReportPage(
+        document=document,
+        link=safe_link(document["url"]),
+        created_at=datetime.fromisoformat(document["created_at"]),
+        completed_at=datetime.fromisoformat(document["completed_at"]),
+        notice=facts.get("notice", ""),
+        # What grades mean is said of content that was judged.
+        meaning="" if NOT_JUDGED in facts.get("notice", "") else grade_meaning(scan_type, document["grade"] or ""),
+        held=muting.held(document, muted),
+        note=NOTES.get(scan_type, ""),
+        categories=categories,
+        clear=tuple(each for each in found if each.is_clear),
+        filters=filter_bar(chosen, by_id.values(), scan_type),
+        first=first,
+        metrics=metrics(by_id, prefix) if scan_type == "performance" else (),
+        facts=tuple(_fact(name, value) for name, value in facts.items() if name not in COVERAGE),
+        coverage=_coverage(document, facts, prefix),
+        waterfall=waterfall(requests),
+        exhibits=exhibits_of(document, exhibits, prefix),
+        pictures=pictures,
+        largest=pictures.crops(by_id["lcp"]).get(0) if "lcp" in by_id else None,
+        muted=tuple(
+            _opened(card, False, chosen)
+            for card in sorted((card for each in cards for card in each if card.is_muted), key=_need)
+        ),
+        without_muted=without_muted(muting.scoring, muted),
+        prefix=prefix,
+    )
+
+
+def _card(
+    check: ExportedCheck,
+    url: str,
+    muting: Muting,
+    covered: Covered | None,
+    prefix: str,
+    chosen: Filter,
+    page: str,
+    pictures: Pictures,
+    links: tuple[Elsewhere, ...],
+    server: str,
+) -> CheckCard:
+    is_muted = covered is not None and covered.is_whole
+    return card_of(
+        check,
+        mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
+        muted=muted_parts(check, url, covered) if covered and check["status"] != "pass" else (),
+        is_muted=is_muted,
+        shows_rules=muting.shows_rules,
+        prefix=prefix,
+        is_hidden=not chosen.fits(check),
+        page_url=page,
+        crops=pictures.crops(check),
+        elsewhere=links,
+        server=server,
+    )
+
+
+def _opened(card: CheckCard, is_first: bool, chosen: Filter) -> CheckCard:
+    """Return the card open or folded: under a filter, all that fit are open, else those to fix first."""
+    return replace(card, is_first=is_first, is_open=not card.is_hidden if chosen.is_active else is_first)
+
+
+def _category(category: ExportedCategory, anchor: str, scan_type: str, cards: Sequence[CheckCard]) -> CategorySection:
+    by_status: dict[str, list[CheckCard]] = {}
+    for card in sorted(cards, key=_need):
+        by_status.setdefault(card.status, []).append(card)
+    return CategorySection(
+        name=category["name"],
+        anchor=anchor,
+        meaning=category_meaning(scan_type, category["name"]),
+        score=category["score"],
+        failed=tuple(by_status.get("fail", ())),
+        warned=tuple(by_status.get("warn", ())),
+        passed=tuple(by_status.get("pass", ())),
+    )
+
+
+def _need(check: CheckCard) -> Need:
+    return check.need
+
+
+def _first(categories: Iterable[CategorySection]) -> tuple[CheckCard, ...]:
+    """Return the neediest findings. What would win nothing is only a hint, unless it is critical."""
+    findings = [check for each in categories for check in (*each.failed, *each.warned)]
+    wins = [check for check in findings if check.is_critical or check.holds or check.points or check.later]
+    return tuple(sorted(wins, key=_need)[:FIRST])
+
+
+def _coverage(document: ExportDocument, facts: Facts, prefix: str) -> CoverageSummary:
+    by_reason: dict[str, list[str]] = {}
+    for each in document["skipped_checks"]:
+        by_reason.setdefault(each["reason"], []).append(each["name"])
+    planned = facts.get("checks_planned", 0)
+    repeated = document.get("repeated_checks", [])
+    judged = document["summary"]["total_checks"] + len(document["skipped_checks"]) + len(repeated)
+    return CoverageSummary(
+        planned=planned,
+        not_applicable=max(0, planned - judged),
+        known=facts.get("checks_known", 0),
+        browser=facts.get("browser", ""),
+        # All types share one page load, but only accessibility uses axe-core.
+        axe=facts.get("axe_core", "") if document["type"] == "accessibility" else "",
+        skipped=tuple(Skipped(reason, tuple(names)) for reason, names in by_reason.items()),
+        omitted=tuple(each["name"] for each in document.get("omitted_checks", ())),
+        repeated=tuple(Repeated(each["name"], each["reason"], f"{prefix}check-{each['told_by']}") for each in repeated),
+        worth=WORTH.get(document["type"], ""),
+        reference_ms=_reference_ms(document),
+    )
+
+
+def _reference_ms(document: ExportDocument) -> float | None:
+    """Return the duration of the scanner's reference task in milliseconds, from the checks that depend on it."""
+    found = (item.get("host_ms") for _, check in checks_of(document) for item in check["evidence"])
+    return next((each for each in found if isinstance(each, int | float)), None)
+
+
+def _fact(name: str, value: object) -> Fact:
+    return Fact(FACT_LABELS.get(name) or column(name).label, written(name, value), safe_link(value))

@@ -1,0 +1,140 @@
+"""Waterfall chart of a load, with positions in thousandths of its time (templates/report)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from urllib.parse import unquote, urlsplit
+
+from website_scan.document import StoredRequest, StoredWaterfall
+from website_scan.messages import plain, size
+
+WIDTH = 1000
+MAX_TICKS = 6
+STEPS_MS = tuple(digit * 10**power for power in range(12) for digit in (1, 2, 5))
+LAST_TICK = 0.94  # latest tick as a fraction of the time: the label of a later one would not fit
+LEAST = 4  # least length of a bar, so that the shortest request is visible
+
+
+@dataclass(frozen=True, slots=True)
+class Bar:
+    """Bar of a request: it waits from `start` for `wait`, then receives from `received_at` for `receive`."""
+
+    name: str
+    host: str  # empty for the page's own host
+    url: str
+    kind: str
+    size: str
+    seconds: str
+    start: int
+    wait: int
+    received_at: int
+    receive: int
+    is_blocking: bool
+    is_failed: bool
+    is_third_party: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    name: str
+    slug: str
+    seconds: str
+    at: int
+
+
+@dataclass(frozen=True, slots=True)
+class Tick:
+    """Tick of the time axis."""
+
+    text: str
+    at: int
+
+    @property
+    def percent(self) -> float:
+        return 100 * self.at / WIDTH
+
+
+@dataclass(frozen=True, slots=True)
+class WaterfallChart:
+    bars: tuple[Bar, ...]
+    marks: tuple[Mark, ...]
+    ticks: tuple[Tick, ...]
+    seconds: str
+    left_out: int
+
+    @property
+    def third_parties(self) -> int:
+        return sum(bar.is_third_party for bar in self.bars)
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """Kinds of requests for the legend, in the order of the load."""
+        return tuple(dict.fromkeys(bar.kind for bar in self.bars))
+
+
+def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
+    if not stored or not stored["rows"]:
+        return None
+    total = stored["total_ms"]
+    own_host = _host(stored["rows"][0]["url"])
+    return WaterfallChart(
+        bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
+        marks=tuple(
+            Mark(name, name.lower().replace(" ", "-"), _seconds(at), _place(at, total)) for name, at in stored["marks"]
+        ),
+        ticks=_ticks(total),
+        seconds=_seconds(total),
+        left_out=stored["left_out"],
+    )
+
+
+def _ticks(total: int) -> tuple[Tick, ...]:
+    """Return at most six ticks from 0, in steps of 1, 2 or 5 times a power of ten, none close to the end."""
+    step = next(each for each in STEPS_MS if total <= MAX_TICKS * each)
+    places = range(0, total, step)
+    return tuple(Tick(f"{at / 1000:g} s", _place(at, total)) for at in places if at <= LAST_TICK * total)
+
+
+def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
+    start, response, end = (_place(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
+    host = _host(row["url"])
+    return Bar(
+        name=_name(row["url"]),
+        host="" if host == own_host else host,
+        url=row["url"],
+        kind=row["kind"],
+        size=size(row["wire_bytes"]),
+        seconds=_seconds(row["end_ms"] - row["start_ms"]),
+        start=min(start, WIDTH - LEAST),
+        wait=max(response - start, 1),
+        received_at=min(response, WIDTH - LEAST),
+        receive=max(end - response, LEAST),
+        is_blocking=row["is_blocking"],
+        is_failed=row["is_failed"],
+        # Old reports do not have this; the chart shows the host beside the file.
+        is_third_party=row.get("is_third_party", False),
+    )
+
+
+def _place(milliseconds: int, total: int) -> int:
+    return round(WIDTH * milliseconds / total)
+
+
+def _seconds(milliseconds: int) -> str:
+    return f"{milliseconds / 1000:.2f} s"
+
+
+def _host(url: str) -> str:
+    try:
+        return urlsplit(url).hostname or ""
+    except ValueError:
+        return ""
+
+
+def _name(url: str) -> str:
+    """Return the last segment of the URL's path: a file or a folder."""
+    try:
+        path = urlsplit(url).path
+    except ValueError:
+        return url
+    return plain(unquote(path.rstrip("/").rpartition("/")[2])) or "/"

@@ -1,0 +1,231 @@
+"""Page content checks: third-party code that the page runs, vulnerable libraries, and links to other sites."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from selectolax.lexbor import LexborNode
+
+from website_scan.catalogue import Category, check
+from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, NotApplicable, Pass, Warn
+from website_scan.messages import agreeing, counted, excerpt, some
+from website_scan.page.evidence import Document, Page
+from website_scan.page.markup import attribute, live, resolve
+from website_scan.page.references import JAVASCRIPT_TYPES
+from website_scan.page.registrable_domain import is_same_site
+from website_scan.security.csp import Policies
+from website_scan.security.evidence import LoadedScripts
+from website_scan.security.javascript_libraries import UsedLibrary, as_of, by_address, by_banner, version_key
+
+CATEGORY = Category("Page content", weight=5, html=True)
+
+INTEGRITY = re.compile(r"(?:^|\s)sha(?:256|384|512)-[A-Za-z0-9+/_-]{43,88}={0,2}(?=\s|\?|$)", re.IGNORECASE)
+
+# Hosts whose files change by design, as their makers say, so that no digest can be pinned.
+SELF_UPDATING = (
+    *("www.googletagmanager.com", "www.google-analytics.com", "www.google.com", "www.gstatic.com", "apis.google.com"),
+    *("accounts.google.com", "maps.googleapis.com", "maps.google.com", "fonts.googleapis.com", "www.recaptcha.net"),
+    *("pagead2.googlesyndication.com", "securepubads.g.doubleclick.net", "www.googleadservices.com"),
+    *("js.stripe.com", "www.paypal.com", "www.paypalobjects.com", "js.braintreegateway.com", "checkout.stripe.com"),
+    *("connect.facebook.net", "platform.twitter.com", "platform.linkedin.com", "snap.licdn.com"),
+    *("static.ads-twitter.com", "js.hs-scripts.com", "js.hsforms.net", "www.clarity.ms", "bat.bing.com"),
+    *("use.typekit.net", "p.typekit.net", "use.fontawesome.com", "kit.fontawesome.com", "fonts.bunny.net"),
+    *("js.hcaptcha.com", "hcaptcha.com", "challenges.cloudflare.com", "static.cloudflareinsights.com"),
+    *("static.hotjar.com", "script.hotjar.com"),
+    *("cdn.segment.com", "widget.intercom.io", "js.intercomcdn.com", "static.zdassets.com", "embed.tawk.to"),
+    *("consent.cookiebot.com", "cdn.cookielaw.org", "cmp.osano.com", "cdn-cookieyes.com", "player.vimeo.com"),
+    *("www.youtube.com", "code.tidio.co", "plausible.io", "cdn.usefathom.com", "cdn.matomo.cloud", "js.sentry-cdn.com"),
+)
+# Domains that served malicious scripts in 2023 and 2024 (Sansec, "Polyfill supply chain attack").
+COMPROMISED = (
+    *("polyfill.io", "polyfill.com", "polyfillcache.com", "bootcss.com", "bootcdn.net"),
+    *("staticfile.net", "staticfile.org"),
+    *("unionadjs.com", "xhsbpza.com", "macoms.la", "newcrbpc.com"),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class _Loaded:
+    """A script, style sheet or frame: its element, absolute address and host."""
+
+    node: LexborNode
+    url: str
+    host: str
+    is_plain: bool
+
+    @property
+    def has_integrity(self) -> bool:
+        return INTEGRITY.search(attribute(self.node, "integrity") or "") is not None
+
+
+def _loaded(document: Document, selector: str) -> Iterator[_Loaded]:
+    for node in live(document, selector):
+        relations = (attribute(node, "rel") or "").lower().split()
+        if node.tag == "link" and not {"stylesheet", "modulepreload"} & set(relations):
+            continue
+        if node.tag == "script" and not JAVASCRIPT_TYPES.fullmatch((attribute(node, "type") or "").strip()):
+            continue
+        reference = attribute(node, "href" if node.tag == "link" else "src")
+        url = resolve(document, reference) if reference and reference.strip() else None
+        if url is not None and url.protocol in ("http:", "https:"):
+            yield _Loaded(node, url.href, url.hostname, url.protocol == "http:")
+
+
+def _is_under(host: str, domains: tuple[str, ...]) -> bool:
+    return any(host == domain or host.endswith(f".{domain}") for domain in domains)
+
+
+def _addresses(found: list[_Loaded]) -> list[EvidenceItem]:
+    return [{"element": each.node.tag or "", "url": excerpt(each.url)} for each in found]
+
+
+def _shown(urls: Iterable[str]) -> str:
+    return some([excerpt(url, 100) for url in urls])
+
+
+@check(
+    "sri-third-party",
+    name="Subresource Integrity",
+    found="Third-party files without integrity",
+    why="Anyone who can change such a file can change this page, and may read what visitors type.",
+    severity=LOW,
+    fix='Add the hash of the file, <script src="https://cdn.example/lib.js" integrity="sha384-…" '
+    'crossorigin="anonymous">, or serve the file yourself.',
+    references=("W3C Subresource Integrity", "CWE-353", "MDN: integrity"),
+)
+def sri_third_party(page: Page, document: Document, policies: Policies) -> Finding:
+    others = [
+        each for each in _loaded(document, "script[src], link[href]") if not is_same_site(each.host, page.target.host)
+    ]
+    if not others:
+        return NotApplicable("No third-party script or style sheet.")
+    # Browsers load http resources over https then.
+    is_upgraded = page.target.is_https and policies.upgrades_insecure_requests
+    plain = [each for each in others if each.is_plain and not is_upgraded]
+    if plain:
+        files = counted(len(plain), "third-party file")
+        return Fail(
+            f"The page loads {files} over plain HTTP: {_shown(each.url for each in plain)}.",
+            severity=HIGH,
+            evidence=_addresses(plain),
+            title="Third-party files over plain HTTP",
+        )
+    loose = [each for each in others if not each.has_integrity and not _is_under(each.host, SELF_UPDATING)]
+    if loose:
+        files = counted(len(loose), "third-party file")
+        return Warn(
+            f"The page loads {files} without integrity: {_shown(each.url for each in loose)}.",
+            evidence=_addresses(loose),
+        )
+    files = counted(len(others), "third-party file has", "third-party files have")
+    return Pass(
+        f"{files} integrity, or {agreeing(len(others), 'comes', 'come')} from services that change their files."
+    )
+
+
+@check(
+    "compromised-cdn",
+    name="No files from compromised hosts",
+    found="Files from a compromised host",
+    why="Such hosts have served malicious scripts to visitors of other sites.",
+    severity=CRITICAL,
+    fix="Remove the reference at once, and serve the file yourself or from a CDN that you trust.",
+    references=("CVE-2024-38526", "CWE-506", "CWE-829"),
+)
+def compromised_cdn(document: Document) -> Finding:
+    found = [
+        each for each in _loaded(document, "script[src], link[href], iframe[src]") if _is_under(each.host, COMPROMISED)
+    ]
+    if found:
+        return Fail(
+            f"The page loads {_shown(each.url for each in found)} from a compromised host.",
+            evidence=_addresses(found),
+        )
+    return Pass("No script, style sheet or frame from a host known to be compromised.")
+
+
+@check(
+    "vulnerable-js-library",
+    name="JavaScript libraries without known vulnerabilities",
+    found="JavaScript libraries with known vulnerabilities",
+    why="Attackers try published vulnerabilities first.",
+    severity=MEDIUM,
+    fix="Update the library to the version named, or to the newest; replace one that is no longer maintained.",
+    references=("CWE-1395", "OWASP Top 10, A06:2021"),
+)
+def vulnerable_js_library(scripts: LoadedScripts) -> Finding:
+    used: dict[tuple[str, str], tuple[UsedLibrary, str]] = {}
+    for script in scripts.scripts:
+        named = by_address(script.url)
+        for each in [named] if named else by_banner(script.text):
+            used.setdefault((each.library.package, each.version), (each, script.url))
+    if not used:
+        return NotApplicable("No script was recognized as a known library.")
+    vulnerable = [(each, url) for each, url in used.values() if each.known]
+    if vulnerable:
+        return Fail(
+            f"{some([_described(each, url) for each, url in vulnerable], '; ')}.",
+            evidence=[
+                {
+                    "library": each.library.name,
+                    "version": each.version,
+                    "vulnerabilities": ", ".join(one.id for one in each.known),
+                    "url": excerpt(url),
+                }
+                for each, url in vulnerable
+            ],
+            title=_title([each for each, _ in vulnerable]),
+        )
+    names = some([f"{each.library.name} {each.version}" for each, _ in used.values()])
+    return Pass(f"{names}: no known vulnerabilities as of {as_of()}.")
+
+
+def _title(vulnerable: list[UsedLibrary]) -> str:
+    """Return the title of the finding for a single library; empty for several."""
+    first = vulnerable[0]
+    name = f"{first.library.name} {excerpt(first.version, 20)}"
+    return f"{name} has known vulnerabilities" if len(vulnerable) == 1 else ""
+
+
+def _described(used: UsedLibrary, url: str) -> str:
+    fixes = [each.fixed for each in used.known if each.fixed is not None]
+    is_fixed = len(fixes) == len(used.known)
+    remedy = f"fixed in {max(fixes, key=version_key)}" if is_fixed else "no version fixes all of them"
+    numbers = some(list(dict.fromkeys(each.id for each in used.known)))
+    return f"{used.library.name} {excerpt(used.version, 30)} in {excerpt(url, 100)} has {numbers} ({remedy})"
+
+
+@check(
+    "link-noopener",
+    name="Links do not expose window.opener",
+    found="Links expose window.opener to other sites",
+    why="A page opened with rel=opener can send this tab to a fake login page.",
+    severity=LOW,
+    fix='Remove rel="opener", or write <a href="https://…" target="_blank" rel="noopener">.',
+    references=("HTML, link type opener", "CWE-1022", "MDN: noopener"),
+)
+def link_noopener(page: Page, document: Document) -> Finding:
+    found = []
+    blank = 0
+    for node in live(document, "a[target], area[target], form[target]"):
+        if (attribute(node, "target") or "").strip().lower() != "_blank":
+            continue
+        blank += 1
+        relations = (attribute(node, "rel") or "").lower().split()
+        reference = attribute(node, "action" if node.tag == "form" else "href") or ""
+        url = resolve(document, reference)
+        if "opener" not in relations or {"noopener", "noreferrer"} & set(relations) or url is None:
+            continue
+        if url.protocol in ("http:", "https:") and url.origin != page.target.origin:
+            found.append(url.href)
+    if not blank:
+        return NotApplicable("No link opens a new tab.")
+    if found:
+        links = counted(len(found), "link to another site has", "links to other sites have")
+        return Warn(
+            f"{links} rel=opener: {_shown(found)}.",
+            evidence=[{"url": excerpt(url)} for url in found],
+        )
+    return Pass("No link to another site has rel=opener, so browsers do not give them window.opener.")

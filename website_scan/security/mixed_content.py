@@ -1,0 +1,176 @@
+"""Mixed content: the requests of a page over plain HTTP (W3C Mixed Content, section 3; HTML, "form submission")."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+import ada_url
+from selectolax.lexbor import LexborNode
+
+from website_scan.page.css import style_images, style_references
+from website_scan.page.evidence import Document
+from website_scan.page.markup import attribute, enclosing, is_plaintext, live, resolve
+from website_scan.page.references import Reading, candidates
+
+
+@dataclass(frozen=True, slots=True)
+class InsecureResource:
+    """A sub-resource over http. `passive`: browsers may upgrade or show it; they block all others."""
+
+    element: str
+    url: str
+    passive: bool
+
+
+@dataclass(frozen=True, slots=True)
+class InsecureForm:
+    action: str
+    password: bool
+
+
+# (elements, attribute, passive). An image chosen from `srcset` can't be upgraded: it is blocked.
+SOURCES = (
+    ("script", "src", False),
+    ("iframe", "src", False),
+    ("frame", "src", False),
+    ("embed", "src", False),
+    ("object", "data", False),
+    ("track", "src", False),
+    ("img", "src", True),
+    ("audio", "src", True),
+    ("video", "src", True),
+    ("video", "poster", True),
+    ("audio > source, video > source", "src", True),
+    ("input[type=image i]", "src", True),
+    ("image", "href", True),  # SVG
+    ("image", "xlink:href", True),
+    ("use", "href", False),
+    ("use", "xlink:href", False),
+)
+MAX_REFERENCES = 20_000
+MAX_SOURCE_SET = 64 * 1024  # characters
+SOURCE_SETS = (("img", "srcset"), ("picture > source", "srcset"), ("link[rel~=preload i]", "imagesrcset"))
+# Link relations that fetch something. All other relations are mere links.
+ACTIVE_RELATIONS = frozenset({"stylesheet", "manifest", "modulepreload"})
+PASSIVE_RELATIONS = frozenset({"icon", "apple-touch-icon", "apple-touch-icon-precomposed", "mask-icon"})
+PASSIVE_DESTINATIONS = frozenset({"image", "audio", "video"})
+JAVASCRIPT_TYPES = ("javascript", "ecmascript", "jscript", "livescript")
+
+
+def insecure_resources(document: Document) -> list[InsecureResource]:
+    """Return every sub-resource that the markup itself loads over http, active ones first."""
+    found = [
+        InsecureResource(element, url, passive)
+        for element, reference, passive in itertools.islice(_references(document), MAX_REFERENCES)
+        if (url := _plaintext_url(document, reference)) is not None
+    ]
+    return sorted(found, key=lambda each: each.passive)
+
+
+def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
+    """Return every form that submits to http, by its action or by a submit button's own.
+
+    `address` is the document's URL. A form without an action submits to it. If it is http itself, http addresses of
+    this machine are no exception.
+    """
+    fields: dict[int | str, list[LexborNode]] = {}
+    for field in live(document, "input, button"):
+        owner = attribute(field, "form")
+        if owner is not None:
+            fields.setdefault(owner, []).append(field)
+        elif (enclosing_form := enclosing(field, "form")) is not None:
+            fields.setdefault(enclosing_form.mem_id, []).append(field)
+    found = []
+    for form in live(document, "form"):
+        own = fields.get(form.mem_id, []) + fields.get(attribute(form, "id") or "", [])
+        for action in _actions(form, own, address):
+            url = resolve(document, action)
+            if url is not None and _is_exposed(url, address):
+                found.append(InsecureForm(url.href, any(_is_password(field) for field in own)))
+                break
+    return found
+
+
+def _is_exposed(url: ada_url.URL, address: str) -> bool:
+    if address.startswith("http:"):
+        return url.protocol == "http:"
+    return is_plaintext(url)
+
+
+def has_password_field(document: Document) -> bool:
+    return any(True for _ in live(document, "input[type=password i]"))
+
+
+def _references(document: Document) -> Iterator[tuple[str, str, bool]]:
+    for selector, name, passive in SOURCES:
+        for node in live(document, selector):
+            value = attribute(node, name)
+            if value is not None and value.strip() and _is_loaded(node):
+                # Browsers never upgrade a request with CORS (`crossorigin`).
+                yield node.tag or "", value, passive and attribute(node, "crossorigin") is None
+    for selector, name in SOURCE_SETS:
+        for node in live(document, selector):
+            for candidate, _ in candidates((attribute(node, name) or "")[:MAX_SOURCE_SET]):
+                yield node.tag or "", candidate, False
+    for node in live(document, "link[rel][href]"):
+        passive_or_none = _link_category(node)
+        if passive_or_none is not None:
+            yield "link", attribute(node, "href") or "", passive_or_none
+    yield from _of_styles(document)
+
+
+def _of_styles(document: Document) -> Iterator[tuple[str, str, bool]]:
+    """Yield the addresses that `<style>` and `style` load. Browsers upgrade their images like those of `<img>`."""
+    reading = Reading()
+    for node in live(document, "style"):
+        inside = style_references(reading.take(node.text()), reading.allowance)
+        yield from (("style", address, False) for address in (*inside.imports, *inside.fonts))
+        yield from (("style", address, True) for address in inside.images)
+    for node in live(document, "[style]"):
+        for address in style_images(reading.take(attribute(node, "style"))):
+            yield node.tag or "", address, True
+
+
+def _is_loaded(node: LexborNode) -> bool:
+    """Return False for a script of another type: it is data and not fetched (HTML, "prepare the script element")."""
+    if node.tag != "script":
+        return True
+    kind = (attribute(node, "type") or "").strip().lower()
+    return kind in ("", "module") or any(name in kind for name in JAVASCRIPT_TYPES)
+
+
+def _link_category(node: LexborNode) -> bool | None:
+    """Return True if the link loads passive content, False if active, None if it loads nothing."""
+    relations = frozenset((attribute(node, "rel") or "").lower().split())
+    if "stylesheet" in relations and attribute(node, "disabled") is None:
+        return False
+    if relations & (ACTIVE_RELATIONS - {"stylesheet"}):
+        return False
+    if "preload" in relations:
+        destination = (attribute(node, "as") or "").strip().lower()
+        if not destination:
+            return None  # without a destination nothing is preloaded
+        return destination in PASSIVE_DESTINATIONS and attribute(node, "crossorigin") is None
+    return True if relations & PASSIVE_RELATIONS else None
+
+
+def _actions(form: LexborNode, fields: Sequence[LexborNode], address: str) -> Iterator[str]:
+    """Yield the addresses that a form may submit to: without an action the document's, for method=dialog none."""
+    if (attribute(form, "method") or "").strip().lower() != "dialog":
+        yield (attribute(form, "action") or "").strip() or address
+    for button in fields:
+        action = (attribute(button, "formaction") or "").strip()
+        kind = (attribute(button, "type") or ("submit" if button.tag == "button" else "")).lower()
+        if action and kind in ("submit", "image"):
+            yield action
+
+
+def _is_password(field: LexborNode) -> bool:
+    return field.tag == "input" and (attribute(field, "type") or "").strip().lower() == "password"
+
+
+def _plaintext_url(document: Document, reference: str) -> str | None:
+    url = resolve(document, reference)
+    return url.href if url is not None and is_plaintext(url) else None

@@ -1,0 +1,197 @@
+"""Exposure probes: sensitive files and source maps, proved by content and compared with soft 404s."""
+
+from __future__ import annotations
+
+import concurrent.futures
+import re
+import threading
+import time
+from collections.abc import Iterator
+
+from website_scan.catalogue import probe
+from website_scan.messages import excerpt
+from website_scan.net.client import Network
+from website_scan.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
+from website_scan.net.http.answers import Reuse
+from website_scan.net.http.response import Response
+from website_scan.net.targets import InvalidUrl, Target
+from website_scan.page.evidence import Page
+from website_scan.page.fetch import RateLimitedBySite
+from website_scan.page.references import References, ResourceKind
+from website_scan.page.soft_404 import media_type, resembles, siblings
+from website_scan.security.evidence import Exposure, NotFoundBaseline, PathAnswer, SourceMaps
+from website_scan.security.file_signatures import source_map
+from website_scan.security.sensitive_files import JSON_BYTES, SensitiveFile, files_of, identify
+
+# Other probes request the same host at the same time.
+AT_ONCE = 5
+TIMEOUT_S = 5.0
+TIME_LIMIT_S = 20.0
+# After so many paths without a response, the rest is not requested: the site is blocking the scanner.
+MAX_SILENT = 6
+# Comparisons of a response with one for a path that cannot exist; each may take 20 ms.
+MAX_COMPARED = 80
+MAPS_AT_ONCE = 1
+MAX_SCRIPTS = 3
+SCRIPT_BYTES = 1024 * 1024
+# ECMA-426, "extracting source map URLs": the comment follows the code.
+MAP_COMMENT = re.compile(rb"//[#@][ \t]*sourceMappingURL=([^\s'\"]{1,2000})\s*\Z")
+COMMENT_BYTES = 4096
+
+
+@probe(of_origin=True)
+def exposure(page: Page, baseline: NotFoundBaseline, network: Network) -> Exposure:
+    """Request every family's paths on the page's origin, at most five at once.
+
+    Random sibling paths are requested only if a file was proved, because nothing else depends on them.
+    After status 429, when the budget is used up, or after 20 s, the rest is not requested. Each path left has
+    an `error` that says so.
+    """
+    asker = _Asker(page, baseline, network)
+    wanted = [(family, file) for family, files in files_of(page.target.host).items() for file in files]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "exposure") as pool:
+        answers = pool.map(asker.answer, [file for _, file in wanted])
+        families: dict[str, list[PathAnswer]] = {}
+        for (family, _), answer in zip(wanted, answers, strict=True):
+            families.setdefault(family, []).append(answer)
+    return Exposure({family: tuple(each) for family, each in families.items()})
+
+
+@probe()
+def source_maps(page: Page, references: References, baseline: NotFoundBaseline, network: Network) -> SourceMaps:
+    """Request the source maps of the page's own scripts, within the limits of `exposure`, which uses the same host."""
+    asker = _Asker(page, baseline, network)
+    with concurrent.futures.ThreadPoolExecutor(MAPS_AT_ONCE, "source-map") as pool:
+        maps = pool.map(asker.source_map, _own_scripts(page, references))
+        return SourceMaps(tuple(each for each in maps if each is not None))
+
+
+def _own_scripts(page: Page, references: References) -> list[Target]:
+    """Return the first scripts from the page's origin."""
+    urls = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT]
+    return [page.target.join(url) for url in urls if url.startswith(f"{page.target.origin}/")][:MAX_SCRIPTS]
+
+
+class _Stopped(Exception):
+    """Raised when nothing more may be requested; the text says why."""
+
+
+class _Asker:
+    """Requests files of one site until it refuses or the time is up."""
+
+    def __init__(self, page: Page, baseline: NotFoundBaseline, network: Network) -> None:
+        self._page = page
+        self._not_found = baseline.answers
+        self._network = network
+        self._ends = time.monotonic() + TIME_LIMIT_S
+        self._lock = threading.Lock()
+        self._stopped = ""
+        self._silent = 0
+        self._compared = 0
+
+    def answer(self, file: SensitiveFile, reuse: Reuse = Reuse.NEVER) -> PathAnswer:
+        try:
+            return self._judge(file, reuse)
+        except (_Stopped, NetError) as error:
+            return PathAnswer(file.path, None, error=str(error))
+
+    def source_map(self, script: Target) -> PathAnswer | None:
+        """Request the source map of a script at the named or the usual place. None if it has none of its own."""
+        try:
+            # The request is the same as the page's, so that other probes can reuse the response.
+            response = self._fetch(script.path, SCRIPT_BYTES, Reuse.ALLOWED, Referer=self._page.target.url)
+            map_path = self._map_path(script, response)
+        except (_Stopped, NetError) as error:
+            return PathAnswer(script.path, None, error=str(error))
+        return None if map_path is None else self.answer(SensitiveFile(map_path, source_map, JSON_BYTES), Reuse.ALLOWED)
+
+    def _map_path(self, script: Target, response: Response) -> str | None:
+        """Return the path of a script's map on the page's origin. None if the map is elsewhere or inside the script."""
+        header = response.headers.get("SourceMap") or response.headers.get("X-SourceMap")
+        comment = MAP_COMMENT.search(response.body[-COMMENT_BYTES:])
+        named = header or (comment[1].decode("utf-8", "replace") if comment else "")
+        if named.startswith("data:"):
+            return None
+        try:
+            target = script.join(named or f"{script.path.partition('?')[0]}.map")
+        except (InvalidUrl, Blocked):
+            return None
+        return target.path if target.origin == script.origin else None
+
+    def _judge(self, file: SensitiveFile, reuse: Reuse) -> PathAnswer:
+        response = self._fetch(file.path, file.max_bytes, reuse)
+        matched = identify(file, response)
+        is_exposed = matched is not None and not self._is_soft_404(file, response)
+        return PathAnswer(
+            path=file.path,
+            status=response.status,
+            media_type=excerpt(media_type(response)),
+            size_bytes=_size_bytes(response),
+            is_exposed=is_exposed,
+            excerpt=excerpt(matched) if matched is not None and is_exposed else "",
+        )
+
+    def _is_soft_404(self, file: SensitiveFile, response: Response) -> bool:
+        """Return True if a path that cannot exist gets a response that is similar, or proves the same file."""
+        return any(
+            identify(file, other) is not None or self._resembles(response, file.path, other, path)
+            for path, other in self._baseline(file)
+        )
+
+    def _resembles(self, response: Response, path: str, other: Response, other_path: str) -> bool:
+        if response.status != other.status:
+            return False
+        with self._lock:
+            self._compared += 1
+            if self._compared > MAX_COMPARED:
+                raise _Stopped("The site serves such files without end, also where none can be.")
+        return resembles(response, path, other, other_path)
+
+    def _baseline(self, file: SensitiveFile) -> Iterator[tuple[str, Response]]:
+        """Yield responses for paths that cannot exist: first the known ones, then siblings, fetched when needed."""
+        for each in self._not_found:
+            yield each.url.removeprefix(self._page.target.origin), each
+        for path in siblings(file.path):
+            yield path, self._fetch(path, file.max_bytes)
+
+    def _fetch(self, path: str, max_bytes: int, reuse: Reuse = Reuse.NEVER, **headers: str) -> Response:
+        left_s = self._ends - time.monotonic()
+        if left_s <= 0:
+            self._stop("The time for this was used up.")
+        if self._stopped:
+            raise _Stopped(self._stopped)
+        target = self._page.target
+        try:
+            response = self._network.fetch(
+                target.join(f"{target.origin}{path}"),
+                headers=headers,
+                max_bytes=max_bytes,
+                timeout_s=min(TIMEOUT_S, left_s),
+                verify=False,
+                reuse=reuse,
+            )
+        except BudgetExceeded as error:
+            self._stop(str(error))
+        except TimedOut:
+            with self._lock:
+                self._silent += 1
+                is_blocked = self._silent >= MAX_SILENT
+            if is_blocked:
+                self._stop("The site stopped answering.")
+            raise
+        if response.status == 429:
+            self._stop(str(RateLimitedBySite()))
+        return response
+
+    def _stop(self, reason: str) -> None:
+        self._stopped = self._stopped or reason
+        raise _Stopped(self._stopped)
+
+
+def _size_bytes(response: Response) -> int:
+    """Return the size of the body; by its header if only the beginning was read."""
+    length = response.headers.get("Content-Length") or ""
+    is_declared = (
+        response.truncated and "Content-Encoding" not in response.headers and re.fullmatch(r"\d{1,15}", length)
+    )
+    return int(length) if is_declared else len(response.body)

@@ -1,0 +1,63 @@
+"""Library probe: the beginnings of the page's own scripts, where libraries name themselves."""
+
+from __future__ import annotations
+
+import concurrent.futures
+from dataclasses import replace
+
+import ada_url
+
+from website_scan.catalogue import probe
+from website_scan.net.client import Network
+from website_scan.net.errors import BudgetExceeded, NetError, TimedOut
+from website_scan.net.http.answers import Reuse
+from website_scan.net.targets import InvalidUrl
+from website_scan.page.evidence import Page
+from website_scan.page.fetch import decode, raise_if_rate_limited
+from website_scan.page.references import References, ResourceKind
+from website_scan.page.registrable_domain import is_same_site
+from website_scan.security.evidence import LoadedScripts, Script
+from website_scan.security.javascript_libraries import by_address
+
+MAX_SCRIPTS = 40
+MAX_READ = 8
+AT_ONCE = 4
+READ_BYTES = 64 * 1024
+# The same limit as other probes, so that a script is fetched only once.
+MAX_BYTES = 1024 * 1024
+
+
+@probe()
+def loaded_scripts(page: Page, references: References, network: Network) -> LoadedScripts:
+    """List the page's scripts. Read the first eight of its own site whose address names no library.
+
+    Raises `SiteProtected` if the site refuses further requests. A script without a response has no text.
+    """
+    addresses = [each.url for each in references.items if each.kind is ResourceKind.SCRIPT][:MAX_SCRIPTS]
+    unknown = [each for each in addresses if by_address(each) is None and _is_own(each, page)][:MAX_READ]
+    with concurrent.futures.ThreadPoolExecutor(AT_ONCE, "script") as pool:
+        texts = dict(zip(unknown, pool.map(lambda url: _beginning(url, page, network), unknown), strict=True))
+    return LoadedScripts(tuple(Script(url, texts.get(url, "")) for url in addresses))
+
+
+def _is_own(url: str, page: Page) -> bool:
+    return is_same_site(ada_url.URL(url).hostname, page.target.host)
+
+
+def _beginning(url: str, page: Page, network: Network) -> str:
+    try:
+        response = network.fetch(
+            page.target.join(url),
+            headers={"Referer": page.target.url},
+            max_bytes=MAX_BYTES,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.ALLOWED,
+        )
+    except (TimedOut, BudgetExceeded):
+        raise
+    except (NetError, InvalidUrl):
+        return ""
+    raise_if_rate_limited(response)
+    beginning = replace(response, body=response.body[:READ_BYTES])
+    return decode(beginning)[0] if response.status == 200 else ""

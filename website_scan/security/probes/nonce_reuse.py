@@ -1,0 +1,30 @@
+"""Nonce probe: a second fetch of the page, whose nonces should differ."""
+
+from __future__ import annotations
+
+from website_scan.catalogue import probe
+from website_scan.net.client import Network
+from website_scan.page.evidence import Page
+from website_scan.page.fetch import ACCEPT, PAGE_MAX_BYTES, parse_document, raise_if_rate_limited
+from website_scan.security.csp import Policies, policies_of
+from website_scan.security.evidence import SecondFetch
+
+
+@probe()
+def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetch:
+    """Fetch the page again if its policy has a nonce. Otherwise the result has no page.
+
+    The request asks caches to fetch anew. Raises `SiteProtected` if the site refuses further requests.
+    """
+    if not policies.nonces:
+        return SecondFetch()
+    response = network.fetch(
+        page.target,
+        headers={**ACCEPT, "Cache-Control": "no-cache"},
+        max_bytes=PAGE_MAX_BYTES,
+        verify=False,
+        with_credentials=True,
+    )
+    raise_if_rate_limited(response)
+    again = Page(requested=page.target, target=page.target, hops=(response,))
+    return SecondFetch(again, policies_of(again, parse_document(again)))

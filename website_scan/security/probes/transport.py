@@ -1,0 +1,65 @@
+"""Transport probes: the same host over the other scheme, plain HTTP for an https page, HTTPS for an http page."""
+
+from __future__ import annotations
+
+import ada_url
+
+from website_scan.catalogue import probe
+from website_scan.errors import Refusal
+from website_scan.net.client import Network
+from website_scan.net.errors import Blocked, BudgetExceeded, NetError
+from website_scan.net.targets import Target
+from website_scan.page.evidence import Page
+from website_scan.page.fetch import ACCEPT, authority, plain_twin
+from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
+
+# Bodies do not matter here.
+MAX_BYTES = 64 * 1024
+CONNECT_TIMEOUT_S = 5.0
+
+
+@probe(of_origin=True)
+def plain_http(page: Page, network: Network) -> PlainHttp:
+    """Follow the redirects from the requested host's plain HTTP address, with the page's own path.
+
+    An https page on another port than 443 has no known twin, so nothing is requested: port 80 of the host may serve
+    another site altogether.
+    """
+    if not page.requested.is_https:
+        return PlainHttp(page.requested.url, page.hops)
+    if page.requested.port != 443:
+        return PlainHttp(None)
+    twin = plain_twin(page.requested)
+    try:
+        first = network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S)
+    except (Blocked, BudgetExceeded):
+        raise  # an error of the scanner, not of the site
+    except NetError as error:
+        return PlainHttp(twin.url, error=str(error))
+    location = first.headers.get("Location")
+    if not (300 <= first.status < 400 and location):
+        return PlainHttp(twin.url, (first,))
+    try:
+        following = twin.join(location)
+        hops = network.follow(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)
+    except Refusal as error:
+        return PlainHttp(twin.url, (first,), str(error), next_url=_absolute(location, twin))
+    return PlainHttp(twin.url, (first, *hops))
+
+
+def _absolute(location: str, twin: Target) -> str:
+    try:
+        return str(ada_url.join_url(twin.url, location))
+    except ValueError:
+        return location
+
+
+@probe()
+def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
+    """Return the page's own response if it came over https, otherwise fetch its twin from the same host."""
+    if page.target.is_https:
+        return HttpsAnswer(page.response)
+    if peer.handshake is None:
+        return HttpsAnswer(None)
+    twin = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
+    return HttpsAnswer(network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))

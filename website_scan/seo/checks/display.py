@@ -1,0 +1,25 @@
+"""Check of what a browser shows in the end: the page's content, or nothing of it."""
+
+from __future__ import annotations
+
+from website_scan.browser.evidence import ShownContent
+from website_scan.browser.unshown import FIX, JUDGED, judge_shown
+from website_scan.catalogue import Category, check
+from website_scan.findings import CRITICAL, Finding
+
+# Its share is small, because a fault caps the score.
+CATEGORY = Category("Display", weight=1, html=True, error_pages=False, content=True)
+
+
+@check(
+    "seo-blank-page",
+    name="Page shows its content in a browser",
+    found="The page stays blank in a browser",
+    why="Search engines that render the page find nothing to index.",
+    judged=JUDGED,
+    severity=CRITICAL,
+    fix=FIX,
+    references=("Google Search Central: JavaScript SEO basics",),
+)
+def seo_blank_page(content: ShownContent) -> Finding:
+    return judge_shown(content)

@@ -1,0 +1,63 @@
+"""URL checks: URLs that people can read, type and share."""
+
+from __future__ import annotations
+
+import re
+import urllib.parse
+
+import ada_url
+
+from website_scan.catalogue import Category, check
+from website_scan.findings import LOW, Finding, Pass, Warn
+from website_scan.messages import MASK, excerpt
+from website_scan.page.evidence import Page
+
+CATEGORY = Category("URL hygiene", weight=2)
+
+MAX_CHARACTERS = 115
+ENCODED = re.compile(r"%[0-9A-Fa-f]{2}")
+# The last four: osCommerce, xt:Commerce, Zen Cart, ColdFusion; then ASP.NET's (S(…)) in the path.
+SESSION = re.compile(
+    r"([?&;](?:phpsessid|jsessionid|aspsessionid[a-z]*|session_?id|sessid|sid|oscsid|xtcsid|zenid|cftoken)=)[^&;/?#]{6,}"
+    r"|(/\(S\()[0-9a-z]{20,}(?=\)\)/)",
+    re.IGNORECASE,
+)
+# A language with its script or country, as in /en-GB/ and /zh_Hant_TW/; BCP 47 writes them with capitals.
+LOCALE = re.compile(r"(?<=/)[a-z]{2,3}(?:[-_][A-Z][a-z]{3})?(?:[-_][A-Z]{2})?(?=/|$)")
+# A plus between letters stands for a space; in “c++” it is a plus.
+PLUS = re.compile(r"\w\+\w")
+
+
+@check(
+    "url-hygiene",
+    name="URL is easy to read and share",
+    found="URL is hard to read",
+    why="People find such an address hard to read, type and share.",
+    severity=LOW,
+    fix="Use short lower-case words with hyphens between them, such as https://example.com/red-shoes, and redirect "
+    "the old URL with a 301.",
+    references=("Google Search Central: URL structure",),
+)
+def url_hygiene(page: Page) -> Finding:
+    url = ada_url.URL(page.target.url)
+    path = url.pathname
+    plain = LOCALE.sub("", ENCODED.sub("", path))
+    faults = []
+    if "_" in plain:
+        faults.append("underscores")
+    if any(letter.isupper() for letter in plain):
+        faults.append("capital letters")
+    if "%20" in path or PLUS.search(path):
+        faults.append("spaces")
+    if "//" in path:
+        faults.append("double slashes")
+    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url.href)
+    if without_session != url.href:
+        faults.append("a session ID")
+    # Browsers show the decoded URL: a Japanese letter takes nine characters when encoded.
+    length = len(urllib.parse.unquote(url.href))
+    if length > MAX_CHARACTERS:
+        faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
+    if faults:
+        return Warn(f"The URL has {' and '.join(faults)}: {excerpt(without_session)}.")
+    return Pass("The URL is short and easy to read.")

@@ -1,0 +1,65 @@
+"""Previews of a page: in search results, and where somebody shares its link."""
+
+from __future__ import annotations
+
+from website_scan.crawl.link_relations import is_absolute
+from website_scan.document import StoredSearchResult, StoredSharedLink
+from website_scan.messages import excerpt
+from website_scan.page.evidence import Document
+from website_scan.page.markup import http_address, parse_url
+from website_scan.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
+
+# Google's results on a desktop. A description has two lines, about 160 letters.
+TITLE_PX = 600
+DESCRIPTION_SIZE_PX, DESCRIPTION_PX = 14, 990
+TEXT_LENGTH, URL_LENGTH = 500, 300
+ELLIPSIS = "…"
+
+
+def search_result(document: Document, url: str) -> StoredSearchResult:
+    """Return title and description cut to the space of a search result, the address, and the site's name.
+
+    Missing values are empty.
+    """
+    social = read_social_metadata(document)
+    title = next(titles(document), "")
+    description = next(filter(None, descriptions(document)), "")
+    return {
+        "title": cut(excerpt(title, TEXT_LENGTH), TITLE_SIZE_PX, TITLE_PX),
+        "description": cut(excerpt(description, TEXT_LENGTH), DESCRIPTION_SIZE_PX, DESCRIPTION_PX),
+        "url": excerpt(url, URL_LENGTH),
+        "site": excerpt(social.site_name, 60),
+    }
+
+
+def shared_link(document: Document, url: str) -> StoredSharedLink:
+    """Return the preview of a shared link, from Open Graph or its fallbacks. The image is an address only."""
+    social = read_social_metadata(document)
+    image = http_address(parse_url(social.image, url)) if is_absolute(social.image) else None
+    return {
+        "title": excerpt(social.title or next(titles(document), ""), 120),
+        "description": excerpt(social.description or next(filter(None, descriptions(document)), ""), 200),
+        "site": excerpt(social.site_name, 60),
+        "url": excerpt(url, URL_LENGTH),
+        "image": excerpt(image or "", URL_LENGTH),
+        "card": excerpt(social.card, 40),
+    }
+
+
+def cut(text: str, size_px: int, room_px: int) -> str:
+    """Cut a text to a width, with an ellipsis, between words. A very long word is cut inside."""
+    if _wide(text, size_px) <= room_px:
+        return text
+    room = room_px - _wide(ELLIPSIS, size_px)
+    kept, taken = 0, 0.0
+    for character in text:
+        taken += _wide(character, size_px)
+        if taken > room:
+            break
+        kept += 1
+    words, space, _ = text[:kept].rpartition(" ")
+    return (words if space and len(words) > kept / 2 else text[:kept]).rstrip() + ELLIPSIS
+
+
+def _wide(text: str, size_px: int) -> float:
+    return sum(map(advance, text)) * size_px / 1000

@@ -1,0 +1,33 @@
+"""Settings that a scan needs: everything that the command line reads, without Django. Part of `config.settings`."""
+
+from __future__ import annotations
+
+from website_scan import environment
+from website_scan.environment import read
+
+SCAN_ALLOWED_NETWORKS: tuple[environment.Exemption, ...] = read(
+    "SCAN_ALLOWED_NETWORKS",
+    environment.exemptions,
+    (),
+    "CIDRs such as 10.20.0.0/16, or with a port 10.0.0.5/32:8080 and [fd00::1/128]:8080, separated by commas.",
+)
+SCAN_DENIED_NETWORKS: tuple[environment.IPNetwork, ...] = read(
+    "SCAN_DENIED_NETWORKS", environment.networks, (), "CIDRs such as 203.0.113.0/24, separated by commas."
+)
+SCAN_NAME_SERVERS: tuple[str, ...] = read(
+    "SCAN_NAME_SERVERS", environment.ip_addresses, (), "Addresses of name servers, separated by commas."
+)
+SCAN_ALLOWED_PORTS = read(
+    "SCAN_ALLOWED_PORTS", environment.ports, frozenset({80, 443, 8080, 8443}), "Ports, separated by commas."
+)
+SCAN_TIME_LIMIT_S = read("SCAN_TIME_LIMIT", environment.positive, 60, "Seconds for one scan, such as 60.")
+SCAN_CA_BUNDLE = read(
+    "SCAN_CA_BUNDLE", environment.certificates, None, "A PEM file with certificates to trust as well."
+)
+SCAN_BROWSER = read("SCAN_BROWSER", environment.browser, "auto", "auto, off, or the path of a Chromium.")
+SCAN_BROWSER_SANDBOX = read(
+    "SCAN_BROWSER_SANDBOX", environment.boolean, True, "on; off lets Chromium run without its sandbox."
+)
+SCAN_BROWSER_MEMORY_MIB = read(
+    "SCAN_BROWSER_MEMORY", environment.browser_memory, 800, "MiB for one browser with all its processes, at least 500."
+)
