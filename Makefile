@@ -77,12 +77,12 @@ site: $(DEV) ## Start a small HTTPS site on this machine, to scan it
 	@$(BIN)/python -m tests.targets
 
 # Neither the environment nor a service that runs here changes the defaults that are told.
-docs: $(DEV) ## Write openapi.yaml, docs/checks.md, docs/checks.json and tables of docs/*.md from the code
+docs: $(DEV) ## Write openapi.yaml, docs/checks.md, website_scan/checks.json and tables of docs/*.md from the code
 	@SECRET_KEY=only-for-this-command-which-signs-nothing \
 	 $(BIN)/python manage.py spectacular --file openapi.yaml --validate --fail-on-warn
 	@env -i SECRET_KEY=only-for-this-command-which-signs-nothing DATA_DIR=/dev/null $(BIN)/python manage.py tables
 	@$(BIN)/python manage.py checks > docs/checks.md
-	@$(BIN)/python manage.py checks --format json > docs/checks.json
+	@$(BIN)/python manage.py checks --format json > website_scan/checks.json
 
 # As the target above: the same site on any machine, but for the address of the source code.
 site-docs: $(RUNTIME) ## Write start page, documentation and samples as a static site, in var/site-docs (URL=https://… is its address, SOURCE_URL=… that of the code)

@@ -115,7 +115,7 @@ def _refusal(request: HttpRequest, organization: str, role: str) -> HttpResponse
         return None
     context = {
         "status": 403,
-        "shell": "dashboard/base.html",
+        "shell": "shell.html",
         "message": "Your role does not allow this.",
         "detail": f"This requires the role {role}; your role in {found.organization} is {found.role}. "
         "Ask an owner to change it.",

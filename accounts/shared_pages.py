@@ -86,7 +86,7 @@ def surroundings(seen: SeenThing) -> dict[str, Any]:
     """Return the template context for the layout around a shared page."""
     return {
         "section": "scans",
-        "shell": "dashboard/base.html" if seen.membership else "base.html",
+        "shell": "shell.html" if seen.membership else "base.html",
         "is_member": seen.membership is not None,
         "may_scan": seen.membership is not None and seen.membership.is_member,
     }

@@ -20,10 +20,10 @@ from jinja2 import Environment
 
 from accounts.mailing import filters as mails
 from accounts.roles import page_of
-from documentation.checks import check_name, check_page
 from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import goes_to_log
 from infrastructure.web.reading import cut, relative
+from scans.check_catalogue import check_name, check_page
 from website_scan.report import templating
 
 FILTERS = {

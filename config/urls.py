@@ -20,8 +20,7 @@ from accounts.pages.login import (
     signup_finish,
     signup_sent,
 )
-from dashboard import audit_views, list_import_views, list_snapshot_views, list_views, monitor_views
-from dashboard import views as scan_views
+from dashboard import views as dashboard
 from documentation import views as documentation
 from documentation.landing import (
     about_our_scans,
@@ -57,9 +56,13 @@ from scans.api import ScanCollection, ScanItem, ScanListing, UsageView
 from scans.policy import ABOUT_OUR_SCANS
 from sites.audits.api import EXPORT_VIEWS as AUDIT_EXPORT_VIEWS
 from sites.audits.api import AuditCollection, AuditExport, AuditFindings, AuditItem, AuditPages, UnknownAuditExport
+from sites.audits.pages import views as audit_pages
 from sites.badges.api import BadgeCollection, BadgeItem
 from sites.badges.views import badge, badge_card, badge_link, page_badge
 from sites.lists.api import EntryItem, ListCollection, ListEntries, ListItem
+from sites.lists.pages import import_views as import_pages
+from sites.lists.pages import snapshot_views as snapshot_pages
+from sites.lists.pages import views as list_pages
 from sites.lists.run_api import EXPORT_VIEWS as SNAPSHOT_EXPORT_VIEWS
 from sites.lists.run_api import (
     Adoption,
@@ -74,6 +77,7 @@ from sites.lists.run_api import (
 )
 from sites.lists.views import shared_badge, shared_card, shared_list
 from sites.monitors.api import MonitorCollection, MonitorItem, MonitorRunItem, MonitorRuns
+from sites.monitors.pages import views as monitor_pages
 from webhooks import views as webhook_views
 from webhooks.api import (
     DeliveryListing,
@@ -104,50 +108,48 @@ admin.autodiscover()
 
 # The organization is part of these URLs, so that a page never acts on the one opened in another tab.
 of_organization = [
-    path("", scan_views.overview, name="overview"),
-    path("recent", scan_views.recent, name="recent"),
-    path("scans/", scan_views.scans, name="scans"),
-    path("scans/new", scan_views.scan_new, name="scan-new"),
-    path("scans/<str:scan_id>/again", scan_views.scan_again, name="scan-again"),
-    path("scans/<str:scan_id>/cancel", scan_views.scan_cancel, name="scan-cancel"),
-    path("audits/<str:audit_id>/again", scan_views.audit_again, name="audit-again"),
-    path("audits/<str:audit_id>/cancel", scan_views.audit_cancel, name="audit-cancel"),
-    path("sites/", scan_views.sites, name="sites"),
-    path("sites/<str:host>", scan_views.site, name="site"),
+    path("", dashboard.overview, name="overview"),
+    path("recent", dashboard.recent, name="recent"),
+    path("scans/", dashboard.scans, name="scans"),
+    path("scans/new", dashboard.scan_new, name="scan-new"),
+    path("scans/<str:scan_id>/again", dashboard.scan_again, name="scan-again"),
+    path("scans/<str:scan_id>/cancel", dashboard.scan_cancel, name="scan-cancel"),
+    path("audits/<str:audit_id>/again", dashboard.audit_again, name="audit-again"),
+    path("audits/<str:audit_id>/cancel", dashboard.audit_cancel, name="audit-cancel"),
+    path("sites/", dashboard.sites, name="sites"),
+    path("sites/<str:host>", dashboard.site, name="site"),
     path("sites/<str:host>/badge", page_badge, name="page-badge"),
-    path("monitors/", monitor_views.monitors, name="monitors"),
-    path("monitors/new", monitor_views.monitor_new, name="monitor-new"),
-    path("monitors/<str:monitor_id>", monitor_views.monitor, name="monitor"),
-    path("monitors/<str:monitor_id>/live", monitor_views.monitor_live, name="monitor-live"),
-    path("monitors/<str:monitor_id>/edit", monitor_views.monitor_edit, name="monitor-edit"),
-    path("monitors/<str:monitor_id>/pause", monitor_views.monitor_pause, name="monitor-pause"),
-    path("monitors/<str:monitor_id>/run", monitor_views.monitor_run, name="monitor-run"),
-    path("monitors/<str:monitor_id>/delete", monitor_views.monitor_delete, name="monitor-delete"),
-    path("monitors/<str:monitor_id>/badge", monitor_views.monitor_badge, name="monitor-badge"),
-    path("lists/", list_views.lists, name="lists"),
-    path("lists/new", list_views.list_new, name="list-new"),
-    path("lists/<str:list_id>", list_views.site_list, name="list"),
-    path("lists/<str:list_id>/live", list_views.list_live, name="list-live"),
-    path("lists/<str:list_id>/edit", list_views.list_edit, name="list-edit"),
-    path("lists/<str:list_id>/delete", list_views.list_delete, name="list-delete"),
-    path("lists/<str:list_id>/import", list_import_views.list_import, name="list-import"),
-    path("lists/<str:list_id>/entries", list_views.list_entries, name="list-entries"),
-    path("lists/<str:list_id>/run", list_views.list_run, name="list-run"),
-    path("lists/<str:list_id>/snapshot", list_snapshot_views.list_snapshot, name="list-snapshot"),
-    path("lists/<str:list_id>/adoption", list_snapshot_views.list_adoption, name="list-adoption"),
-    path("lists/<str:list_id>/sharing", list_snapshot_views.list_sharing, name="list-sharing"),
-    path("lists/<str:list_id>/sharing/new", list_snapshot_views.list_share, name="list-share-new"),
-    path(
-        "lists/<str:list_id>/sharing/<str:share_id>/revoke", list_snapshot_views.list_unshare, name="list-share-revoke"
-    ),
-    path("lists/<str:list_id>/runs", list_snapshot_views.list_runs_page, name="list-runs"),
-    path("lists/<str:list_id>/runs/<str:run_id>", list_snapshot_views.list_snapshot, name="list-run-snapshot"),
-    path("lists/<str:list_id>/runs/<str:run_id>/cancel", list_views.list_cancel, name="list-cancel"),
-    path("lists/<str:list_id>/runs/<str:run_id>/sites", list_snapshot_views.list_sites, name="list-sites"),
-    path("lists/<str:list_id>/runs/<str:run_id>/compare", list_snapshot_views.list_compare, name="list-compare"),
+    path("monitors/", monitor_pages.monitors, name="monitors"),
+    path("monitors/new", monitor_pages.monitor_new, name="monitor-new"),
+    path("monitors/<str:monitor_id>", monitor_pages.monitor, name="monitor"),
+    path("monitors/<str:monitor_id>/live", monitor_pages.monitor_live, name="monitor-live"),
+    path("monitors/<str:monitor_id>/edit", monitor_pages.monitor_edit, name="monitor-edit"),
+    path("monitors/<str:monitor_id>/pause", monitor_pages.monitor_pause, name="monitor-pause"),
+    path("monitors/<str:monitor_id>/run", monitor_pages.monitor_run, name="monitor-run"),
+    path("monitors/<str:monitor_id>/delete", monitor_pages.monitor_delete, name="monitor-delete"),
+    path("monitors/<str:monitor_id>/badge", monitor_pages.monitor_badge, name="monitor-badge"),
+    path("lists/", list_pages.lists, name="lists"),
+    path("lists/new", list_pages.list_new, name="list-new"),
+    path("lists/<str:list_id>", list_pages.site_list, name="list"),
+    path("lists/<str:list_id>/live", list_pages.list_live, name="list-live"),
+    path("lists/<str:list_id>/edit", list_pages.list_edit, name="list-edit"),
+    path("lists/<str:list_id>/delete", list_pages.list_delete, name="list-delete"),
+    path("lists/<str:list_id>/import", import_pages.list_import, name="list-import"),
+    path("lists/<str:list_id>/entries", list_pages.list_entries, name="list-entries"),
+    path("lists/<str:list_id>/run", list_pages.list_run, name="list-run"),
+    path("lists/<str:list_id>/snapshot", snapshot_pages.list_snapshot, name="list-snapshot"),
+    path("lists/<str:list_id>/adoption", snapshot_pages.list_adoption, name="list-adoption"),
+    path("lists/<str:list_id>/sharing", snapshot_pages.list_sharing, name="list-sharing"),
+    path("lists/<str:list_id>/sharing/new", snapshot_pages.list_share, name="list-share-new"),
+    path("lists/<str:list_id>/sharing/<str:share_id>/revoke", snapshot_pages.list_unshare, name="list-share-revoke"),
+    path("lists/<str:list_id>/runs", snapshot_pages.list_runs_page, name="list-runs"),
+    path("lists/<str:list_id>/runs/<str:run_id>", snapshot_pages.list_snapshot, name="list-run-snapshot"),
+    path("lists/<str:list_id>/runs/<str:run_id>/cancel", list_pages.list_cancel, name="list-cancel"),
+    path("lists/<str:list_id>/runs/<str:run_id>/sites", snapshot_pages.list_sites, name="list-sites"),
+    path("lists/<str:list_id>/runs/<str:run_id>/compare", snapshot_pages.list_compare, name="list-compare"),
     path(
         "lists/<str:list_id>/runs/<str:run_id>/export/<str:export_format>",
-        list_snapshot_views.list_export,
+        snapshot_pages.list_export,
         name="list-export",
     ),
     path("webhooks/", webhook_views.webhooks, name="webhooks"),
@@ -255,7 +257,7 @@ urlpatterns = [
     path("card/<str:digest>.png", brand_card, name="brand-card"),
     path("openapi.yaml", openapi, name="schema"),
     path("", landing, name="landing"),
-    path("scan", scan_views.scan_start, name="scan-start"),
+    path("scan", dashboard.scan_start, name="scan-start"),
     path(ABOUT_OUR_SCANS.removeprefix("/"), about_our_scans, name="about-our-scans"),
     path("robots.txt", robots),
     path("favicon.ico", favicon),
@@ -326,11 +328,11 @@ urlpatterns = [
     path("report/<any:scan_id>/progress", progress, name="report-progress"),
     path("report/<any:scan_id>/share", share, name="report-share"),
     path("report/<any:scan_id>", report, name="report-page"),
-    path("audit/<any:audit_id>/progress", audit_views.progress, name="audit-progress"),
-    path("audit/<any:audit_id>/card/<str:digest>.png", audit_views.card, name="audit-card"),
-    path("audit/<any:audit_id>/export/<str:export_format>", audit_views.export, name="audit-page-export"),
-    path("audit/<any:audit_id>/share", audit_views.share, name="audit-share"),
-    path("audit/<any:audit_id>", audit_views.audit, name="audit-page"),
+    path("audit/<any:audit_id>/progress", audit_pages.progress, name="audit-progress"),
+    path("audit/<any:audit_id>/card/<str:digest>.png", audit_pages.card, name="audit-card"),
+    path("audit/<any:audit_id>/export/<str:export_format>", audit_pages.export, name="audit-page-export"),
+    path("audit/<any:audit_id>/share", audit_pages.share, name="audit-share"),
+    path("audit/<any:audit_id>", audit_pages.audit, name="audit-page"),
     path("badge/<str:badge_id>.svg", badge, name="badge"),
     path("badge/<str:badge_id>.png", badge_card, name="badge-card"),
     path("badge/<str:badge_id>", badge_link, name="badge-link"),

@@ -14,6 +14,7 @@ from accounts.usage import Quota, TierLimits
 from dashboard.entries import AUDIT_COLUMNS, SCAN_COLUMNS, Entry, entries
 from dashboard.sites import Result, main_pages, page_results
 from infrastructure.web import charts, keyset
+from infrastructure.web.keyset import search_text
 from scans.models import Scan, path_of
 from sites.models import UNFINISHED, Audit
 
@@ -162,11 +163,6 @@ class EntryPage:
 
     types: Sequence[tuple[str, str]] = tuple(Scan.Type.choices)
     statuses: Sequence[tuple[str, str]] = tuple((value, each.label) for value, each in FILTERS.items())
-
-
-def search_text(query: Mapping[str, str]) -> str:
-    """Return the search text (`q`), without NUL characters and surrounding spaces, cut to 200 characters."""
-    return query.get("q", "").replace("\0", "").strip()[:200]
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:

@@ -25,19 +25,20 @@ from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, page_of, requires
 from dashboard import scan_lists
-from dashboard.estimates import estimate
-from dashboard.forms import ScanForm
-from dashboard.monitor_lists import watch
 from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_page, page_results, site_page
-from dashboard.starting import start, start_again
 from infrastructure.api.errors import refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web import charts
+from infrastructure.web.keyset import search_text
 from scans import services
 from scans.models import INDEXED_URL, Scan, path_of
 from sites.audits.services import AuditNotFound, cancel_audit, find_audit
 from sites.badges.services import badge_of_page
+from sites.monitors.pages.lists import watch
+from sites.pages.estimates import estimate
+from sites.pages.forms import ScanForm
+from sites.pages.starting import start, start_again
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
@@ -191,7 +192,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 @requires(Membership.Role.VIEWER)
 def sites(request: MemberRequest) -> HttpResponse:
     """List all hosts, each with the last grades of its main page."""
-    text = scan_lists.search_text(request.GET).lower()
+    text = search_text(request.GET).lower()
     found = site_page(request.membership.organization_id, text=text, **_place(request))
     context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
     return render(request, "dashboard/sites.html", context)
@@ -215,7 +216,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         for type, label in Scan.Type.choices
         if (found := results[type])
     ]
-    text = scan_lists.search_text(request.GET).lower()
+    text = search_text(request.GET).lower()
     context = {
         "section": "sites",
         "host": host,
@@ -245,7 +246,7 @@ def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[s
 def _empty_fields(pages_per_audit: int) -> SafeString:
     """Render the empty scan form. Cached because rendering takes a quarter of the overview's time and never varies."""
     form = ScanForm(None, pages_per_audit=pages_per_audit)
-    return SafeString(render_to_string("dashboard/_new_scan_fields.html", {"form": form}))
+    return SafeString(render_to_string("sites/_new_scan_fields.html", {"form": form}))
 
 
 def _scan_form(request: MemberRequest, form: ScanForm, status: int) -> HttpResponse:

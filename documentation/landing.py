@@ -64,7 +64,7 @@ def landing(request: HttpRequest) -> HttpResponse:
         "samples": [(each.value, each.label) for each in ScanType],
         "gate": _gate(),
     }
-    return render(request, "landing.html", context)
+    return render(request, "documentation/landing.html", context)
 
 
 @functools.cache
@@ -98,7 +98,7 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "contact": contact,
         "contact_shown": contact.removeprefix("mailto:"),
     }
-    return render(request, "about_our_scans.html", context)
+    return render(request, "documentation/about_our_scans.html", context)
 
 
 @require_safe
@@ -171,7 +171,7 @@ def sitemap(request: HttpRequest) -> HttpResponse:
     """Return the sitemap of the public pages (sitemaps.org)."""
     paths = (reverse("landing"), reverse("about-our-scans"), *addresses(), reverse("samples"))
     urls = [f"{settings.BASE_URL}{path}" for path in paths]
-    return render(request, "sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
+    return render(request, "documentation/sitemap.xml", {"urls": urls}, content_type="application/xml; charset=utf-8")
 
 
 @require_safe

@@ -10,9 +10,9 @@ from dataclasses import dataclass
 
 from django.urls import reverse
 
-from documentation.checks import check_page, entries
 from documentation.contents import OVERVIEW, address_of, guides
 from documentation.reference import Operation, api
+from scans.check_catalogue import check_page, entries
 
 # A word with its parts: `x-content-type-options` is found by `options`, too. search.js splits a query in the same way.
 WORD = re.compile(r"[a-z0-9]+(?:[-_.][a-z0-9]+)*")

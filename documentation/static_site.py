@@ -85,7 +85,7 @@ class _Site:
         self._save(file_of(index), search_index(lambda path: self._relative(path, start)).encode())
         if self.url:
             urls = [self._public(file_of(each)) for each in self.listed]
-            self._save("sitemap.xml", render_to_string("sitemap.xml", {"urls": urls}).encode())
+            self._save("sitemap.xml", render_to_string("documentation/sitemap.xml", {"urls": urls}).encode())
         return self.pages
 
     def _write_path(self, path: str) -> None:

@@ -18,12 +18,13 @@ from django.utils.safestring import SafeString
 from django.utils.text import Truncator
 from django.views.decorators.http import require_safe
 
-from documentation.checks import CheckEntry, entries, search
+from documentation.check_pages import deviations, neighbours, search
 from documentation.contents import OVERVIEW, Link, guide_of, guides, navigation, rendered, resolver
 from documentation.documents import Heading, anchor_of, code_block, inline
 from documentation.reference import api
 from documentation.search import search_index
 from infrastructure.api.framework import TAGS
+from scans.check_catalogue import CheckEntry, entries
 from website_scan.findings import ScanType
 
 MAX_DESCRIPTION = 155
@@ -50,7 +51,7 @@ class Page:
 def overview(request: HttpRequest) -> HttpResponse:
     """First page: how to start, and the rules of the whole API."""
     html, headings = rendered(OVERVIEW)
-    start = render_to_string("docs/start.html", {"base_url": settings.BASE_URL, "block": code_block})
+    start = render_to_string("documentation/start.html", {"base_url": settings.BASE_URL, "block": code_block})
     headings = (Heading(2, "Start in three steps", "start"), *headings)
     return _shown(request, Page(OVERVIEW.title, OVERVIEW.description, SafeString(start + html), headings))
 
@@ -89,7 +90,7 @@ def _group(slug: str) -> Page:
     return Page(
         found.title,
         Truncator(description).chars(MAX_DESCRIPTION),
-        SafeString(render_to_string("docs/group.html", context)),
+        SafeString(render_to_string("documentation/group.html", context)),
         headings,
         "API reference",
     )
@@ -110,7 +111,7 @@ def check_list(request: HttpRequest) -> HttpResponse:
         "words": words,
         "types": [(value, label, _list_address(value, words)) for value, label in all_types],
     }
-    body = render_to_string("docs/checks.html", context)
+    body = render_to_string("documentation/checks.html", context)
     title = f"{chosen.label} checks" if chosen else "Checks"
     return _shown(request, Page(title, CHECKS_DESCRIPTION, SafeString(body)), _list_address(raw if chosen else "", ""))
 
@@ -126,7 +127,14 @@ def check_page(request: HttpRequest, check_id: str) -> HttpResponse:
     found = entries().get(check_id)
     if found is None:
         raise Http404
-    body = render_to_string("docs/check.html", {"check": found, "block": code_block, "text": _text})
+    context = {
+        "check": found,
+        "deviations": deviations(found),
+        "neighbours": neighbours(found),
+        "block": code_block,
+        "text": _text,
+    }
+    body = render_to_string("documentation/check.html", context)
     description = f"What the check “{found.name}” finds, how it is judged and how to fix it. {found.why}"
     page = Page(
         found.name, Truncator(description).chars(MAX_DESCRIPTION), SafeString(body), label=f"{found.type.label} check"
@@ -167,7 +175,7 @@ def _shown(request: HttpRequest, page: Page, path: str | None = None, section: s
         "section": section or path,
         "navigation": navigation(groups, types),
     }
-    return render(request, "docs/page.html", context)
+    return render(request, "documentation/page.html", context)
 
 
 def addresses() -> list[str]:

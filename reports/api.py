@@ -10,7 +10,6 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from documentation.checks import check_pages
 from infrastructure.api.pagination import choice, unknown_format
 from infrastructure.api.schema import FORMAT, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.views import ApiView
@@ -19,6 +18,7 @@ from reports.mutes.serializers import ReportMutesSerializer
 from reports.mutes.services import active_mutes
 from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
+from scans.check_catalogue import check_pages
 from website_scan.document import read_export
 from website_scan.report import exports
 from website_scan.report.diff import diff

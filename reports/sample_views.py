@@ -45,7 +45,7 @@ def samples(request: HttpRequest) -> HttpResponse:
         "base_url": settings.BASE_URL,
         "description": GALLERY_DESCRIPTION,
     }
-    return render(request, "samples/gallery.html", context)
+    return render(request, "reports/samples/gallery.html", context)
 
 
 @require_safe
@@ -54,7 +54,7 @@ def frozen(request: HttpRequest, slug: str) -> HttpResponse:
     found = frozen_page(slug)
     if found is None:
         raise Http404
-    return render(request, "samples/frozen.html", {"sample": found, "base_url": settings.BASE_URL})
+    return render(request, "reports/samples/frozen.html", {"sample": found, "base_url": settings.BASE_URL})
 
 
 @require_safe
@@ -100,7 +100,7 @@ def sample(request: HttpRequest, name: str) -> HttpResponse:
         return {"page": found.page(chosen, reverse("docs-checks"), reverse("sample", args=[name]), others)}
 
     context["parts"] = parts_of(of_parts, request, context, chosen, key=("sample", name))
-    return render(request, "report/report.html", context)
+    return render(request, "reports/report.html", context)
 
 
 @require_safe
@@ -138,4 +138,4 @@ def _scan_of(found: Sample, name: str) -> Scan:
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
-    return render(request, "report/not_found.html", {"thing": "report"}, status=404)
+    return render(request, "reports/not_found.html", {"thing": "report"}, status=404)

@@ -18,7 +18,6 @@ from django_htmx.http import HttpResponseClientRefresh
 from accounts.identity.freshness import session_suffices
 from accounts.roles import page_of
 from accounts.shared_pages import for_who_may_see, surroundings
-from documentation.checks import check_pages
 from infrastructure.web.cards import responses as cards
 from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
@@ -30,6 +29,7 @@ from reports.page.steps import steps_of
 from reports.page.tabs import tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
+from scans.check_catalogue import check_pages
 from scans.models import Scan
 from website_scan.document import ExportDocument, StoredPictures, read_export
 from website_scan.report.diff import diff
@@ -44,7 +44,7 @@ from website_scan.report.report_page import report_page
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
-    return render(request, "report/not_found.html", {"thing": "report"}, status=404)
+    return render(request, "reports/not_found.html", {"thing": "report"}, status=404)
 
 
 _for_who_may_see = for_who_may_see(look=seen_by, id_name="scan_id", page="report-page", not_found=_not_found)
@@ -59,9 +59,9 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.membership and seen.is_expired:
         return _expired(request, context)
     if not scan.is_final:
-        return render(request, "report/running.html", context | {"steps": steps_of(scan), "is_fragment": False})
+        return render(request, "reports/running.html", context | {"steps": steps_of(scan), "is_fragment": False})
     if scan.status == Scan.Status.FAILED:
-        return render(request, "report/failed.html", context | {"advice": advice(scan.error_code)})
+        return render(request, "reports/failed.html", context | {"advice": advice(scan.error_code)})
     found = seen.reports().only("id", "shared_at").first()
     if found is None:
         return _expired(request, context) if seen.membership else _not_found(request)
@@ -128,7 +128,7 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     context["parts"] = parts_of(
         of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, context["since"], *other_ids)
     )
-    return render(request, "report/report.html", context)
+    return render(request, "reports/report.html", context)
 
 
 @require_safe
@@ -156,7 +156,7 @@ def compare(request: HttpRequest, seen: Seen) -> HttpResponse:
         context |= {"changes": diff(before.document, found.document, mutes), "other": other.scan}
     elif not choices:
         return _not_found(request)
-    return render(request, "report/compare.html", context)
+    return render(request, "reports/compare.html", context)
 
 
 @require_safe
@@ -168,7 +168,7 @@ def progress(request: HttpRequest, seen: Seen) -> HttpResponse:
     if seen.scan.status != request.GET.get("status"):
         return HttpResponseClientRefresh()
     context = {"scan": seen.scan, "steps": steps_of(seen.scan), "is_fragment": True}
-    return render(request, "report/_progress.html", context)
+    return render(request, "reports/_progress.html", context)
 
 
 @require_safe
@@ -275,4 +275,4 @@ def _context(seen: Seen) -> dict[str, Any]:
 
 
 def _expired(request: HttpRequest, context: dict[str, Any]) -> HttpResponse:
-    return render(request, "report/expired.html", context, status=404)
+    return render(request, "reports/expired.html", context, status=404)

@@ -7,7 +7,7 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from accounts.models import User
-from documentation.checks import entries
+from scans.check_catalogue import entries
 from sites.models import ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ResultFinding
 from tests.furnished_audits import TYPES, look_at, make_audit, make_pages

@@ -124,7 +124,7 @@ def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
         "is_new": kept["is_new"],
         "overlap_hours": SECRET_OVERLAP // timedelta(hours=1),
     }
-    return render(request, "dashboard/webhooks/secret.html", context)
+    return render(request, "webhooks/secret.html", context)
 
 
 @require_safe
@@ -194,7 +194,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Delete a webhook with its log, after a confirmation page."""
     found = access_webhook(request.membership.organization_id, webhook_id)
     if request.method != "POST":
-        return render(request, "dashboard/webhooks/delete.html", {"section": "webhooks", "webhook": found})
+        return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": found})
     services.delete_webhook(**_own(request, webhook_id))
     messages.success(request, "The webhook was deleted.")
     return redirect(page_of(request.membership, "webhooks"))
@@ -303,7 +303,7 @@ def _list(request: MemberRequest, form: WebhookForm, status: int) -> HttpRespons
         "form": form,
         "base_url": settings.BASE_URL,
     }
-    return render(request, "dashboard/webhooks/list.html", context, status=status)
+    return render(request, "webhooks/list.html", context, status=status)
 
 
 def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: int) -> HttpResponse:
@@ -318,7 +318,7 @@ def _detail(request: MemberRequest, found: Webhook, form: WebhookForm, status: i
         "since": now - timedelta(days=1),
         "retention_days": request.membership.organization.tier.deliveries_kept_days,
     }
-    return render(request, "dashboard/webhooks/detail.html", context, status=status)
+    return render(request, "webhooks/detail.html", context, status=status)
 
 
 def _show_secret(

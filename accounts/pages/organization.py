@@ -314,7 +314,7 @@ def _member(request: MemberRequest, membership_id: int) -> Membership:
 def _refuse(request: HttpRequest) -> HttpResponse:
     context = {
         "status": 403,
-        "shell": "dashboard/base.html",
+        "shell": "shell.html",
         "message": "Your role does not allow this.",
         "detail": "Ask an owner to change it.",
     }

@@ -122,7 +122,7 @@ def _framework_answer(request: HttpRequest, status: int, code: str, message: str
     if is_api(request):
         return JsonResponse({"code": code, "error": message}, status=status)
     # In the dashboard, a 404 keeps the menu. Without a membership, the template shows none.
-    shell = "dashboard/base.html" if status == 404 and request.path.startswith("/o/") else None
+    shell = "shell.html" if status == 404 and request.path.startswith("/o/") else None
     return render(request, "error.html", {"status": status, "message": message, "shell": shell}, status=status)
 
 

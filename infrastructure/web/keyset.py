@@ -162,3 +162,8 @@ def _link_to(filters: Mapping[str, str], **place: datetime) -> str:
 def _moment(raw: str | None) -> datetime | None:
     found = re.fullmatch(r"[0-9]{1,16}", raw or "", re.ASCII)
     return EPOCH + timedelta(microseconds=int(found[0])) if found else None
+
+
+def search_text(query: Mapping[str, str]) -> str:
+    """Return the search text (`q`), without NUL characters and surrounding spaces, cut to 200 characters."""
+    return query.get("q", "").replace("\0", "").strip()[:200]

@@ -15,9 +15,9 @@ from django.utils import timezone
 
 from accounts.mailing import outbox
 from accounts.models import Membership, Organization, User
-from documentation.checks import check_name
 from reports.models import Mute
 from reports.mutes.services import rule_of
+from scans.check_catalogue import check_name
 
 logger = logging.getLogger(__name__)
 

@@ -48,7 +48,7 @@ def mutes(request: MemberRequest) -> HttpResponse:
         "newer": urlencode({"part": part - 1}) if part > 1 else None,
         "older": urlencode({"part": part + 1}) if len(found) > SHOWN else None,
     }
-    return render(request, "mutes/list.html", context)
+    return render(request, "reports/mutes/list.html", context)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -83,7 +83,7 @@ def mute_new(request: MemberRequest) -> HttpResponse:
         "most": services.MAX_ACTIVE,
         "is_full": services.is_full(request.membership.organization_id, timezone.now()),
     }
-    return render(request, "mutes/new.html", context)
+    return render(request, "reports/mutes/new.html", context)
 
 
 @require_POST

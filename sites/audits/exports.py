@@ -14,8 +14,8 @@ from typing import Any
 
 from django.db.models import QuerySet
 
-from documentation.checks import check_pages
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
+from scans.check_catalogue import check_pages
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding

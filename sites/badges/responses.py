@@ -13,7 +13,7 @@ from sites.badges.drawing import Drawing
 
 def picture(drawing: Drawing, status: int) -> HttpResponse:
     """Render a badge that other sites may embed. `no-store`, so that errors are not cached."""
-    body = render_to_string("badge.svg", {"drawing": drawing})
+    body = render_to_string("sites/badges/badge.svg", {"drawing": drawing})
     response = HttpResponse(body, content_type="image/svg+xml; charset=utf-8", status=status)
     response["Cross-Origin-Resource-Policy"] = "cross-origin"
     response["Cache-Control"] = "no-store"

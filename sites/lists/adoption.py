@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 from django.db.models.fields.json import KeyTransform
 
-from documentation.checks import check_name
+from scans.check_catalogue import check_name
 from sites.lists.snapshots import WHOLE, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
 

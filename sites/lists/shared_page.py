@@ -9,11 +9,11 @@ from datetime import date, datetime
 
 from django.urls import reverse
 
-from documentation.checks import entries
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
 from infrastructure.web.reading import cut
+from scans.check_catalogue import entries
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note, draw_number
 from sites.lists.adoption import PREDICATES, percent, sentence

@@ -14,7 +14,7 @@ from django.db.models.fields.json import KeyTransform
 from django.db.models.functions import Now
 from django.utils import timezone
 
-from documentation.checks import check_name, entries
+from scans.check_catalogue import check_name, entries
 from scans.models import Scan
 from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts

@@ -72,7 +72,7 @@ def shared_list(request: HttpRequest, share_id: str) -> HttpResponse:
             context["sites"] = shared_page.sites_page(shown.run, _number(request))
             if context["sites"] is None:
                 raise Http404
-    response = render(request, "lists/shared.html", context)
+    response = render(request, "sites/lists/shared.html", context)
     # A reload must ask again, because the share may have been revoked.
     patch_cache_control(response, private=True, no_cache=True)
     return response

@@ -17,7 +17,7 @@ from django.urls import reverse
 from accounts import access
 from accounts.mailing import outbox
 from accounts.models import Organization, User
-from documentation.checks import check_pages
+from scans.check_catalogue import check_pages
 from sites.models import Monitor, MonitorRun
 from sites.models.documents import (
     ChangedData,

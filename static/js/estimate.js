@@ -1,5 +1,5 @@
 // What a form costs, for what is entered at the moment. The server writes the same sentences for the values that the page
-// was opened with (dashboard/estimates.py).
+// was opened with (sites/pages/estimates.py).
 const RUNS = { hour: 744, "6h": 124, day: 31, week: 5, month: 1 };
 const box = document.getElementById("estimate");
 const form = box.closest("form");

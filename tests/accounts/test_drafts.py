@@ -16,10 +16,10 @@ from lxml import html
 
 from accounts import drafts
 from accounts.models import LoginSession, Membership, Organization, User
-from dashboard.forms import SecretField
 from infrastructure.environment import IdentityProvider
 from reports.models import Mute
 from sites.models import Audit, Monitor
+from sites.pages.forms import SecretField
 from tests.world import Member, browser_of, finished_scan, person_of
 from webhooks.models import Webhook
 

@@ -8,8 +8,8 @@ from django.test import Client
 
 from accounts.models import Membership, Tier, User
 from accounts.pages import keys, organization, person, security
-from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.furnished_monitors import make_monitor
+from tests.page_reading import browser_of, page_of, text_of
 from tests.world import Member, person_of, register_webhook
 from tests.world import browser_of as browser_of_person
 

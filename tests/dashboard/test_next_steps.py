@@ -9,8 +9,8 @@ from django.test import Client
 from django.utils import timezone
 
 from accounts.models import ApiKey, Tier
-from tests.dashboard.test_pages import browser_of, page_of, text_of
 from tests.furnished_monitors import make_monitor
+from tests.page_reading import browser_of, page_of, text_of
 from tests.queries import counted
 from tests.world import Member, make_scan
 

@@ -7,10 +7,8 @@ from datetime import timedelta
 from ipaddress import ip_network
 
 import pytest
-from django.http import HttpResponse
-from django.test import Client, override_settings
+from django.test import override_settings
 from django.utils import timezone
-from lxml import html
 
 from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from accounts.usage import month_of
@@ -19,44 +17,15 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan
 from scans.visits.queue import running_visits
 from sites.models import Audit
+from tests.page_reading import browser_of, page_of, rows_of, text_of, used
 from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
-from tests.world import Member, finished_scan, make_scan, member_of, person_of, register_webhook
+from tests.world import Member, finished_scan, make_scan, member_of, register_webhook
 from webhooks.models import Delivery
 
 EVIL = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
 READ = ["/o/home/", "/o/home/recent", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"]
 LOOPBACK = (ip_network("127.0.0.0/8"),)
-
-
-def browser_of(member: Member, role: str = "member") -> Client:
-    """Return a browser that is logged in as a person with this role."""
-    client = Client()
-    client.force_login(person_of(member, role, f"{role}-{User.objects.count()}@people.test"))
-    return client
-
-
-def page_of(response: HttpResponse) -> html.HtmlElement:
-    return html.fromstring(response.content.decode())
-
-
-def text_of(response: HttpResponse) -> str:
-    """Return the page's text, with URLs in one piece."""
-    whole = html.fromstring(response.content.decode().replace("<wbr>", ""))
-    for each in whole.find_class("url"):
-        each.text, each[:] = each.text_content(), ()
-    return " ".join(" ".join(whole.itertext()).split())
-
-
-def rows_of(response: HttpResponse) -> list[str]:
-    """Return the URLs in the table of scans, from top to bottom."""
-    found = page_of(response).xpath("//table[contains(@class, 'graded')]//tbody//th/*[contains(@class, 'address')]")
-    return [each.text_content().strip() for each in found]
-
-
-def used(member: Member) -> int:
-    row = MonthlyUsage.objects.filter(organization=member.organization).first()
-    return row.used if row else 0
 
 
 def accepted(member: Member, **columns: object) -> Scan:

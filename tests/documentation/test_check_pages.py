@@ -13,7 +13,8 @@ import pytest
 from django.test import Client
 from lxml import html
 
-from documentation.checks import entries, search
+from documentation.check_pages import search
+from scans.check_catalogue import entries
 from website_scan import catalogue
 from website_scan.catalogue import checks
 from website_scan.command.listing import EVIDENCE

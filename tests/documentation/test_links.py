@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from django.template import engines
 
-from documentation.checks import check_name, check_pages
+from scans.check_catalogue import check_name, check_pages
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome

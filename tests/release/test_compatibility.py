@@ -56,7 +56,7 @@ def test_no_operation_parameter_status_event_or_field_is_gone() -> None:
 
 @needs_previous
 def test_no_check_is_gone() -> None:
-    path = "docs/checks.json"
+    path = "website_scan/checks.json"
     old, new = ({each["id"] for each in json.loads(text)["checks"]} for text in (before(path), now(path)))
     assert lost(old, new) == []
 

@@ -14,7 +14,7 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Membership, Tier, User
 from infrastructure import encryption
-from tests.dashboard.test_pages import browser_of, page_of, text_of
+from tests.page_reading import browser_of, page_of, text_of
 from tests.world import Member, finished_scan, register_webhook
 from webhooks import services
 from webhooks.delivery.schedule import PAUSES

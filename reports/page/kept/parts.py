@@ -43,7 +43,7 @@ def parts_of(
 
     @functools.cache
     def about() -> SafeString:
-        return SafeString(render_to_string("report/_about.html", {**context, **once()}))
+        return SafeString(render_to_string("reports/_about.html", {**context, **once()}))
 
     def made(name: str) -> SafeString:
         shown = {**context, **once()}
@@ -82,7 +82,7 @@ def since_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
         if found is None:
             raise _Gone
         values = {"since": since(found), "scan": scan, "before_url": previous.url}
-        return SafeString(render_to_string("report/_since.html", values).strip())
+        return SafeString(render_to_string("reports/_since.html", values).strip())
 
     try:
         return KEPT.get(("since", key, previous.report_id), made)
@@ -100,11 +100,11 @@ def history_of(past: History, scan: Scan, *, key: Hashable) -> SafeString:
         if found is None:
             raise _Gone
         values = {"before_url": past.previous.url, "after_url": "", "shows_places": False, "changes": found}
-        return SafeString(render_to_string("report/_diff.html", values))
+        return SafeString(render_to_string("reports/_diff.html", values))
 
     def made(changes: SafeString) -> SafeString:
         values = {"scan": scan, "history": past, "changes": changes}
-        return SafeString(render_to_string("report/_history.html", values))
+        return SafeString(render_to_string("reports/_history.html", values))
 
     shown = (past.recent, past.previous and past.previous.report_id, past.newer_url)
     try:

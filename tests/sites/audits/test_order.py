@@ -19,8 +19,8 @@ from scans.models import Scan
 from sites.audits import settling
 from sites.audits.findings import in_order
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
-from tests.dashboard.test_pages import browser_of, page_of
 from tests.furnished_audits import make_audit, release
+from tests.page_reading import browser_of, page_of
 from tests.sites.audits.test_exports import exported
 from tests.sites.audits.test_life import shown
 from tests.world import Member, make_result

@@ -18,8 +18,8 @@ from scans.models import Scan
 from sites.badges import services, views
 from sites.badges.drawing import draw, text_width
 from sites.models import Badge, Monitor, MonitorRun
-from tests.dashboard.test_pages import browser_of, page_of
 from tests.furnished_monitors import make_monitor
+from tests.page_reading import browser_of, page_of
 from tests.queries import counted
 from tests.world import Member, finished_scan
 

@@ -18,7 +18,7 @@ from infrastructure.web.cards.drawing import Card, CardGrade
 from sites.lists import shared_page, sharing, views
 from sites.lists.snapshots import figures
 from sites.models import ListRun, ListShare, SiteList
-from tests.dashboard.test_pages import browser_of, page_of
+from tests.page_reading import browser_of, page_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_list
 from tests.sites.lists.snapshot_cast import CHECKS, Looked, share_of, snapshot

@@ -11,8 +11,8 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
-from documentation.checks import entries
 from infrastructure.postgresql.statements import fetch
+from scans.check_catalogue import entries
 from sites.lists.adoption import PREDICATES, adoption, percent, sentence
 from sites.lists.differences import diff
 from sites.lists.snapshots import (

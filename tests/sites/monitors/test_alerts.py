@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from accounts.models import Tier
-from dashboard.monitor_forms import MonitorForm
 from sites.monitors import alerts
 from sites.monitors.alerts import AlertKind, AlertSerializer, Facts, reasons
 from sites.monitors.changes import ChangeGroups
+from sites.monitors.pages.forms import MonitorForm
 from sites.monitors.scores import Scored
 
 CONTRIBUTING = Path(__file__).parents[3] / "CONTRIBUTING.md"

@@ -1,0 +1,96 @@
+"""The catalogue of checks as the service reads it: from `website_scan/checks.json`, which `make docs` writes.
+
+Importing `website_scan.catalogue` instead would load the engine into each process.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+
+from django.conf import settings
+from django.urls import reverse
+
+from website_scan.findings import ScanType
+from website_scan.report.references import ReferenceLink, page_url, reference
+from website_scan.report.snippets import ServerFix, fixes
+
+
+@dataclass(frozen=True, slots=True)
+class Cap:
+    """Cap of the score that a failure of the check sets."""
+
+    limit: int
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class CheckEntry:
+    """Entry of a check in the catalogue, as `manage.py checks --format json` prints it."""
+
+    id: str
+    name: str
+    found: str
+    why: str
+    judged: str
+    type: ScanType
+    category: str
+    category_weight: int
+    category_weight_without_browser: int | None
+    weight_of_all: int
+    share_percent: float
+    severity: str
+    evidence: tuple[str, ...]
+    caps: tuple[Cap, ...]
+    html_only: bool
+    error_pages: bool
+    measured: bool
+    needs_browser: bool
+    fix: str
+    references: tuple[str, ...]
+
+    @property
+    def sources(self) -> list[ReferenceLink]:
+        return [reference(each) for each in self.references]
+
+    @property
+    def fixes(self) -> tuple[ServerFix, ...]:
+        return fixes().get(self.id, ())
+
+
+@functools.cache
+def entries() -> dict[str, CheckEntry]:
+    """Return all checks by ID, in the order of reports."""
+    written = json.loads((files("website_scan") / "checks.json").read_text(encoding="utf-8"))["checks"]
+    made = (
+        CheckEntry(
+            **each
+            | {
+                "type": ScanType(each["type"]),
+                "caps": tuple(Cap(**cap) for cap in each["caps"]),
+                "evidence": tuple(each["evidence"]),
+                "references": tuple(each["references"]),
+            }
+        )
+        for each in written
+    )
+    return {each.id: each for each in made}
+
+
+def check_name(check_id: str) -> str:
+    """Return the name of a check, or the ID itself for a removed check."""
+    found = entries().get(check_id)
+    return found.name if found else check_id
+
+
+@functools.lru_cache(maxsize=1024)
+def check_page(check_id: str) -> str:
+    """Return the path of a check's page, empty for a removed check."""
+    return page_url(reverse("docs-checks"), check_id)
+
+
+def check_pages() -> str:
+    """Return the absolute base URL of the checks' pages, for exports and e-mails."""
+    return f"{settings.BASE_URL}{reverse('docs-checks')}"

@@ -1,0 +1,178 @@
+"""Changes of a list: adoption of a check over its snapshots, and two snapshots side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from urllib.parse import urlsplit
+
+from django.db.models.fields.json import KeyTransform
+
+from infrastructure.web import charts
+from scans.check_catalogue import CheckEntry, check_name
+from scans.models import Scan, path_of
+from sites.lists.adoption import adoption, percent, sentence
+from sites.lists.differences import ChangedSite, Difference, ScorePair, diff
+from sites.lists.pages.rows import means_of
+from sites.lists.pages.table import checks_by_type
+from sites.lists.snapshots import previous, snapshots_of
+from sites.models import ListCount, ListRun, SiteList
+
+SNAPSHOTS_SHOWN = 52
+TAGS_SHOWN = 100
+SITES_SHOWN = 50
+LABELS = dict(Scan.Type.choices)
+# Checks that are shown first, if the snapshot has them.
+USUAL = ("http-to-https-redirect", "hsts", "csp-present", "image-alt", "title")
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionPoint:
+    """Sites of a snapshot that pass a check: `passed` of `of`; `score` is the percentage, for the chart."""
+
+    run: ListRun
+    passed: int
+    of: int
+
+    grade = ""
+    catalogue_version = ""
+
+    @property
+    def score(self) -> int:
+        return percent(self.passed, self.of)
+
+    @property
+    def created_at(self) -> datetime:
+        return self.run.started_at
+
+
+@dataclass(frozen=True, slots=True)
+class TagAdoption:
+    tag: str
+    passed: int
+    of: int
+
+    @property
+    def percent(self) -> int:
+        return percent(self.passed, self.of)
+
+
+@dataclass(frozen=True, slots=True)
+class AdoptionPage:
+    """Adoption of a check in the last snapshots, newest first; `sentence` is about the newest."""
+
+    check: str
+    name: str
+    tag: str
+    points: list[AdoptionPoint]
+    trend: charts.Trend[AdoptionPoint] | None
+    sentence: str
+    by_tag: list[TagAdoption]
+    checks: list[tuple[str, list[CheckEntry]]]
+
+    @property
+    def change(self) -> int:
+        """Return the percentage points that the newest snapshot has more than the oldest."""
+        return self.points[0].score - self.points[-1].score if self.points else 0
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedRow:
+    """Site with other scores: its pairs by label, and the mean change."""
+
+    host: str
+    path: str
+    change: float
+    pairs: list[tuple[str, ScorePair]]
+
+
+@dataclass(frozen=True, slots=True)
+class TypePair:
+    label: str
+    before: tuple[int | None, str]
+    after: tuple[int | None, str]
+
+    @property
+    def change(self) -> int | None:
+        before, after = self.before[0], self.after[0]
+        return None if before is None or after is None else after - before
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    run: ListRun
+    other: ListRun
+    found: Difference
+    types: list[TypePair]
+    better: list[ChangedRow]
+    worse: list[ChangedRow]
+
+    @property
+    def changes_nothing(self) -> bool:
+        sites = self.found["sites"]
+        changed = sites["better"] or sites["worse"] or sites["lost"] or sites["regained"]
+        return not (changed or self.found["more_failures"] or self.found["fewer_failures"])
+
+
+def adoption_page(site_list: SiteList, newest: ListRun, query: Mapping[str, str]) -> AdoptionPage:
+    """Return the adoption of a `check`, or of one that many ask for, on the sites with a `tag` if one is given."""
+    check = query.get("check", "")
+    if check not in newest.checks:
+        check = next((each for each in USUAL if each in newest.checks), next(iter(newest.checks), ""))
+    tag = query.get("tag", "").replace("\0", "")[:60]
+    found = adoption(site_list, check, tag, SNAPSHOTS_SHOWN) if check else []
+    points = [AdoptionPoint(*each) for each in found if each[2]]
+    last = points[-1] if points else None
+    return AdoptionPage(
+        check=check,
+        name=check_name(check),
+        tag=tag,
+        points=points[::-1],
+        trend=charts.trend(points),
+        sentence=sentence(check, last.passed, last.of) if last else "",
+        by_tag=_by_tag(newest, check),
+        checks=checks_by_type(newest.checks),
+    )
+
+
+def comparison(run: ListRun, other: ListRun) -> Comparison:
+    """Return what has changed in `run` since the snapshot `other`."""
+    found = diff(run, other, SITES_SHOWN)
+    counts = {each.run_id: each.data for each in ListCount.objects.filter(run__in=[run, other], tag="")}
+    means = [
+        {each.label: (each.score, each.grade) for each in means_of(counts.get(one.id), found["types"])}
+        for one in (other, run)
+    ]
+    return Comparison(
+        run=run,
+        other=other,
+        found=found,
+        types=[TypePair(label, means[0][label], means[1][label]) for label in means[1]],
+        better=[_changed(each) for each in found["better"]],
+        worse=[_changed(each) for each in found["worse"]],
+    )
+
+
+def other_of(run: ListRun, others: Sequence[ListRun], asked: str) -> ListRun | None:
+    """Return the snapshot to compare with: the one asked for, or the one before, or any other."""
+    named = next((each for each in others if each.id == asked and each.id != run.id), None)
+    return named or previous(run) or next((each for each in others if each.id != run.id), None)
+
+
+def last_snapshots(site_list: SiteList) -> list[ListRun]:
+    return list(snapshots_of(site_list)[:SNAPSHOTS_SHOWN])
+
+
+def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
+    """Return the adoption on the sites with each tag, the lowest first."""
+    counts = ListCount.objects.filter(run=run).exclude(tag="")
+    found = counts.annotate(found=KeyTransform(check, KeyTransform("checks", "data"))).exclude(found=None)
+    rows = [TagAdoption(tag, each[2], sum(each)) for tag, each in found.values_list("tag", "found") if sum(each)]
+    return sorted(rows, key=lambda each: (each.percent, each.tag))[:TAGS_SHOWN]
+
+
+def _changed(site: ChangedSite) -> ChangedRow:
+    path = path_of(site["url"])
+    pairs = [(str(LABELS[type]), pair) for type, pair in site["types"].items()]
+    return ChangedRow(urlsplit(site["url"]).netloc, "" if path == "/" else path, site["change"], pairs)

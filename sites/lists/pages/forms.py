@@ -1,0 +1,110 @@
+"""Forms of lists of sites: settings of a list, and a new share of its snapshots."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from django import forms
+
+from accounts.models import Tier
+from infrastructure.web.forms import HintedLabel, JudgedForm, TicksField
+from scans.models import Scan
+from sites.lists.requests import MAX_WINDOW_HOURS, USUAL_WINDOW_HOURS
+from sites.models import SiteList
+from sites.models.site_list import ListInterval
+from sites.monitors.pages.forms import ONCE_BYTES
+from sites.monitors.requests import NAME_LENGTH
+from sites.pages.forms import HINTS, NONE_CHOSEN
+
+EVERY = (
+    ("", HintedLabel("Only when started by hand", "Someone presses “Run now”, or a script does")),
+    (ListInterval.WEEK, HintedLabel("Every week", "For sites that change often")),
+    (ListInterval.MONTH, HintedLabel("Every month", "What most reports need")),
+    (ListInterval.QUARTER, HintedLabel("Every quarter", "For the record")),
+)
+WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."}
+WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
+
+
+class ListForm(JudgedForm):
+    """Form for a new list, or for the settings of one. `people` are addresses of members, each with a hint."""
+
+    about = {"types": "type", "notify": "emails", "notify.emails": "emails", "notify.webhooks": "webhooks"}
+
+    name = forms.CharField(
+        label="Name",
+        max_length=NAME_LENGTH,
+        help_text="Such as “Schools in Bavaria”. Shown in e-mails and on shared pages.",
+        widget=forms.TextInput(attrs={"autocomplete": "off"}),
+        error_messages={"required": "Enter a name."},
+    )
+    type = TicksField(
+        [(type, HintedLabel(type.label, hint)) for type, hint in HINTS.items()],
+        label="What to check",
+        initial=Scan.Type.values,
+    )
+    pages_per_entry = forms.IntegerField(label="Pages per site", min_value=1, initial=1, error_messages=WHOLE)
+    every = forms.ChoiceField(label="How often", choices=EVERY, widget=forms.RadioSelect, required=False)
+    window_hours = forms.IntegerField(
+        label="Spread over, in hours",
+        min_value=0,
+        initial=USUAL_WINDOW_HOURS,
+        error_messages=WHOLE,
+        help_text="The sites of a run are started evenly over this time. 0 starts them as fast as your plan allows.",
+    )
+    # There are 600 time zones: the template renders the choices, and the service validates the value.
+    timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
+    emails = TicksField([], label="E-mail to")
+    webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
+    once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(
+        self, data: Any = None, *, tier: Tier, people: Mapping[str, str], initial: Mapping[str, Any] | None = None
+    ) -> None:
+        super().__init__(data, initial={"once": secrets.token_hex(ONCE_BYTES)} | dict(initial or {}))
+        pages = self.fields["pages_per_entry"]
+        pages.help_text = (
+            "1 judges the page that the list names. With more, further pages of the site are found and judged, too."
+            f" Your plan allows up to {tier.pages_per_audit:,}."
+        )
+        pages.widget.attrs["max"] = tier.pages_per_audit
+        self.fields["window_hours"].widget.attrs["max"] = MAX_WINDOW_HOURS
+        ticks = self.fields["emails"]
+        assert isinstance(ticks, TicksField)
+        ticks.choices = [(each, HintedLabel(each, hint)) for each, hint in people.items()]
+
+    def clean_type(self) -> list[str]:
+        chosen: list[str] = list(dict.fromkeys(self.cleaned_data["type"]))
+        if not chosen:
+            raise forms.ValidationError(NONE_CHOSEN)
+        return chosen
+
+    @property
+    def list_body(self) -> dict[str, Any]:
+        """Return the request body for POST and PATCH /v1/lists."""
+        given = self.cleaned_data
+        return {
+            "name": given["name"],
+            "types": given["type"],
+            "pages_per_entry": given["pages_per_entry"],
+            "every": given["every"] or None,
+            "window_hours": given["window_hours"],
+            "timezone": given["timezone"] or "UTC",
+            "notify": {"emails": given["emails"], "webhooks": given["webhooks"]},
+        }
+
+
+def entered_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, Any]:
+    """Return the form's initial values for an existing list."""
+    return {
+        "name": site_list.name,
+        "type": site_list.types,
+        "pages_per_entry": site_list.pages_per_entry,
+        "every": site_list.every,
+        "window_hours": site_list.window_hours,
+        "timezone": site_list.timezone,
+        "emails": emails,
+        "webhooks": site_list.tells_webhooks,
+    }

@@ -1,0 +1,135 @@
+"""Views of the import of sites into a list: form, preview, change."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, cast
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import HttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_http_methods
+
+from accounts.authentication import member_caller
+from accounts.identity.freshness import session_suffices
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.web.uploads import takes_file
+from sites.lists.importing import add_entries, replace_entries
+from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
+from sites.lists.pages.rows import Room, room_of
+from sites.lists.pages.states import counted
+from sites.lists.pages.views import WORK, find, known, refuse_now
+from sites.lists.services import ListNotFound
+from sites.lists.uploads import InvalidEntries
+from sites.models import SiteList
+from website_scan.errors import Refusal
+
+
+@dataclass(frozen=True, slots=True)
+class Problems:
+    """Refusal of an import: its text, and the bad lines with their numbers, of `total` in all."""
+
+    text: str
+    lines: list[tuple[object, object]]
+    total: int
+
+
+@takes_file(MAX_FILE_BYTES)
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Membership.Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_import(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show the form; then, for what was sent, what it would change; then change it as it was shown (`mode`)."""
+    found = find(request, list_id)
+    if request.method != "POST":
+        return _page(request, found)
+    if "carried" in request.POST:
+        return _change(request, found)
+    entered = entered_of(request)
+    if entered is None:
+        problems = Problems("Paste at least one address, or choose a file.", [], 0)
+        return _page(request, found, 400, problems=problems)
+    try:
+        refuse_now(request)
+        shown = preview(found, entered)
+    except ImportTooLarge:
+        text = "That is more than this page takes. Send it through the API, or with the command website-scan list push."
+        return _page(request, found, 413, problems=Problems(text, [], 0))
+    except InvalidEntries as refusal:
+        told = cast("list[dict[str, object]]", refusal.details["entries"])
+        lines = [(each["line"], each["error"]) for each in told]
+        where = " The file must be sent again." if entered.is_file and not entered.text else ""
+        problems = Problems(f"All sites are imported, or none.{where}", lines, cast("int", refusal.details["count"]))
+        return _page(request, found, refusal.status, problems=problems, text=entered.text)
+    except Refusal as refusal:
+        return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0), text=entered.text)
+    return _page(request, found, preview=shown)
+
+
+def _change(request: MemberRequest, found: SiteList) -> HttpResponse:
+    change = {"add": add_entries, "replace": replace_entries}.get(request.POST.get("mode", ""))
+    if change is None:
+        raise BadRequest
+    rows = carried_rows(found, request.POST["carried"])
+    if rows is None:
+        problems = Problems("The preview is too old. Preview the sites again.", [], 0)
+        return _page(request, found, 400, problems=problems)
+    try:
+        refuse_now(request)
+        numbers = change(caller=member_caller(request.membership), list_id=found.id, rows=rows)
+    except ListNotFound:
+        raise
+    except Refusal as refusal:
+        return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0))
+    messages.success(request, _told(numbers))
+    return redirect(page_of(request.membership, "list", found.id))
+
+
+def _told(numbers: dict[str, int]) -> str:
+    done = [f"{numbers[name]:,} {name}" for name in ("added", "changed", "removed") if numbers[name]]
+    if not done:
+        return "The list had these sites already; nothing has changed."
+    return f"Imported: {', '.join(done)}. Run the list to judge its sites."
+
+
+def _page(
+    request: MemberRequest,
+    found: SiteList,
+    status: int = 200,
+    *,
+    problems: Problems | None = None,
+    preview: Preview | None = None,
+    text: str = "",
+) -> HttpResponse:
+    room = room_of(request.membership.organization)
+    context: dict[str, Any] = {
+        "section": "lists",
+        "site_list": found,
+        "problems": problems,
+        "preview": preview,
+        "text": text,
+        "room_words": f"Your plan has room for {counted(room.entries_left, 'more site')}.",
+        "over": _over(room, preview) if preview else "",
+    }
+    if preview:
+        change = preview.difference
+        named = (
+            ("Sites that are new", "added"),
+            ("Sites with other tags or another note", "changed"),
+            ("Sites that are on the list, but not in this import", "removed"),
+        )
+        context["samples"] = [(title, change.samples[name], change.numbers[name]) for title, name in named]
+    return render(request, "sites/lists/import.html", context, status=status)
+
+
+def _over(room: Room, preview: Preview) -> str:
+    """Return how many sites are too many for the plan; empty if all fit, at least where the others are removed."""
+    change = preview.difference
+    more = change.added - change.removed - room.entries_left
+    if more <= 0:
+        return ""
+    left = counted(room.entries_left, "more site")
+    return f"Your plan has room for {left} in all lists, so this cannot be saved: remove {counted(more, 'site')} first."

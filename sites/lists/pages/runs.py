@@ -1,0 +1,90 @@
+"""Runs of a list: the one that goes on, the latest one, and all of them with their means."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from infrastructure.web import keyset
+from scans.models import Scan
+from sites.lists.pages.rows import TypeMean, means_of
+from sites.lists.pages.states import State, state_of_run
+from sites.lists.snapshots import is_kept
+from sites.models import ListCount, ListRun, SiteList
+
+PAGE_SIZE = 25
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """Run with its state, and the means of its types once it has ended."""
+
+    run: ListRun
+    state: State
+    means: tuple[TypeMean, ...] = ()
+
+    @property
+    def done(self) -> int:
+        """Return the number of sites that need no more time."""
+        return self.run.done + self.run.failed
+
+    @property
+    def waiting(self) -> int:
+        return max(0, self.run.entries - self.done - self.run.left_out)
+
+    @property
+    def percent(self) -> int:
+        return 100 * self.done // (self.run.entries or 1)
+
+    @property
+    def ends_at(self) -> datetime | None:
+        """Return the time of the last start; None if all start at once."""
+        hours = self.run.window_hours
+        return self.run.started_at + timedelta(hours=hours) if hours else None
+
+    @property
+    def by_label(self) -> Mapping[str, TypeMean | None]:
+        """Return the means by the label of each type, None for a type that the run did not have."""
+        known = {each.label: each for each in self.means}
+        return {str(label): known.get(str(label)) for label in Scan.Type.labels}
+
+    @property
+    def has_snapshot(self) -> bool:
+        return is_kept(self.run)
+
+
+@dataclass(frozen=True, slots=True)
+class RunPage:
+    """Page of runs; `labels` are those of the list's types."""
+
+    rows: list[RunRow]
+    labels: tuple[str, ...]
+    newer: str | None
+    older: str | None
+
+
+def latest_runs(site_list: SiteList) -> tuple[RunRow | None, RunRow | None]:
+    """Return the latest run that has ended, and the one that goes on; one query."""
+    rows = [RunRow(run, state_of_run(run)) for run in site_list.runs.order_by("-started_at", "-id")[:2]]
+    running = next((each for each in rows if not each.run.has_ended), None)
+    return next((each for each in rows if each.run.has_ended), None), running
+
+
+def running_of(site_list: SiteList) -> RunRow | None:
+    """Return the run that goes on; a list has at most one."""
+    found = site_list.runs.filter(status=ListRun.Status.RUNNING).defer("checks").first()
+    return RunRow(found, state_of_run(found)) if found else None
+
+
+def run_page(site_list: SiteList, query: Mapping[str, str]) -> RunPage:
+    """Return a page of the list's runs, newest first; three queries at most."""
+    found = keyset.page_by_time(site_list.runs.all(), query, column="started_at", size=PAGE_SIZE, filters={})
+    labels = tuple(str(label) for type, label in Scan.Type.choices if type in site_list.types)
+    return RunPage(_with_means(found.rows), labels, found.newer, found.older)
+
+
+def _with_means(runs: Sequence[ListRun]) -> list[RunRow]:
+    ended = [each.id for each in runs if each.has_ended]
+    counts = {each.run_id: each.data for each in ListCount.objects.filter(run__in=ended, tag="")}
+    return [RunRow(each, state_of_run(each), means_of(counts.get(each.id), each.types)) for each in runs]

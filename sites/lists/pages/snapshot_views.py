@@ -1,0 +1,196 @@
+"""Views of a list's snapshots: runs, one snapshot, the sites behind a check, adoption, comparison, export, sharing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from django.conf import settings
+from django.contrib import messages
+from django.http import Http404, HttpResponse, StreamingHttpResponse
+from django.shortcuts import redirect, render
+from django.views.decorators.http import require_POST, require_safe
+
+from accounts.authentication import member_caller
+from accounts.identity.freshness import fresh_login_needed
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from scans.models import Scan
+from sites.lists import exports, sharing
+from sites.lists.pages import changes, snapshots
+from sites.lists.pages import runs as run_rows
+from sites.lists.pages.states import state_of_run
+from sites.lists.pages.views import find, known, refuse_now
+from sites.lists.services import ListNotFound
+from sites.lists.snapshots import SnapshotNotFound, find_snapshot, latest, previous
+from sites.models import ListRun, SiteList
+from website_scan.errors import Refusal
+
+Role = Membership.Role
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_runs_page(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show all runs of a list, newest first, with the means of each."""
+    found = find(request, list_id)
+    context = {"section": "lists", "site_list": found, "page": run_rows.run_page(found, request.GET)}
+    return render(request, "sites/lists/runs.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_snapshot(request: MemberRequest, list_id: str, run_id: str = "") -> HttpResponse:
+    """Show a snapshot, or the latest one: grades by type and by tag, and what holds the sites back."""
+    if not run_id:
+        found = find(request, list_id)
+        run = latest(found)
+        if run is None:
+            return _no_snapshot(request, found, "list-snapshot")
+    else:
+        run = _run(request, list_id, run_id)
+    context = {
+        "section": "lists",
+        "site_list": run.site_list,
+        "run": run,
+        "state": state_of_run(run),
+        "is_latest": not run_id,
+        "before": previous(run),
+        "types": Scan.Type.choices,
+        "page": snapshots.snapshot_page(run, request.GET),
+    }
+    return render(request, "sites/lists/snapshot.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_sites(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
+    """Show the sites of a snapshot that fail a check; without one, redirect to the snapshot."""
+    run = _run(request, list_id, run_id)
+    if not request.GET.get("check"):
+        return redirect(page_of(request.membership, "list-run-snapshot", list_id, run_id))
+    page = snapshots.sites_of_check(run, request.GET)
+    if page is None:
+        raise Http404
+    context = {"section": "lists", "site_list": run.site_list, "run": run, "page": page}
+    return render(request, "sites/lists/sites.html", context | {"tag": request.GET.get("tag", "")})
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_compare(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
+    """Show a snapshot beside another one (`with`), by default the one before it."""
+    run = _run(request, list_id, run_id)
+    others = changes.last_snapshots(run.site_list)
+    other = changes.other_of(run, others, request.GET.get("with", ""))
+    context: dict[str, Any] = {"section": "lists", "site_list": run.site_list, "run": run, "others": others}
+    context["comparison"] = changes.comparison(run, other) if other else None
+    return render(request, "sites/lists/compare.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_adoption(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show how many sites pass a check, snapshot by snapshot."""
+    found = find(request, list_id)
+    run = latest(found)
+    if run is None:
+        return _no_snapshot(request, found, "list-adoption")
+    context = {
+        "section": "lists",
+        "site_list": found,
+        "run": run,
+        "tags": snapshots.tags_of(run),
+        "page": changes.adoption_page(found, run, request.GET),
+    }
+    return render(request, "sites/lists/adoption.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_export(
+    request: MemberRequest, list_id: str, run_id: str, export_format: str
+) -> HttpResponse | StreamingHttpResponse:
+    """Export a snapshot as a file, in the format of the API's exports."""
+    run = _run(request, list_id, run_id)
+    if export_format not in exports.WRITERS:
+        raise Http404
+    response = StreamingHttpResponse(
+        exports.export(run, export_format), content_type=exports.WRITERS[export_format].media_type
+    )
+    response["Content-Disposition"] = f'attachment; filename="{run.id}.{export_format}"'
+    return response
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_sharing(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show the shared pages of a list with their addresses and badges."""
+    found = find(request, list_id)
+    run = latest(found)
+    shares = list(sharing.shares_of(found).select_related("run"))
+    sentences = snapshots.sentences_of(run) if run else []
+    check = request.GET.get("check", "")
+    said = dict(sentences).get(check, "")
+    context = {
+        "section": "lists",
+        "site_list": found,
+        "shares": shares,
+        "is_full": len(shares) >= sharing.MAX_SHARES,
+        "most": sharing.MAX_SHARES,
+        "run": run,
+        "snapshots": changes.last_snapshots(found) if request.membership.is_member else [],
+        "sentences": sentences,
+        "chosen": {"share": request.GET.get("share", ""), "check": check if said else "", "sentence": said},
+        "base_url": settings.BASE_URL,
+    }
+    return render(request, "sites/lists/sharing.html", context)
+
+
+@require_POST
+@requires(Role.MEMBER)
+@fresh_login_needed()
+@known
+def list_share(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Share one snapshot (`run`), or always the latest; with `table`, all its sites as well."""
+    try:
+        refuse_now(request)
+        sharing.create_share(
+            caller=member_caller(request.membership),
+            list_id=list_id,
+            run_id=request.POST.get("run") or None,
+            has_table=bool(request.POST.get("table")),
+        )
+        messages.success(request, "The page is public. Anyone with its address can read it until you revoke it.")
+    except (ListNotFound, SnapshotNotFound):
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"Nothing was shared. {refusal}")
+    return redirect(page_of(request.membership, "list-sharing", list_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@fresh_login_needed()
+@known
+def list_unshare(request: MemberRequest, list_id: str, share_id: str) -> HttpResponse:
+    """Revoke a shared page."""
+    sharing.delete_share(caller=member_caller(request.membership), list_id=list_id, share_id=share_id)
+    messages.success(request, "Revoked. The address and its badges no longer show anything.")
+    return redirect(page_of(request.membership, "list-sharing", list_id))
+
+
+def _run(request: MemberRequest, list_id: str, run_id: str) -> ListRun:
+    return find_snapshot(request.membership.organization_id, list_id, run_id)
+
+
+def _no_snapshot(request: MemberRequest, found: SiteList, tab: str) -> HttpResponse:
+    _, running = run_rows.latest_runs(found)
+    context = {"section": "lists", "site_list": found, "tab": tab, "running": running}
+    return render(request, "sites/lists/no_snapshot.html", context)

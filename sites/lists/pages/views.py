@@ -1,0 +1,323 @@
+"""Views of lists of sites: all lists, one list with its sites, settings, import, runs. Viewers read, members act."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.db.models import Q
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http.response import HttpResponseBase
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from accounts import access, drafts, usage
+from accounts.authentication import member_caller
+from accounts.identity.freshness import session_suffices
+from accounts.models import Membership
+from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.api.errors import InvalidParams, refuse_in_maintenance
+from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
+from infrastructure.api.throttling import refuse_over_rate
+from sites.lists import runs, services
+from sites.lists.pages import rows, table
+from sites.lists.pages import runs as run_rows
+from sites.lists.pages.forms import ListForm, entered_of
+from sites.lists.pages.states import cost_of, counted, schedule_words
+from sites.lists.recipients import recipients_of
+from sites.lists.services import EntryNotFound, ListNotFound
+from sites.lists.sharing import ShareNotFound
+from sites.lists.snapshots import SnapshotNotFound
+from sites.models import SiteList
+from sites.monitors.recipients import Recipients
+from sites.monitors.requests import MOST_EMAILS
+from sites.monitors.schedule import time_zones
+from sites.monitors.services import RunNotFound
+from website_scan.errors import Refusal
+from website_scan.ids import is_id
+
+Role = Membership.Role
+MOST_PEOPLE = 2 * MOST_EMAILS
+ONCE = re.compile(r"[0-9a-f]{32}")
+NOT_FOUND = (ListNotFound, EntryNotFound, RunNotFound, SnapshotNotFound, ShareNotFound)
+WORK = "the organization's own work, which all members see"
+
+
+def known(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
+    """Decorate a view to respond with 404 if the organization does not have the list, the run or the site."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except NOT_FOUND as error:
+            raise Http404 from error
+
+    return wrapped
+
+
+def refuse_now(request: MemberRequest) -> None:
+    """Raise the refusals of a request that the API would not take now."""
+    refuse_over_rate(request, member_caller(request.membership))
+    refuse_in_maintenance()
+
+
+@require_safe
+@requires(Role.VIEWER)
+def lists(request: MemberRequest) -> HttpResponse:
+    """Show all lists with their last runs and means; an organization without one gets the form."""
+    member = request.membership
+    found = rows.list_page(member.organization, request.GET)
+    context: dict[str, Any] = {"section": "lists", "list": found}
+    if member.is_member and not found.has_any and not found.room.is_full:
+        context |= {"form": _form(request), "zones": time_zones(), "site_list": None}
+    return render(request, "sites/lists/list.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@session_suffices(WORK)
+def list_new(request: MemberRequest) -> HttpResponse:
+    """Show the form for a new list, and create one, even if sent repeatedly; then ask for its sites."""
+    member = request.membership
+    if request.method != "POST":
+        room = rows.room_of(member.organization)
+        if room.is_full:
+            return render(request, "sites/lists/full.html", {"section": "lists", "room": room})
+        return _form_page(request, _form(request, drafts.take(request)), 200)
+    form = _form(request, request.POST)
+    if not form.is_valid():
+        return _form_page(request, form, 400)
+    once = form.cleaned_data["once"]
+    try:
+        refuse_now(request)
+        key = f"form-{once}" if ONCE.fullmatch(once) else None
+        created = services.create_list(caller=member_caller(member), body=form.list_body, idempotency_key=key)
+    except IdempotencyConflict:
+        messages.success(request, "The list is being created.")
+        return redirect(page_of(member, "lists"))
+    except IdempotencyMismatch:
+        # The user went back to the form and changed it: the next submission creates another list.
+        entered = request.POST.copy()
+        entered["once"] = form["once"].initial
+        form.data = entered
+        form.add_error(None, "This form has already created a list. Submit it again to create another one.")
+        return _form_page(request, form, 409)
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status)
+    messages.success(request, "The list was created. Add its sites now.")
+    return redirect(page_of(member, "list-import", created.response["id"]))
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def site_list(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show a list: how its last run ended, what comes next, and the table of its sites."""
+    found = find(request, list_id)
+    latest, running = run_rows.latest_runs(found)
+    context = {
+        "section": "lists",
+        "site_list": found,
+        "schedule": schedule_words(found),
+        "cost": cost_of(found, quota_of(request)),
+        "latest": latest,
+        "running": running,
+    }
+    if found.entries_count:
+        context |= {
+            "table": table.site_table(found, request.GET),
+            "tags": table.tags_of(found),
+            "checks": table.failing_checks(latest.run.id if latest else ""),
+        }
+    return render(request, "sites/lists/detail.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@known
+def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
+    if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return redirect(page_of(request.membership, "list", list_id))
+    found = find(request, list_id)
+    running = run_rows.running_of(found)
+    if running is None or running.run.id != request.GET.get("run"):
+        return HttpResponseClientRefresh()
+    return render(request, "sites/lists/_live.html", {"site_list": found, "running": running})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Show the form with the list's present settings, and change them."""
+    found = find(request, list_id)
+    if request.method != "POST":
+        return _form_page(request, _form(request, drafts.take(request), found), 200, found)
+    form = _form(request, request.POST, found)
+    if not form.is_valid():
+        return _form_page(request, form, 400, found)
+    try:
+        refuse_now(request)
+        caller = member_caller(request.membership)
+        services.change_list(caller=caller, list_id=list_id, body=form.list_body)
+    except ListNotFound:
+        raise
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status, found)
+    messages.success(request, "The settings were saved.")
+    return redirect(page_of(request.membership, "list", list_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Delete a list with its snapshots, after a page that asks for confirmation."""
+    found = find(request, list_id)
+    if request.method != "POST":
+        return render(request, "sites/lists/delete.html", {"section": "lists", "site_list": found})
+    try:
+        services.delete_list(caller=member_caller(request.membership), list_id=list_id)
+    except ListNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"The list was not deleted. {refusal}")
+        return redirect(page_of(request.membership, "list", list_id))
+    messages.success(request, f"The list {found.name} was deleted.")
+    return redirect(page_of(request.membership, "lists"))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Begin a run now."""
+    try:
+        refuse_now(request)
+        run = runs.begin_run(caller=member_caller(request.membership), list_id=list_id)
+        messages.success(request, f"The run has begun: {counted(run.entries, 'site')}.")
+    except ListNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"The run was not started. {refusal}")
+    return redirect(page_of(request.membership, "list", list_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_cancel(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
+    """Cancel a run: sites that have not started are left out."""
+    before = runs.find_run(request.membership.organization_id, list_id, run_id)
+    runs.cancel_run(caller=member_caller(request.membership), list_id=list_id, run_id=run_id)
+    if before.has_ended:
+        messages.error(request, "The run had already ended, so it could not be cancelled.")
+    else:
+        messages.success(request, "Cancelled. Sites that had not been judged keep their earlier results.")
+    return redirect(page_of(request.membership, "list", list_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@known
+@session_suffices(WORK)
+def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
+    """Tag, scan again or remove the ticked sites (`entry`), or all that match the filters (`all`).
+
+    `scan` is the ID of a single site to scan again. Removing asks for confirmation first.
+    """
+    found = find(request, list_id)
+    back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
+    filters = table.filters_of(request.POST)
+    single = request.POST.get("scan", "")
+    chosen = [each for each in ([single] if single else request.POST.getlist("entry")) if is_id("ent", each)]
+    is_all = bool(request.POST.get("all")) and not single
+    action = "scan" if single else request.POST.get("action", "")
+    if action not in ("tag", "untag", "scan", "remove", "removed"):
+        raise BadRequest
+    if not is_all and not chosen:
+        messages.error(request, "Tick at least one site first.")
+        return redirect(back)
+    entries: Q | list[str] = table.wanted_of(filters).condition if is_all else chosen
+    if action == "remove":
+        matching = found.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
+        context = {
+            "section": "lists",
+            "site_list": found,
+            "number": matching.count(),
+            "chosen": () if is_all else chosen,
+            "filters": filters,
+            "is_all": is_all,
+            "back": back,
+            "back_query": request.POST.get("back", ""),
+        }
+        return render(request, "sites/lists/remove.html", context)
+    try:
+        refuse_now(request)
+        messages.success(request, _act(request, found, action, entries))
+    except (ListNotFound, EntryNotFound):
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"Nothing was changed. {refusal}")
+    return redirect(back)
+
+
+def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list[str]) -> str:
+    """Carry the action out for these sites, and return what was done in a sentence."""
+    caller = member_caller(request.membership)
+    if action == "scan":
+        ids = (
+            entries if not isinstance(entries, Q) else list(found.entries.filter(entries).values_list("id", flat=True))
+        )
+        number = runs.scan_entries(caller=caller, list_id=found.id, entry_ids=ids)
+        if not number:
+            return "These sites are being scanned already."
+        return f"{counted(number, 'site')} {'is' if number == 1 else 'are'} being scanned again."
+    if action == "removed":
+        number = services.delete_entries(caller=caller, list_id=found.id, entries=entries)
+        return f"{counted(number, 'site')} {'has' if number == 1 else 'have'} been removed."
+    tags = [each for each in map(str.strip, request.POST.get("tags", "").split(";")) if each]
+    if not tags:
+        raise InvalidParams("Enter at least one tag.")
+    change = {"add": tags} if action == "tag" else {"remove": tags}
+    number = services.tag_entries(caller=caller, list_id=found.id, entries=entries, **change)
+    return f"The tags of {counted(number, 'site')} have been changed."
+
+
+def find(request: MemberRequest, list_id: str) -> SiteList:
+    return services.find_list(request.membership.organization_id, list_id)
+
+
+def quota_of(request: MemberRequest) -> usage.Quota:
+    limits = member_caller(request.membership).limits
+    return usage.quota(request.membership.organization_id, limits, timezone.now())
+
+
+def _form(request: MemberRequest, data: QueryDict | None = None, found: SiteList | None = None) -> ListForm:
+    member = request.membership
+    people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    recipients = recipients_of([found])[found.id] if found else Recipients((), (), None)
+    # The user comes first: the query's limit may cut the user's own address off.
+    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
+    hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
+    initial = entered_of(found, recipients.emails) if found else {"emails": [member.user.email]}
+    return ListForm(data, tier=member.organization.tier, people=hints, initial=initial)
+
+
+def _form_page(request: MemberRequest, form: ListForm, status: int, found: SiteList | None = None) -> HttpResponse:
+    context = {"section": "lists", "form": form, "site_list": found, "zones": time_zones(), "quota": quota_of(request)}
+    return render(request, "sites/lists/form.html", context, status=status)

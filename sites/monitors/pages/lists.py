@@ -1,0 +1,295 @@
+"""Lists of monitors: state, last and next run, scores and latest changes of each."""
+
+from __future__ import annotations
+
+import calendar
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any
+
+from django.db.models import Q
+from django.utils.text import capfirst
+
+from accounts import access
+from accounts.models import Interval
+from infrastructure.web import charts, keyset
+from infrastructure.web.keyset import search_text
+from scans.models import Scan
+from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import News as RunNews
+from sites.models.documents import NewsList
+from sites.models.documents import RunScore as StoredRunScore
+from sites.models.monitor import STATUS_FILTERS
+
+PAGE_SIZE = 20
+SPARK_RUNS = 20
+ON_OVERVIEW = 5
+RECENTLY = timedelta(days=14)
+LABELS = dict(Scan.Type.choices)
+
+# For each monitor: the last run, the last run with changes, and the scores of the last runs.
+RUNS = """
+    SELECT monitor.id, run.kind, run.due_at, run.status, run.document
+    FROM jsonb_array_elements_text(%(ids)s::jsonb) AS wanted (id)
+    JOIN sites_monitor AS monitor ON monitor.id = wanted.id AND monitor.organization_id = %(organization)s
+    CROSS JOIN LATERAL (
+        (SELECT 'last' AS kind, due_at, status, NULL::jsonb AS document
+            FROM sites_monitorrun WHERE monitor_id = monitor.id ORDER BY due_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'news', due_at, status, news
+            FROM sites_monitorrun WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1)
+        UNION ALL
+        (SELECT 'scores', due_at, status, scores
+            FROM sites_monitorrun WHERE monitor_id = monitor.id AND status = 'done' ORDER BY due_at DESC
+            LIMIT %(most)s)
+    ) AS run
+"""
+# Failing monitors with their total number, and the changes of the last days: one index lookup for each monitor.
+WATCH = """
+    (SELECT id, name, failing_since, NULL::jsonb, count(*) OVER () FROM sites_monitor
+        WHERE organization_id = %(organization)s AND paused_at IS NULL AND failing_since IS NOT NULL
+        ORDER BY failing_since DESC, id LIMIT %(most)s)
+    UNION ALL
+    (SELECT monitor.id, monitor.name, run.due_at, run.news, 0
+        FROM sites_monitor AS monitor
+        CROSS JOIN LATERAL (
+            SELECT due_at, news FROM sites_monitorrun
+            WHERE monitor_id = monitor.id AND news <> '{}'::jsonb ORDER BY due_at DESC LIMIT 1
+        ) AS run
+        WHERE monitor.organization_id = %(organization)s AND run.due_at > %(since)s
+        ORDER BY run.due_at DESC LIMIT %(most)s)
+"""
+# Label and tone of each kind of change.
+CHANGES: Mapping[NewsList, tuple[str, str]] = {
+    "new": ("new", "bad"),
+    "worse": ("worse", "warn"),
+    "fixed": ("fixed", "good"),
+    "better": ("better", "good"),
+    "unreachable_pages": ("unreachable", "bad"),
+    "reachable_pages": ("reachable again", "good"),
+}
+STATES: Mapping[str, str] = {"ok": "Active", "failing": "Unreachable", "paused": "Paused"}
+
+
+@dataclass(frozen=True, slots=True)
+class RunScore:
+    """Score of a type in a run, as a point of a chart. A chart does not connect scores of different catalogues."""
+
+    score: int
+    grade: str
+    created_at: datetime
+    catalogue_version: str
+
+
+@dataclass(frozen=True, slots=True)
+class State:
+    """State of a monitor: its `name`, a `reason` in a sentence, and the `tone` for its colour."""
+
+    value: str
+    name: str
+    tone: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class TypeLine:
+    """Last confirmed score of a type, None without one, and a sparkline of the last scores."""
+
+    type: str
+    label: str
+    score: int | None
+    grade: str | None
+    spark: charts.Spark | None
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """Number of changes of one kind, such as "2 new"."""
+
+    number: int
+    word: str
+    tone: str
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorRow:
+    monitor: Monitor
+    state: State
+    target: str
+    schedule: str
+    lines: tuple[TypeLine, ...]
+    last: datetime | None
+    is_running: bool
+    news_at: datetime | None
+    news: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MonitorPage:
+    """Page of the list of monitors, and its filters."""
+
+    rows: list[MonitorRow]
+    page: keyset.RowPage[Monitor]
+    text: str
+    state: str
+    used: int
+    most: int
+
+    states: Sequence[tuple[str, str]] = tuple(STATES.items())
+
+    @property
+    def is_filtered(self) -> bool:
+        return bool(self.text or self.state)
+
+    @property
+    def is_full(self) -> bool:
+        """Return True if the plan allows no more monitors."""
+        return self.used >= self.most
+
+
+@dataclass(frozen=True, slots=True)
+class News:
+    """Latest changes that a monitor found, for the overview; a failing monitor's `at` is the start of the failure."""
+
+    id: str
+    name: str
+    at: datetime
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Watch:
+    """Overview of an organization's monitors: the failing ones, their number, and the latest changes.
+
+    `failing` and `news` hold at most ON_OVERVIEW each.
+    """
+
+    failing: list[News]
+    failing_count: int
+    news: list[News]
+
+
+def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -> MonitorPage:
+    """Return a page of monitors, newest first, filtered by `state` and text in name or address (`q`)."""
+    text, state = search_text(query), query.get("state", "")
+    state = state if state in STATES else ""
+    rows = access.rows(Monitor, organization_id).defer("encrypted_credentials", "include", "exclude", "alert")
+    match = Q(name__icontains=text) | Q(pages__0__icontains=text) if text else None
+    if state:
+        match = STATUS_FILTERS[state] & (match or Q())
+    filters = {name: value for name, value in (("state", state), ("q", text)) if value}
+    found = keyset.page([rows], query, size=PAGE_SIZE, filters=filters, match=match)
+    used = access.rows(Monitor, organization_id).count()
+    return MonitorPage(monitor_rows(organization_id, found.rows), found, text, state, used, most)
+
+
+def monitor_rows(organization_id: int, monitors: Sequence[Monitor]) -> list[MonitorRow]:
+    """Return a row for each monitor with data from its runs; one query."""
+    runs: dict[str, dict[str, list[tuple[Any, ...]]]] = {each.id: {} for each in monitors}
+    if runs:
+        found = access.fetch_rows(RUNS, organization_id, ids=json.dumps(list(runs)), most=SPARK_RUNS)
+        for id, kind, due_at, status, document in found:
+            runs[id].setdefault(kind, []).append((due_at, status, json.loads(document or "{}")))
+    return [_row(each, runs[each.id]) for each in monitors]
+
+
+def watch(organization_id: int, now: datetime) -> Watch:
+    """Return the overview's failing monitors and latest changes; one query."""
+    found = access.fetch_rows(WATCH, organization_id, since=now - RECENTLY, most=ON_OVERVIEW)
+    failing = [News(id, name, at, ()) for id, name, at, news, _ in found if news is None]
+    news = [News(id, name, at, changes_of(json.loads(each))) for id, name, at, each, _ in found if each is not None]
+    return Watch(failing, max((count for *_, count in found), default=0), [each for each in news if each.changes])
+
+
+def state_of(monitor: Monitor) -> State:
+    """Return the monitor's state and the reason for it."""
+    if monitor.pause_reason == Monitor.Pause.QUOTA:
+        reason = "This month's scans are used up. It resumes automatically next month."
+        return State("paused", "Paused", "warn", reason)
+    if monitor.pause_reason == Monitor.Pause.PLAN:
+        way_out = "Delete one, or ask the operator of this service for a larger plan, then resume this one."
+        reason = f"Your plan allows fewer monitors than you have. {way_out}"
+        return State("paused", "Paused", "warn", reason)
+    if monitor.is_paused:
+        return State("paused", "Paused", "", "It does not run until someone resumes it.")
+    if monitor.failing_since:
+        return State("failing", "Unreachable", "bad", "The last run could not reach any page.")
+    if not monitor.scores:
+        return State("ok", "No result yet", "accent", "Later runs are compared with its first run.")
+    return State("ok", "Active", "good")
+
+
+def schedule_words(monitor: Monitor) -> str:
+    """Describe the monitor's schedule: "every week on Monday at 06:00, Europe/Berlin"."""
+    every = Interval(monitor.every)
+    if monitor.at is None:
+        return every.label
+    if every is Interval.HOUR:
+        return f"{every.label}, at {monitor.at.minute} minute{'' if monitor.at.minute == 1 else 's'} past"
+    day = ""
+    if monitor.day is not None and every is Interval.WEEK:
+        day = f" on {calendar.day_name[monitor.day - 1]}"
+    if monitor.day is not None and every is Interval.MONTH:
+        day = f" on day {monitor.day}"
+    also = " and every 6 hours after that" if every is Interval.SIX_HOURS else ""
+    label = "every day" if also else every.label
+    return f"{label}{day} at {monitor.at:%H:%M}{also}, {monitor.timezone.replace('_', ' ')}"
+
+
+def target_words(monitor: Monitor) -> str:
+    """Describe the pages that a monitor watches beside its address; empty for a monitor of one page."""
+    if monitor.kind == Audit.Kind.SITE:
+        return f"Whole site, up to {monitor.max_pages:,} page{'' if monitor.max_pages == 1 else 's'}"
+    if monitor.kind == Audit.Kind.PAGES:
+        return f"{len(monitor.pages):,} page{'' if len(monitor.pages) == 1 else 's'}, this one first"
+    return ""
+
+
+def changes_of(news: RunNews) -> tuple[Change, ...]:
+    """Count the changes of each kind in a run's news, including the groups that the news only count (`more`)."""
+    if not news:
+        return ()
+    return tuple(Change(len(news[name]) + news["more"][name], *words) for name, words in CHANGES.items() if news[name])
+
+
+def type_scores(runs: Iterable[tuple[datetime, Mapping[str, StoredRunScore]]], type: str) -> list[RunScore]:
+    """Return the scores of a type, newest first like the runs.
+
+    A run without a previous score was judged by other rules, so it could not compare: a new line of the chart begins.
+    """
+    found: list[RunScore] = []
+    rules = 0
+    for due_at, scores in runs:
+        if (each := scores.get(type)) is not None:
+            found.append(RunScore(each["score"], each["grade"], due_at, str(rules)))
+            rules += each["before"] is None
+    return found
+
+
+def _row(monitor: Monitor, runs: Mapping[str, Sequence[tuple[Any, ...]]]) -> MonitorRow:
+    last = next(iter(runs.get("last", ())), None)
+    news = next(iter(runs.get("news", ())), None)
+    scored = [(due_at, scores) for due_at, _, scores in runs.get("scores", ())]
+    scored.sort(key=lambda each: each[0], reverse=True)
+    return MonitorRow(
+        monitor=monitor,
+        state=state_of(monitor),
+        target=target_words(monitor),
+        schedule=capfirst(schedule_words(monitor)),
+        lines=tuple(
+            TypeLine(type, LABELS[type], *_confirmed(monitor, type), charts.spark(type_scores(scored, type)))
+            for type in Scan.Type.values
+            if type in monitor.types
+        ),
+        last=last[0] if last else None,
+        is_running=last is not None and last[1] in MonitorRun.UNFINISHED,
+        news_at=news[0] if news else None,
+        news=changes_of(news[2]) if news else (),
+    )
+
+
+def _confirmed(monitor: Monitor, type: str) -> tuple[int | None, str | None]:
+    found = monitor.scores.get(type)
+    return found and found["score"], found and found["grade"]

@@ -1,0 +1,290 @@
+"""View models of a monitor's page: grades over time, and runs with the changes that each found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from urllib.parse import urlencode
+
+from django.urls import reverse
+
+from accounts import access
+from infrastructure.web import charts, keyset
+from scans.models import Scan, path_of, report_path
+from sites.audits.progress import progress_of
+from sites.models import Audit, AuditPage, Monitor, MonitorRun
+from sites.models.documents import CertificateNews, Direction, FindingNews, News, PageNews
+from sites.models.documents import RunScore as StoredRunScore
+from sites.monitors.pages.lists import CHANGES, LABELS, Change, RunScore, changes_of, type_scores
+from website_scan.ids import is_id
+
+RUNS_SIZE = 20
+# Runs on the same day of the week are not exactly a week apart.
+WEEK = timedelta(days=6, hours=12)
+TREND_RUNS = 90
+# Maximum number of findings shown for each kind of change, and of pages for each finding.
+SHOWN_GROUPS = 10
+SHOWN_PAGES = 5
+HEADINGS: Mapping[Direction, str] = {"new": "New", "worse": "Worse", "fixed": "Fixed", "better": "Better"}
+SEVERITY_TONES = {"critical": "bad", "high": "bad", "medium": "warn", "low": ""}
+
+
+@dataclass(frozen=True, slots=True)
+class TypeTrend:
+    """Last confirmed score of a type, None without one, and its history."""
+
+    type: str
+    label: str
+    score: int | None
+    grade: str | None
+    runs: list[RunScore]
+    trend: charts.Trend[RunScore] | None
+
+    @property
+    def week(self) -> WeekChange | None:
+        """Return the difference to the last score that is a week older than the newest, or to the oldest score.
+
+        None without a second score by the same rules.
+        """
+        if not self.runs:
+            return None
+        newest, *earlier = (each for each in self.runs if each.catalogue_version == self.runs[0].catalogue_version)
+        week_ago = (each for each in earlier if newest.created_at - each.created_at >= WEEK)
+        before = next(week_ago, earlier[-1] if earlier else None)
+        return WeekChange(before.created_at, newest.score - before.score) if before else None
+
+
+@dataclass(frozen=True, slots=True)
+class WeekChange:
+    """Difference of a score to that of a run about a week before."""
+
+    since: datetime
+    points: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunGrade:
+    """Score of a type in a run; `before` is the previous score, None if unchanged or unknown.
+
+    `url` leads to the report, `compare_url` to its comparison with an earlier one.
+    """
+
+    label: str
+    score: int
+    grade: str
+    before: int | None
+    url: str
+    compare_url: str
+
+    @property
+    def is_better(self) -> bool:
+        return self.before is not None and self.score > self.before
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedPage:
+    """Page with a change: the addresses of both reports and of their comparison; empty if there is none."""
+
+    path: str
+    url: str
+    before_url: str
+    compare_url: str
+
+
+@dataclass(frozen=True, slots=True)
+class ChangedFinding:
+    label: str
+    title: str
+    said: str
+    severity: str
+    tone: str
+    pages: tuple[ChangedPage, ...]
+    more_pages: int
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeList:
+    """Findings of one kind of change; `more` is the number of findings that are not shown."""
+
+    heading: str
+    tone: str
+    findings: tuple[ChangedFinding, ...]
+    more: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunRow:
+    """Run in the timeline. `text` tells its progress, or the reason of its end; `url` leads to its audit."""
+
+    id: str
+    due_at: datetime
+    is_requested: bool
+    is_running: bool
+    name: str
+    tone: str
+    text: str
+    url: str
+    grades: tuple[RunGrade, ...]
+    changes: tuple[Change, ...]
+    lists: tuple[ChangeList, ...]
+    unreachable: tuple[str, ...]
+    reachable: tuple[str, ...]
+    certificate: CertificateNews | None
+    is_told: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Timeline:
+    rows: list[RunRow]
+    newer: str | None
+    older: str | None
+
+    @property
+    def has_running(self) -> bool:
+        return any(each.is_running for each in self.rows)
+
+
+def trends(monitor: Monitor) -> list[TypeTrend]:
+    """Return the scores of each type in the last runs; one query."""
+    done = monitor.runs.filter(status=MonitorRun.Status.DONE).order_by("-due_at")
+    runs = list(done.values_list("due_at", "scores")[:TREND_RUNS])
+    found = []
+    for type in _types_of(monitor):
+        scores = type_scores(runs, type)
+        last = monitor.scores.get(type)
+        trend = charts.trend(scores)
+        found.append(TypeTrend(type, LABELS[type], last and last["score"], last and last["grade"], scores, trend))
+    return found
+
+
+def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
+    """Return a page of the monitor's runs, newest first; at most three queries."""
+    rows = monitor.runs.select_related("audit")
+    found = keyset.page_by_time(rows, query, column="due_at", size=RUNS_SIZE, filters={})
+    reports = _reports_of(monitor, found.rows)
+    return Timeline([_run_row(monitor, each, reports) for each in found.rows], found.newer, found.older)
+
+
+def running_of(monitor: Monitor) -> MonitorRun | None:
+    """Return the unfinished run, or None. A monitor has at most one."""
+    return monitor.runs.filter(status__in=MonitorRun.UNFINISHED).select_related("audit").order_by("-due_at").first()
+
+
+def progress_words(run: MonitorRun) -> str:
+    """Describe the progress of an unfinished run."""
+    if run.status == MonitorRun.Status.DUE:
+        if run.attempts:
+            return f"It could not be reached. The next try is at {run.not_before:%H:%M} UTC."
+        return "Waiting in the queue"
+    audit = run.audit
+    if audit is None or audit.is_final:
+        return "Comparing with the previous run"
+    if audit.kind != Audit.Kind.PAGE:
+        return progress_of(audit).text
+    lead = access.rows(Scan, audit.organization_id).filter(audit_page__audit=audit, lead=None).first()
+    return progress_of(audit, lead).text
+
+
+def _types_of(monitor: Monitor) -> list[str]:
+    return [each for each in Scan.Type.values if each in monitor.types]
+
+
+def _reports_of(monitor: Monitor, runs: Iterable[MonitorRun]) -> dict[str, dict[str, str]]:
+    """Map audit and type to scan IDs for runs of a one-page monitor; empty otherwise: each page has its own scans."""
+    if monitor.kind != Audit.Kind.PAGE:
+        return {}
+    audits = [run.audit_id for run in runs if run.audit is not None and run.audit.is_kept]
+    pages = AuditPage.objects.filter(audit__in=audits, audit__organization=monitor.organization_id)
+    found = pages.values_list("audit_id", "results")
+    return {
+        audit: {type: each["scan_id"] for type, each in results.items() if each.get("score") is not None}
+        for audit, results in found
+    }
+
+
+def _run_row(monitor: Monitor, run: MonitorRun, reports: Mapping[str, Mapping[str, str]]) -> RunRow:
+    name, tone, text = _end_of(run)
+    audit = run.audit
+    scans = reports.get(run.audit_id or "", {})
+    news = run.news
+    return RunRow(
+        id=run.id,
+        due_at=run.due_at,
+        is_requested=run.is_requested,
+        is_running=run.status in MonitorRun.UNFINISHED,
+        name=name,
+        tone=tone,
+        text=text,
+        url=reverse("audit-page", args=[audit.id]) if audit is not None and audit.is_kept else "",
+        grades=tuple(
+            _grade(LABELS[type], each, scans.get(type, ""))
+            for type in _types_of(monitor)
+            if (each := run.scores.get(type)) is not None
+        ),
+        changes=changes_of(news),
+        lists=tuple(_lists(news)),
+        unreachable=tuple(each["url"] for each in news.get("unreachable_pages", ())),
+        reachable=tuple(each["url"] for each in news.get("reachable_pages", ())),
+        certificate=news.get("certificate"),
+        is_told=run.is_told,
+    )
+
+
+def _end_of(run: MonitorRun) -> tuple[str, str, str]:
+    """Return the name of the run's status, its tone, and its progress or the reason of its end."""
+    if run.status in MonitorRun.UNFINISHED:
+        is_second_try = run.status == MonitorRun.Status.DUE and run.attempts > 0
+        return "Waiting" if is_second_try else "Running", "accent", progress_words(run)
+    if run.status == MonitorRun.Status.FAILED:
+        return "Failed", "bad", run.error_message or "No page could be checked."
+    if run.status == MonitorRun.Status.SKIPPED:
+        return "Left out", "warn", run.error_message
+    if run.news:
+        return "Changed", "accent", ""
+    if all(each.get("before") is None for each in run.scores.values()):
+        return "First run", "accent", "Later runs are compared with this one."
+    return "No change", "good", ""
+
+
+def _grade(label: str, score: StoredRunScore, scan_id: str) -> RunGrade:
+    before = score["before"]
+    report = report_path(scan_id) if scan_id else ""
+    compare = reverse("report-compare", args=[scan_id]) if scan_id else ""
+    changed = before if before != score["score"] else None
+    return RunGrade(label, score["score"], score["grade"], changed, report, compare)
+
+
+def _lists(news: News) -> Iterable[ChangeList]:
+    for name, heading in HEADINGS.items():
+        groups = news.get(name, [])
+        if groups:
+            shown = tuple(map(_finding, groups[:SHOWN_GROUPS]))
+            yield ChangeList(heading, CHANGES[name][1], shown, len(groups) - len(shown) + news["more"][name])
+
+
+def _finding(group: FindingNews) -> ChangedFinding:
+    pages = tuple(map(_page, group["pages"][:SHOWN_PAGES]))
+    severity = group["severity"]
+    return ChangedFinding(
+        label=LABELS.get(group["type"], group["type"]),
+        title=group["title"],
+        said=group["said"] or group["message"],
+        severity=severity,
+        tone=SEVERITY_TONES.get(severity, ""),
+        pages=pages,
+        more_pages=max(0, group["pages_affected"] - len(pages)),
+    )
+
+
+def _page(page: PageNews) -> ChangedPage:
+    after, before = _scan_of(page["report_url"]), _scan_of(page["previous_report_url"] or "")
+    compare = f"{reverse('report-compare', args=[after])}?{urlencode({'with': before})}" if after and before else ""
+    urls = [report_path(each) if each else "" for each in (after, before)]
+    return ChangedPage(path_of(page["url"]), urls[0], urls[1], compare)
+
+
+def _scan_of(report_url: str) -> str:
+    """Return the scan ID at the end of a report's address; empty if there is none."""
+    found = report_url.rpartition("/")[2]
+    return found if is_id("scan", found) else ""

@@ -1,0 +1,325 @@
+"""Views of monitors: viewers of the organization may read, members may change."""
+
+from __future__ import annotations
+
+import functools
+import re
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from django.contrib import messages
+from django.core.exceptions import BadRequest
+from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.shortcuts import redirect, render
+from django.utils import timezone
+from django.views.decorators.http import require_http_methods, require_POST, require_safe
+from django_htmx.http import HttpResponseClientRefresh
+
+from accounts import access, drafts, usage
+from accounts.authentication import member_caller
+from accounts.identity.freshness import fresh_login_needed, session_suffices
+from accounts.models import Interval, Membership
+from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
+from infrastructure.api.throttling import refuse_over_rate
+from scans.policy import scan_policy
+from scans.reachability import has_scheme, with_scheme
+from sites.audits.services import AuditNotFound, find_audit
+from sites.badges.services import badge_of_monitor, create_badge, delete_badge
+from sites.models import Audit, Monitor
+from sites.monitors import services
+from sites.monitors.pages import lists
+from sites.monitors.pages import page as one
+from sites.monitors.pages.forms import MonitorForm, entered_of
+from sites.monitors.recipients import Recipients, receivers, recipients_of
+from sites.monitors.requests import MOST_EMAILS, is_shorter
+from sites.monitors.schedule import time_zones
+from sites.monitors.services import MonitorBusy, MonitorNotFound
+from sites.pages.estimates import estimate
+from website_scan.errors import Refusal
+from website_scan.report.references import safe_link
+
+Role = Membership.Role
+# Maximum number of addresses to tick, beside the user's own and those of present recipients.
+MOST_PEOPLE = 2 * MOST_EMAILS
+ONCE = re.compile(r"[0-9a-f]{32}")
+
+
+def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
+    """Decorate a view to respond with 404 if the organization does not have the monitor."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
+        try:
+            return view(request, *args, **kwargs)
+        except MonitorNotFound as error:
+            raise Http404 from error
+
+    return wrapped
+
+
+@require_safe
+@requires(Role.VIEWER)
+def monitors(request: MemberRequest) -> HttpResponse:
+    """List all monitors with their states."""
+    member = request.membership
+    found = lists.monitor_page(member.organization_id, request.GET, most=member.organization.tier.schedules)
+    return render(request, "sites/monitors/list.html", {"section": "monitors", "list": found})
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@session_suffices("the organization's own work, which all members see")
+def monitor_new(request: MemberRequest) -> HttpResponse:
+    """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
+    if request.method != "POST":
+        member = request.membership
+        used, most = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
+        if used >= most:
+            return render(request, "sites/monitors/full.html", {"section": "monitors", "most": most})
+        draft = drafts.take(request)
+        return _form_page(request, _form(request, draft, None if draft else _suggested(request)), 200)
+    form = _form(request, request.POST)
+    if not form.is_valid():
+        return _form_page(request, form, 400)
+    once = form.cleaned_data["once"]
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        key = f"form-{once}" if ONCE.fullmatch(once) else None
+        created = services.create_monitor(caller=caller, body=_body(request, form), idempotency_key=key)
+    except IdempotencyConflict:
+        messages.success(request, "The monitor is being created.")
+        return redirect(page_of(request.membership, "monitors"))
+    except IdempotencyMismatch:
+        # The user went back to the form and changed it: the next submission creates another monitor.
+        entered = request.POST.copy()
+        entered["once"] = form["once"].initial
+        form.data = entered
+        form.add_error(None, "This form has already created a monitor. Submit it again to create another one.")
+        return _form_page(request, form, 409)
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status)
+    if not created.replayed:
+        messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
+    return redirect(page_of(request.membership, "monitor", created.response["id"]))
+
+
+@require_safe
+@requires(Role.VIEWER)
+@_known
+def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Show a monitor: its state, grades over time, and runs with the changes that each found."""
+    found = _monitor(request, monitor_id)
+    running = one.running_of(found)
+    context = {
+        "section": "monitors",
+        "can_run": running is None or running.is_waiting(timezone.now()),
+        "monitor": found,
+        "row": lists.monitor_rows(found.organization_id, [found])[0],
+        "link": safe_link(found.url),
+        "trends": one.trends(found),
+        "timeline": one.timeline(found, request.GET),
+        "running": running,
+        "progress": one.progress_words(running) if running else "",
+        "recipients": recipients_of([found])[found.id],
+        "badge": badge_of_monitor(found),
+    }
+    return render(request, "sites/monitors/detail.html", context)
+
+
+@require_safe
+@requires(Role.VIEWER)
+@_known
+def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
+    if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
+        return redirect(page_of(request.membership, "monitor", monitor_id))
+    found = _monitor(request, monitor_id)
+    running = one.running_of(found)
+    if running is None or running.id != request.GET.get("run"):
+        return HttpResponseClientRefresh()
+    context = {"monitor": found, "running": running, "progress": one.progress_words(running)}
+    return render(request, "sites/monitors/_live.html", context)
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@_known
+@session_suffices("the organization's own work, which all members see")
+def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Show the form with the monitor's present settings, and change the settings that differ."""
+    found = _monitor(request, monitor_id)
+    if request.method != "POST":
+        return _form_page(request, _form(request, drafts.take(request), monitor=found), 200, found)
+    form = _form(request, request.POST, monitor=found)
+    if not form.is_valid():
+        return _form_page(request, form, 400, found)
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        services.change_monitor(caller=caller, monitor_id=monitor_id, body=_changes(found, _body(request, form)))
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        form.add_refusal(refusal)
+        return _form_page(request, form, refusal.status, found)
+    messages.success(request, "The monitor was changed.")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@_known
+@session_suffices("the organization's own work, which all members see")
+def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Pause or resume a monitor: `paused` is `on` or `off`."""
+    paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
+    if paused is None:
+        raise BadRequest
+    caller = member_caller(request.membership)
+    services.change_monitor(caller=caller, monitor_id=monitor_id, body={"paused": paused})
+    messages.success(request, "Paused. It does not run until you resume it." if paused else "Resumed.")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@_known
+@session_suffices("the organization's own work, which all members see")
+def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Start a run outside the schedule."""
+    caller = member_caller(request.membership)
+    try:
+        refuse_over_rate(request, caller)
+        refuse_in_maintenance()
+        services.run_now(caller=caller, monitor_id=monitor_id)
+    except MonitorBusy:
+        messages.error(request, "A run is already in progress.")
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"The run was not started. {refusal}")
+    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+
+@require_http_methods(["GET", "HEAD", "POST"])
+@requires(Role.MEMBER)
+@_known
+@session_suffices("the organization's own work, which all members see")
+def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Delete a monitor, after a page that asks for confirmation."""
+    found = _monitor(request, monitor_id)
+    if request.method != "POST":
+        return render(request, "sites/monitors/delete.html", {"section": "monitors", "monitor": found})
+    services.delete_monitor(caller=member_caller(request.membership), monitor_id=monitor_id)
+    messages.success(request, f"The monitor {found.name} was deleted.")
+    return redirect(page_of(request.membership, "monitors"))
+
+
+@require_POST
+@requires(Role.MEMBER)
+@fresh_login_needed()
+@_known
+def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
+    """Switch the monitor's badge: `badge` is `on` or `off`."""
+    found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
+    caller = member_caller(request.membership)
+    badge = badge_of_monitor(found)
+    try:
+        if switch == "on":
+            create_badge(caller=caller, body={"monitor": found.id})
+            messages.success(request, "The badge is on. Anyone with its address can see the grades.")
+        elif switch == "off":
+            if badge is not None:
+                delete_badge(caller=caller, badge_id=badge.id)
+            messages.success(request, "The badge is off. Its address no longer shows anything.")
+        else:
+            raise BadRequest
+    except MonitorNotFound:
+        raise
+    except Refusal as refusal:
+        messages.error(request, f"The badge was not turned on. {refusal}")
+    return redirect(f"{page_of(request.membership, 'monitor', monitor_id)}#badge")
+
+
+def _monitor(request: MemberRequest, monitor_id: str) -> Monitor:
+    return services.find_monitor(request.membership.organization_id, monitor_id)
+
+
+def _form(
+    request: MemberRequest,
+    data: QueryDict | None = None,
+    initial: Mapping[str, Any] | None = None,
+    monitor: Monitor | None = None,
+) -> MonitorForm:
+    member = request.membership
+    people = access.people_of(member.organization_id).order_by("email").values_list("email", flat=True)
+    recipients = recipients_of([monitor])[monitor.id] if monitor else Recipients((), (), None)
+    # The user comes first: the query's limit may cut the user's own address off.
+    hints = dict.fromkeys([member.user.email, *recipients.emails, *people[:MOST_PEOPLE]], "")
+    hints |= dict.fromkeys(recipients.unsubscribed, "Unsubscribed")
+    if monitor is not None and data is None:
+        initial = entered_of(monitor, recipients.emails)
+    return MonitorForm(data, tier=member.organization.tier, people=hints, initial=initial, monitor=monitor)
+
+
+def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: Monitor | None = None) -> HttpResponse:
+    organization_id, limits = request.membership.organization_id, member_caller(request.membership).limits
+    context = {
+        "section": "monitors",
+        "form": form,
+        "monitor": monitor,
+        "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
+        "zones": time_zones(),
+        "lacks_webhook": not receivers(organization_id).exists(),
+    }
+    return render(request, "sites/monitors/form.html", context, status=status)
+
+
+def _suggested(request: MemberRequest) -> dict[str, Any]:
+    """Return the form's initial values: from an audit of the organization (`of`), or from the query string."""
+    suggested: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+    if "type" in request.GET:
+        suggested["type"] = request.GET.getlist("type")
+    if audit_id := request.GET.get("of"):
+        try:
+            audit = find_audit(request.membership.organization_id, audit_id)
+        except AuditNotFound as error:
+            raise Http404 from error
+        suggested = _of_audit(audit)
+    shortest = request.membership.organization.tier.shortest_interval
+    every = shortest if is_shorter(Interval.DAY, shortest) else Interval.DAY
+    return {"every": every, "emails": [request.membership.user.email]} | suggested
+
+
+def _of_audit(audit: Audit) -> dict[str, Any]:
+    """Return the target of an audit as initial values, without its credentials: the user must enter them again."""
+    suggested: dict[str, Any] = {"scope": audit.kind, "type": audit.types}
+    if audit.kind == Audit.Kind.PAGES:
+        pages = audit.pages.order_by("position").values_list("url", flat=True)
+        return suggested | {"pages": "\n".join(pages)}
+    suggested["url"] = audit.url
+    if audit.kind == Audit.Kind.SITE:
+        suggested |= {"max_pages": audit.max_pages, "discover": audit.discover}
+        suggested |= {"include": "\n".join(audit.include), "exclude": "\n".join(audit.exclude)}
+    return suggested
+
+
+def _body(request: MemberRequest, form: MonitorForm) -> dict[str, Any]:
+    """Return the form's values as the API's request body. Raises the refusal of an invalid or unreachable address."""
+    entered = form.cleaned_data["url"].strip()
+    if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(entered):
+        entered = with_scheme(entered, scan_policy(), request.membership.organization_id)
+    return form.monitor_body(entered)
+
+
+def _changes(monitor: Monitor, body: dict[str, Any]) -> dict[str, Any]:
+    """Remove an unchanged interval from the body: the plan may no longer allow it, but the monitor may keep it."""
+    if body["every"] == monitor.every:
+        del body["every"]
+    return body

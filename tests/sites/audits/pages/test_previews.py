@@ -1,0 +1,108 @@
+"""Previews of shared audits on other sites: their grades, and a card that changes as the audit ends."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from infrastructure.web.cards.drawing import Card, CardGrade, draw
+from scans.models import Scan
+from sites.models import Audit, AuditFinding
+from tests.furnished_audits import make_audit
+from tests.reports.people import person
+from tests.reports.test_previews import BASE, card_of, preview_of
+from tests.sites.audits.pages.test_views import page_audit, site_audit
+from tests.world import Member
+
+FOUR = tuple(CardGrade(label, "C", 71) for label in Scan.Type.labels)
+HOST = "bakery.example.com"
+
+
+@pytest.fixture(autouse=True)
+def base_url(settings: Any) -> None:
+    settings.BASE_URL = BASE
+
+
+def share(audit: Audit) -> str:
+    Audit.objects.filter(id=audit.id).update(shared_at=timezone.now())
+    return f"/audit/{audit.id}"
+
+
+def end(audit: Audit, **columns: Any) -> None:
+    values: dict[str, Any] = {"status": "completed", "completed_at": timezone.now(), **columns}
+    Audit.objects.filter(id=audit.id).update(**values)
+
+
+def today() -> str:
+    now = timezone.now()
+    return f"{now.day} {now:%b %Y}"
+
+
+def test_the_card_of_an_audit_has_its_grades_host_and_number_of_pages(home: Member) -> None:
+    audit = site_audit(home, 3)
+    end(audit)
+    response = Client().get(share(audit))
+    preview = preview_of(response)
+    assert preview["og:title"] == f"Security C, Performance C, Accessibility C, SEO C: {HOST}"
+    assert preview["twitter:card"] == "summary_large_image"
+    card = Client().get(card_of(response))
+    assert card.content == draw(Card(HOST, "Whole site, 2 pages", note=today(), grades=FOUR))
+    assert card["Content-Type"] == "image/png"
+    assert card["Cache-Control"] == "private, max-age=31536000, immutable"
+    assert card["Cross-Origin-Resource-Policy"] == "cross-origin"
+
+
+def test_the_card_changes_as_the_audit_ends(home: Member) -> None:
+    audit = site_audit(home, 3)
+    page = share(audit)
+    before = Client().get(page)
+    assert preview_of(before)["og:title"] == f"Scan in progress: {HOST}"
+    assert "in progress" in preview_of(before)["og:description"]
+    running = card_of(before)
+    assert Client().get(running).content == draw(Card(HOST, "Scan in progress"))
+    end(audit)
+    after = card_of(Client().get(page))
+    assert after != running
+    assert Client().get(running)["Location"] == after
+    end(audit, status="cancelled", totals={})
+    assert preview_of(Client().get(page))["og:title"] == f"Scan cancelled: {HOST}"
+    end(audit, status="failed")
+    assert Client().get(card_of(Client().get(page))).content == draw(Card(HOST, "Scan failed"))
+
+
+def test_the_sentence_is_what_to_fix_first(home: Member) -> None:
+    audit = site_audit(home, 4)
+    end(audit)
+    page = share(audit)
+    AuditFinding.objects.exclude(title="Bad thing found", type="seo").delete()
+    assert preview_of(Client().get(page))["og:description"] == "Fix first: Bad thing found, on 3 of 3 pages."
+    AuditFinding.objects.update(severity="critical", critical_pages=3)
+    assert preview_of(Client().get(page))["og:description"] == "Critical: Bad thing found, on 3 of 3 pages."
+    AuditFinding.objects.all().delete()
+    assert preview_of(Client().get(page))["og:description"] == "Nothing to fix would raise the scores."
+
+
+def test_a_card_of_one_type_has_its_gauge(home: Member) -> None:
+    audit = page_audit(home)
+    end(audit, types=["seo"])
+    card = Client().get(card_of(Client().get(share(audit))))
+    assert card.content == draw(Card(HOST, "SEO report", "/", f"One page, {today()}", FOUR[3:]))
+
+
+def test_strangers_get_the_card_only_while_the_audit_is_shared(home: Member, stranger: Member) -> None:
+    audit = page_audit(home)
+    others = (Client(), person(stranger.organization))
+    path = card_of(Client().get(share(audit)))
+    assert [each.get(path).status_code for each in others] == [200, 200]
+    Audit.objects.update(shared_at=None)
+    for address in (path, path.replace(audit.id, make_audit(stranger).id[:4] + "0" * 22)):
+        assert [each.get(address).status_code for each in others] == [302, 404]
+    member = person(home.organization, "viewer")
+    assert member.get(path)["Cache-Control"] == "private, no-cache"
+    assert not preview_of(member.get(f"/audit/{audit.id}"))
+    Audit.objects.update(created_at=timezone.now() - timedelta(days=400), released_at=None)
+    assert member.get(path).status_code == 404

@@ -1,0 +1,470 @@
+"""Audits on the dashboard: rows in lists, the audit's page and its live fragment, sharing, cancelling, repeating."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.http import HttpResponse
+from django.test import Client
+from django.utils import timezone
+
+from accounts.closing.services import close_organization
+from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
+from reports.models import Report
+from reports.page.since import when_before
+from scans.models import Scan
+from sites.models import Audit, AuditFinding, AuditPage
+from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
+from tests.page_reading import browser_of, page_of, rows_of, text_of, used
+from tests.queries import counted
+from tests.world import Member, finished_scan, make_result, member_of
+from website_scan.result import ScanError
+
+NOW = timezone.now
+FAILURE: dict[str, Any] = {"status": "failed", "score": None, "grade": None, "categories": (), "error": FAILED}
+WHOLE_SITE = {"kind": "site", "max_pages": 100, "discover": ["sitemap", "links"]}
+
+
+def page_audit(home: Member, **columns: Any) -> Audit:
+    """Create a finished audit of one page for all types."""
+    audit = make_audit(home)
+    look_at(make_pages(audit, [SITE])[0], NOW(), **columns)
+    return Audit.objects.get(id=audit.id)
+
+
+def site_audit(home: Member, pages: int, **columns: Any) -> Audit:
+    """Create an audit of a site whose pages were all scanned except the last one."""
+    audit = make_audit(home, **WHOLE_SITE | columns)
+    for page in make_pages(audit, [f"{SITE}{n}" for n in range(pages)])[:-1]:
+        look_at(page, NOW())
+    return Audit.objects.get(id=audit.id)
+
+
+def texts(response: HttpResponse, xpath: str) -> list[str]:
+    return [" ".join(each.text_content().split()) for each in page_of(response).xpath(xpath)]
+
+
+def test_a_page_with_four_types_is_one_row_with_four_grades(home: Member) -> None:
+    audit = page_audit(home)
+    finished_scan(home, url="https://example.com/by-api", type="seo", age=timedelta(hours=1))
+    client = browser_of(home)
+    for path in ("/o/home/", "/o/home/scans/"):
+        page = client.get(path)
+        assert rows_of(page) == [SITE, "https://example.com/by-api"], path
+        row, other = page_of(page).xpath("//table//tbody/tr")
+        assert row.xpath("./th/a/@href") == [f"/audit/{audit.id}"]
+        reports = row.xpath("./td[@class='of-type']//a/@href")
+        scans = {each.type: each.id for each in Scan.objects.filter(audit_page__audit=audit)}
+        assert reports == [f"/report/{scans[type]}" for type in Scan.Type.values]
+        assert len(other.xpath("./td[@class='of-type']//a")) == 1
+
+
+def test_a_site_is_one_row_with_the_grades_of_all_its_pages(home: Member) -> None:
+    site_audit(home, 4)
+    page = browser_of(home).get("/o/home/scans/")
+    assert rows_of(page) == [SITE]
+    assert "Whole site, 4 pages" in text_of(page)
+    assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
+
+
+def test_rows_of_both_kinds_are_paged_together_there_and_back(home: Member) -> None:
+    moment = NOW()
+    for n in range(40):
+        at = moment - timedelta(seconds=n // 3)  # several at the same moment
+        if n % 2:
+            finished_scan(home, url=f"https://example.com/{n}")
+            Scan.objects.filter(url=f"https://example.com/{n}").update(created_at=at)
+        else:
+            make_audit(home, url=f"https://example.com/{n}", created_at=at, status="completed")
+    client = browser_of(home)
+    first = client.get("/o/home/scans/")
+    (older,) = page_of(first).xpath("//a[@rel='next']/@href")
+    second = client.get(f"/o/home/scans/{older}")
+    seen = rows_of(first) + rows_of(second)
+    assert sorted(seen) == sorted(f"https://example.com/{n}" for n in range(40))
+    (newer,) = page_of(second).xpath("//a[@rel='prev']/@href")
+    assert rows_of(client.get(f"/o/home/scans/{newer}")) == rows_of(first)
+
+
+def test_pages_of_audits_take_twelve_queries_at_most(home: Member) -> None:
+    """A column that is not read with its row would take a query of its own for each row."""
+    for _ in range(2):  # the second has one to be compared with
+        page, site = page_audit(home), site_audit(home, 4)
+    client = browser_of(home)
+    for path in (
+        f"/audit/{page.id}",
+        f"/audit/{site.id}",
+        f"/audit/{site.id}?show=pages",
+        "/o/home/",
+        "/o/home/scans/",
+    ):
+        client.get(path)
+        with counted() as asked:
+            client.get(path)
+        assert len(asked) <= 12, path
+
+
+def test_lists_are_filtered_by_what_audits_are(home: Member) -> None:
+    page_audit(home)
+    make_audit(home, url="https://example.com/running", status="running", types=["seo"])
+    make_audit(home, url="https://example.com/cancelled", status="cancelled")
+    client = browser_of(home)
+
+    def found(query: str) -> set[str]:
+        return set(rows_of(client.get(f"/o/home/scans/?{query}")))
+
+    assert found("status=completed") == {SITE}
+    assert found("status=running") == {"https://example.com/running"}
+    assert found("status=failed") == {"https://example.com/cancelled"}
+    assert found("type=security") == {SITE, "https://example.com/cancelled"}
+    assert found("q=RUNNING&type=seo") == {"https://example.com/running"}
+
+
+def test_a_visit_whose_audit_is_not_kept_stays_one_row(home: Member) -> None:
+    page_audit(home)
+    site_audit(home, 3)
+    Audit.objects.all().delete()
+    page = browser_of(home).get("/o/home/scans/")
+    assert rows_of(page) == [SITE]
+    assert texts(page, "//td[@class='of-type']//span[@class='result']") == ["Grade C 71"] * 4
+
+
+def test_a_page_shows_four_gauges_and_the_result_of_one_type(home: Member) -> None:
+    audit = page_audit(home)
+    client = browser_of(home)
+    page = client.get(f"/audit/{audit.id}")
+    assert texts(page, "//*[@class='gauge-name']") == ["Security", "Performance", "Accessibility", "SEO"]
+    assert texts(page, "//*[@class='gauge-score']") == ["Grade C, 71 of 100"] * 4
+    scans = {each.type: each.id for each in Scan.objects.all()}
+    links = page_of(page).xpath("//ul[@class='gauges']//a/@href")
+    for link, type in zip(links, Scan.Type.values, strict=True):
+        shown = client.get(link)
+        assert page_of(shown).xpath("//ul[@class='gauges']//a[@aria-current]/@href") == [link]
+        assert page_of(shown).xpath("//a[contains(., 'The whole')]/@href") == [f"/report/{scans[type]}"]
+        assert page_of(shown).xpath("//ol[@class='first']//a/@href") == [f"/report/{scans[type]}#check-meh"]
+    assert not page_of(page).xpath("//*[@hx-get]")
+
+
+def test_a_page_opens_with_the_type_that_needs_it_most(home: Member) -> None:
+    """Regression: a page that stayed blank opened with "Excellent: visitors are well protected" below a red box."""
+    audit = make_audit(home)
+    blank = make_result(Scan(type="accessibility", url=SITE), score=40, grade="F")
+    look_at(make_pages(audit, [SITE])[0], NOW(), {"accessibility": blank})
+    page = browser_of(home).get(f"/audit/{audit.id}")
+    assert texts(page, "//ul[@class='gauges']//a[@aria-current]//*[@class='gauge-name']") == ["Accessibility"]
+
+
+def test_a_type_that_could_not_run_says_why_beside_those_that_did(home: Member) -> None:
+    audit = make_audit(home)
+    error = ScanError("TIMEOUT", "The page did not answer in time.")
+    failed = make_result(Scan(type="seo", url=SITE), **FAILURE | {"error": error})
+    look_at(make_pages(audit, [SITE])[0], NOW(), {"seo": failed})
+    client = browser_of(home)
+    assert "SEO Could not run" in text_of(client.get(f"/audit/{audit.id}"))
+    assert "The page did not answer in time." in text_of(client.get(f"/audit/{audit.id}?type=seo"))
+
+
+def test_the_page_follows_its_progress_and_ends_by_itself(home: Member) -> None:
+    audit = make_audit(home)
+    (page,) = make_pages(audit, [SITE])
+    client = browser_of(home)
+    assert "Waiting in the queue" in text_of(client.get(f"/audit/{audit.id}"))
+    release(page, NOW())
+    Scan.objects.update(status="scanning", percent=37, phase="collecting")
+    shown = client.get(f"/audit/{audit.id}")
+    (part,) = page_of(shown).xpath("//*[@hx-get]")
+    htmx = {"HX-Request": "true"}
+    fragment = client.get(part.get("hx-get"), headers=htmx)
+    assert "Checking the page loading it" in text_of(fragment)
+    assert page_of(fragment).xpath("//progress/@value") == ["37"]
+    assert page_of(shown).xpath("//noscript/meta[@http-equiv='refresh']")
+    Audit.objects.update(status="completed")
+    assert client.get(part.get("hx-get"), headers=htmx)["HX-Refresh"] == "true"
+    assert not page_of(client.get(f"/audit/{audit.id}")).xpath("//*[@hx-get]")
+
+
+def test_a_site_says_what_to_fix_once_for_all_its_pages(home: Member) -> None:
+    audit = site_audit(home, 8)
+    client = browser_of(home)
+    page = client.get(f"/audit/{audit.id}")
+    found = texts(page, "//ol[@class='findings']/li")
+    assert len(found) == 8
+    assert found[0].startswith("Meh thing found On all 7 pages Accessibility Low +1.5 points")
+    assert "and 2 more" in found[0]
+    first = Scan.objects.get(url=f"{SITE}0", type="accessibility")
+    assert page_of(page).xpath("//ul[@class='samples']//a/@href")[0] == f"/report/{first.id}#check-meh"
+    of_type = client.get(f"/audit/{audit.id}?type=seo")
+    assert len(texts(of_type, "//ol[@class='findings']/li")) == 2
+    assert texts(of_type, "//ul[@class='gauges']//a[@aria-current]") == ["C SEO Grade C, 71 of 100 7 pages"]
+
+
+def test_a_page_is_compared_with_its_last_audit(home: Member) -> None:
+    elsewhere = make_audit(home, url=f"{SITE}elsewhere", created_at=NOW() - timedelta(days=1))
+    look_at(make_pages(elsewhere, [elsewhere.url])[0], NOW())
+    before = make_audit(home, created_at=NOW() - timedelta(hours=26))
+    look_at(make_pages(before, [SITE])[0], NOW(), score=80)
+    failed = make_audit(home, created_at=NOW() - timedelta(hours=2))
+    look_at(make_pages(failed, [SITE])[0], NOW(), **FAILURE)
+    audit = page_audit(home, score=71)
+    client = browser_of(home)
+    said = "//p[@class='since']"
+    day = when_before(before.created_at, audit.created_at)
+    scores = ", ".join(f"{label} 80 → 71" for label in Scan.Type.labels)
+    response = client.get(f"/audit/{audit.id}")
+    assert texts(response, said) == [f"Since the scan of {day}: {scores}."]
+    assert page_of(response).xpath(f"{said}/a/@href") == [f"/audit/{before.id}"]
+    assert texts(client.get(f"/audit/{before.id}"), said) == []
+    Audit.objects.update(shared_at=NOW())
+    assert texts(Client().get(f"/audit/{audit.id}"), said) == []
+
+    Scan.objects.filter(audit_page__audit=before, type="seo").update(catalogue_version="2025.1")
+    report = Report.objects.get(scan__audit_page__audit=before, scan__type="security")
+    Report.objects.filter(id=report.id).update(facts={**report.facts, "browser": "Chromium 150.0"})
+    only = "Performance 80 → 71, Accessibility 80 → 71"
+    assert texts(client.get(f"/audit/{audit.id}"), said) == [
+        f"Since the scan of {day}: {only}. Cannot be compared: Security, SEO."
+    ]
+    Scan.objects.filter(audit_page__audit=before).update(catalogue_version="2025.1")
+    assert texts(client.get(f"/audit/{audit.id}"), said) == [
+        f"Cannot be compared with the scan of {day}: the rules changed, or only one of the two was made in a browser."
+    ]
+
+
+def test_a_site_tells_which_critical_failures_are_new(home: Member) -> None:
+    before = site_audit(home, 3, created_at=NOW() - timedelta(hours=26))
+    site_audit(home, 3, created_at=NOW() - timedelta(hours=3), exclude=["*?print=*"])
+    audit, client = site_audit(home, 3), browser_of(home)
+    Audit.objects.update(status="completed")
+    AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
+    (finding, *_) = AuditFinding.objects.filter(audit=audit, type="seo")
+    AuditFinding.objects.filter(audit=audit).exclude(id=finding.id).update(critical_pages=0)
+    day = when_before(before.created_at, audit.created_at)
+    said = f"The same scores as in the scan of {day}."
+    page = f"/audit/{audit.id}"
+    assert texts(client.get(page), "//p[@class='since']") == [f"{said} New: {finding.title}."]
+    AuditFinding.objects.filter(audit=before, type="seo").update(critical_pages=1)
+    assert texts(client.get(page), "//p[@class='since']") == [said]
+
+
+def test_critical_failures_stand_above_what_could_not_be_checked(home: Member) -> None:
+    audit = site_audit(home, 3)
+    message = "Checks could not run in 3 of 4 scans."
+    Audit.objects.update(status="partial", error_code="CHECKS_SKIPPED", error_message=message)
+    AuditFinding.objects.filter(audit=audit, type="seo").update(critical_pages=2)
+    page = text_of(browser_of(home).get(f"/audit/{audit.id}"))
+    assert page.count(message) == 1
+    assert page.index("fix these first") < page.index(message)
+
+
+def test_what_a_query_says_wrongly_is_ignored(home: Member) -> None:
+    audit = site_audit(home, 3)
+    client = browser_of(home)
+    for query in ("part=0", "part=x", "part=99999999999", "part=-1", "type=%00", "show=pages&q=%00&part=²"):
+        assert client.get(f"/audit/{audit.id}?{query}").status_code == 200
+
+
+def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
+    audit = make_audit(home, **WHOLE_SITE)
+    for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcd"]), (90, 60, 75), strict=False):
+        look_at(page, NOW(), score=score)
+    look_at(AuditPage.objects.get(url=f"{SITE}d"), NOW(), **FAILURE)
+    client = browser_of(home)
+
+    def rows(query: str) -> list[str]:
+        return texts(client.get(f"/audit/{audit.id}?show=pages&{query}"), "//tbody//th")
+
+    assert rows("") == ["/a", "/b", "/c", "/dThe page answers with status 404."]
+    assert rows("order=worst")[:3] == ["/b", "/c", "/a"]
+    assert rows("status=failed") == ["/dThe page answers with status 404."]
+    assert rows("q=COM/c") == ["/c"]
+    assert rows("status=left_out") == []
+    scan = Scan.objects.get(url=f"{SITE}a", type="seo")
+    shown = page_of(client.get(f"/audit/{audit.id}?show=pages"))
+    assert shown.xpath("//tbody/tr[1]/td[4]//a/@href") == [f"/report/{scan.id}"]
+
+
+def test_what_was_left_out_and_why_is_said(home: Member) -> None:
+    audit = site_audit(home, 5, notes=["robots.txt forbids 3 addresses."])
+    AuditPage.objects.filter(audit=audit, status="waiting").update(status="left_out")
+    message = "1 page was not checked. All 100 scans of this month are used."
+    Audit.objects.update(status="partial", error_code="QUOTA_EXCEEDED", error_message=message)
+    page = browser_of(home).get(f"/audit/{audit.id}")
+    assert "1 page was found but not checked. Show them" in text_of(page)
+    assert message in text_of(page)
+    assert "robots.txt forbids 3 addresses." in text_of(page)
+    (which,) = page_of(page).xpath("//a[text()='Show them']/@href")
+    assert texts(browser_of(home).get(which), "//tbody//th") == [f"/4{message}"]
+
+
+def test_cancelling_leaves_out_what_waits_and_gives_it_back(home: Member) -> None:
+    audit = site_audit(home, 4)
+    client = browser_of(home)
+    (form,) = page_of(client.get(f"/audit/{audit.id}")).xpath("//form[contains(@action, '/cancel')]")
+    assert "does not count against your quota" in form.text_content()
+    response = client.post(form.get("action"), {"next": f"/audit/{audit.id}"})
+    assert response["Location"] == f"/audit/{audit.id}"
+    assert Audit.objects.get().status == "cancelled"
+    assert "Cancelled. Scans that had not started" in text_of(client.get(response["Location"]))
+    assert ActivityEvent.objects.filter(action="audit.cancelled").count() == 1
+    client.post(form.get("action"))
+    assert "had already ended" in text_of(client.get("/o/home/"))
+    assert ActivityEvent.objects.filter(action="audit.cancelled").count() == 1
+
+
+@pytest.mark.parametrize("kind", ["page", "pages", "site"])
+def test_the_same_is_scanned_again(home: Member, target: str, kind: str) -> None:
+    Tier.objects.update(pages_per_audit=50)
+    columns = {"kind": kind, "url": target, "types": ["seo"], "max_pages": 77 if kind == "site" else 2}
+    if kind == "site":
+        columns |= {"discover": ["links"], "exclude": ["/x/*"]}
+    audit = make_audit(home, **columns, status="completed")
+    if kind == "pages":
+        make_pages(audit, [target, f"{target}two"])
+        Audit.objects.update(status="completed")
+    response = browser_of(home).post(f"/o/home/audits/{audit.id}/again")
+    again = Audit.objects.exclude(id=audit.id).get()
+    assert response["Location"] == f"/audit/{again.id}"
+    assert (again.kind, again.url, again.types, again.discover, again.exclude) == (
+        *(kind, target, ["seo"]),
+        *(audit.discover, audit.exclude),
+    )
+    if kind == "pages":
+        assert list(again.pages.order_by("position").values_list("url", flat=True)) == [target, f"{target}two"]
+    if kind == "site":
+        assert again.max_pages == 50  # the plan is smaller than it was
+
+
+def test_a_repetition_that_is_refused_says_why(home: Member, target: str) -> None:
+    audit = make_audit(home, url=target, status="completed")
+    MonthlyUsage.objects.create(organization=home.organization, period=NOW().date().replace(day=1), used=100)
+    client = browser_of(home)
+    response = client.post(f"/o/home/audits/{audit.id}/again", {"next": f"/audit/{audit.id}"})
+    assert "The scan was not started. This needs 4 scans" in text_of(client.get(response["Location"]))
+    assert used(home) == 100
+
+
+def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
+    audit = site_audit(home, 3)
+    page = page_of(browser_of(home, "viewer").get(f"/audit/{audit.id}"))
+    assert not page.xpath(
+        "//form[@method='post'][.//button[not(contains(@class, 'menu'))]][contains(@action, '/audits/')]"
+    )
+    assert not page.xpath("//button[@name='shared']")
+
+
+def test_sharing_opens_the_page_and_its_reports_until_it_ends(home: Member) -> None:
+    audit = page_audit(home)
+    report = f"/report/{Scan.objects.get(type='seo').id}"
+    member, anybody = browser_of(home), Client()
+    addresses = [f"/audit/{audit.id}", report, f"{report}/export/json"]
+    assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
+    assert member.post(f"/audit/{audit.id}/share", {"shared": "on"}).status_code == 302
+    for each in addresses:
+        response = anybody.get(each)
+        assert response.status_code == 200, each
+        assert response["X-Robots-Tag"] == "noindex, nofollow"
+        assert "Home" not in response.content.decode()
+    card = {
+        each.get("property"): each.get("content") for each in page_of(anybody.get(f"/audit/{audit.id}")).xpath("//meta")
+    }
+    assert card["og:title"] == "Security C, Performance C, Accessibility C, SEO C: bakery.example.com"
+    assert card["og:description"].startswith("Fix first: ")
+    assert "the scan it is part of" in text_of(member.get(report))
+    assert "Anyone with the link can read this report" in text_of(member.get(report))
+    assert member.post(f"/audit/{audit.id}/share", {"shared": "off"}).status_code == 302
+    assert [anybody.get(each).status_code for each in addresses] == [302, 302, 302]
+    assert not page_of(member.get(report)).xpath("//meta[@property='og:title']")
+    actions = ActivityEvent.objects.filter(action__startswith="audit.").order_by("id")
+    assert list(actions.values_list("action", flat=True)) == ["audit.shared", "audit.unshared"]
+
+
+@pytest.mark.parametrize("format", ["json", "csv", "sarif"])
+def test_exports_are_those_of_the_api(home: Member, format: str) -> None:
+    audit = page_audit(home)
+    client = browser_of(home, "viewer")
+    links = page_of(client.get(f"/audit/{audit.id}")).xpath("//a[@download]/@href")
+    assert f"/audit/{audit.id}/export/{format}" in links
+    shown = client.get(f"/audit/{audit.id}/export/{format}")
+    api = home.api.get(f"/v1/audits/{audit.id}/export?format={format}")
+    assert b"".join(shown.streaming_content) == b"".join(api.streaming_content)
+    assert shown["Content-Disposition"] == api["Content-Disposition"]
+    assert client.get(f"/audit/{audit.id}/export/pdf").status_code == 404
+    Audit.objects.update(status="running")
+    assert client.get(f"/audit/{audit.id}/export/{format}").status_code == 404
+
+
+def test_nothing_of_a_closed_organization_is_shared(home: Member) -> None:
+    audit = page_audit(home)
+    Audit.objects.update(shared_at=NOW())
+    report = Scan.objects.get(type="seo")
+    close_organization(home.organization)
+    for path in (f"/audit/{audit.id}", f"/report/{report.id}"):
+        assert Client().get(path).status_code == 302
+
+
+def test_what_is_expired_is_not_there(home: Member) -> None:
+    audit = page_audit(home)
+    old = NOW() - timedelta(days=31)
+    Audit.objects.update(created_at=old, released_at=old, shared_at=old)
+    member = browser_of(home).get(f"/audit/{audit.id}")
+    assert (member.status_code, "no longer available" in text_of(member)) == (404, True)
+    assert Client().get(f"/audit/{audit.id}").status_code == 302
+
+
+def test_what_never_was_is_what_others_have(home: Member, stranger: Member) -> None:
+    client = browser_of(home, "owner")
+    theirs, never = client.get(f"/audit/{make_audit(stranger).id}"), client.get(f"/audit/aud_{'0' * 22}")
+    assert (theirs.status_code, never.status_code) == (404, 404)
+    assert text_of(theirs) == text_of(never)
+
+
+def test_a_report_leads_back_to_what_it_is_part_of(home: Member) -> None:
+    audit = site_audit(home, 3)
+    scan = Scan.objects.filter(status="completed").first()
+    assert scan is not None
+    client = browser_of(home)
+    page = client.get(f"/report/{scan.id}")
+    assert f"Part of the scan of the site {SITE}" in text_of(page)
+    assert page_of(page).xpath("//a[starts-with(text(), 'the scan of')]/@href") == [f"/audit/{audit.id}"]
+    single = finished_scan(home)
+    assert "Part of" not in text_of(client.get(f"/report/{single.id}"))
+
+
+def test_a_report_shared_by_itself_names_nothing_it_is_part_of(home: Member) -> None:
+    audit = page_audit(home)
+    scan = Scan.objects.get(type="seo")
+    scan.report.shared_at = NOW()
+    scan.report.save()
+    page = Client().get(f"/report/{scan.id}")
+    assert page.status_code == 200
+    assert audit.id not in page.content.decode()
+
+
+def test_two_tabs_of_two_organizations_act_each_on_their_own(home: Member) -> None:
+    """Actions on an audit's page apply to the audit's organization, not to the one chosen last."""
+    other = member_of("Other")
+    audit = site_audit(home, 3)
+    client = browser_of(home)
+    Membership.objects.create(organization=other.organization, user=User.objects.get(), role="member")
+    client.post("/organizations/switch", {"organization": other.organization.id})
+    page = page_of(client.get(f"/audit/{audit.id}"))
+    assert page.xpath("//*[@class='switch-name']/text()") == ["Home"]
+    (action,) = page.xpath("//form[contains(@action, '/cancel')]/@action")
+    assert action == f"/o/home/audits/{audit.id}/cancel"
+    for name in ("cancel", "again"):
+        assert client.post(f"/o/other/audits/{audit.id}/{name}").status_code == 404
+    assert Audit.objects.get().status == "running"
+
+
+def test_hostile_text_is_only_text(home: Member) -> None:
+    evil = "https://example.com/<script>alert(1)</script>\"'&%3Cb%3E"
+    audit = make_audit(home, **WHOLE_SITE | {"url": evil, "notes": [evil], "exclude": ["/<script>alert(2)</script>"]})
+    look_at(make_pages(audit, [evil])[0], NOW())
+    Audit.objects.update(error_message="<script>alert(3)</script>", shared_at=NOW())
+    client = browser_of(home)
+    for path in ("", "?show=pages", "?type=seo"):
+        assert b"<script>alert" not in client.get(f"/audit/{audit.id}{path}").content
+    for path in ("/o/home/", "/o/home/scans/", "/o/home/sites/", "/o/home/sites/example.com"):
+        assert b"<script>alert" not in client.get(path).content

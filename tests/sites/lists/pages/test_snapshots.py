@@ -1,0 +1,204 @@
+"""Pages of snapshots: what holds the sites back, the sites behind it, adoption, comparison, exports, sharing."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import ActivityEvent, Tier
+from sites.models import ListRun, ListShare, SiteList
+from tests.furnished_lists import furnish_lists
+from tests.page_reading import browser_of, page_of, text_of
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, share_of, snapshot
+from tests.world import Member, person_of
+
+A, B, C = (f"https://{each}.example/" for each in "abc")
+NOW = timezone.now()
+# Letters of https-available, http-to-https-redirect, hsts, title.
+OLD = [
+    Looked(A, {"security": 40, "seo": 80}, "pffp", ("north",)),
+    Looked(B, {"security": 60, "seo": 70}, "ppfw", ("north", "south")),
+    Looked(C, {"security": 90, "seo": 90}, "pppp", ("south",)),
+]
+NEW = [
+    Looked(A, {"security": 80, "seo": 80}, "pppp", ("north",)),
+    Looked(B, {"security": 50, "seo": 70}, "pffw", ("north", "south")),
+    Looked(C, tags=("south",)),
+]
+
+
+@pytest.fixture
+def client(home: Member) -> Client:
+    return browser_of(home)
+
+
+@pytest.fixture
+def site_list(home: Member) -> SiteList:
+    return make_list(home)
+
+
+@pytest.fixture
+def runs(site_list: SiteList) -> list[ListRun]:
+    """Two snapshots, the older one first."""
+    return [snapshot(site_list, OLD, at=NOW - timedelta(days=8)), snapshot(site_list, NEW, at=NOW - timedelta(days=1))]
+
+
+def path_of(run: ListRun) -> str:
+    return f"/o/home/lists/{run.site_list_id}/runs/{run.id}"
+
+
+def cells(response: Any, caption: str) -> list[list[str]]:
+    """Return the rows of the table with this caption."""
+    (table,) = page_of(response).xpath(f"//table[caption[contains(., '{caption}')]]")
+    return [
+        [" ".join(each.text_content().split()) for each in row.xpath("./th|./td")] for row in table.xpath(".//tbody/tr")
+    ]
+
+
+def test_without_a_snapshot_each_page_says_what_comes_first(client: Client, home: Member, site_list: SiteList) -> None:
+    SiteList.objects.update(entries_count=3)
+    path = f"/o/home/lists/{site_list.id}"
+    for page in ("snapshot", "adoption"):
+        assert "No snapshot yet" in text_of(client.get(f"{path}/{page}"))
+        assert page_of(client.get(f"{path}/{page}")).xpath("//main//form/@action") == [f"{path}/run"]
+    assert "No run yet" in text_of(client.get(f"{path}/runs"))
+    assert "Nothing is shared" in text_of(client.get(f"{path}/sharing"))
+    SiteList.objects.update(entries_count=0)
+    assert "The list needs sites first." in text_of(client.get(f"{path}/snapshot"))
+
+
+def test_a_snapshot_says_what_holds_most_sites_back(client: Client, runs: list[ListRun]) -> None:
+    page = client.get(path_of(runs[0]))
+    text = text_of(page)
+    assert "Sites 3 Judged 3 Not reached 0 Left out 0" in text
+    held = [each.text_content() for each in page_of(page).xpath("//ol[@class='held-list']//h3")]
+    assert held == ["No HSTS header", "No redirect from HTTP to HTTPS"]
+    assert "2 of 3 sites 67 %" in text
+    assert "Half of them score between 50 and 75; the median is 60." in text
+    assert cells(page, "by tag") == [
+        ["north", "2", "Grade F 50.0", "Grade C 75.0"],
+        ["south", "2", "Grade C 75.0", "Grade B 80.0"],
+    ]
+    of_south = client.get(f"{path_of(runs[0])}?tag=south")
+    assert "1 of 2 sites 50 %" in text_of(of_south)
+    assert "No check fails" in text_of(client.get(f"{path_of(runs[0])}?type=seo"))
+    latest = client.get(f"/o/home/lists/{runs[0].site_list_id}/snapshot")
+    assert cells(latest, "could not be judged") == [[C, "The site cannot be reached."]]
+
+
+def test_behind_each_check_are_its_sites(client: Client, runs: list[ListRun]) -> None:
+    page = client.get(path_of(runs[0]))
+    (link, *_) = page_of(page).xpath("//ol[@class='held-list']//a[contains(@href, '/sites?')]/@href")
+    behind = client.get(link)
+    assert "2 of 3 sites fail." in text_of(behind)
+    assert [row[0] for row in cells(behind, "Sites with")] == ["a.example north", "b.example north, south"]
+    warned = client.get(f"{path_of(runs[0])}/sites?check=title&status=warn")
+    assert [row[0] for row in cells(warned, "Sites with")] == ["b.example north, south"]
+    tagged = client.get(f"{path_of(runs[0])}/sites?check=hsts&tag=south")
+    assert "1 of 2 sites fail" in text_of(tagged)
+    assert client.get(f"{path_of(runs[0])}/sites?check=nothing").status_code == 404
+    assert client.get(f"{path_of(runs[0])}/sites")["Location"] == path_of(runs[0])
+
+
+def test_many_sites_behind_a_check_come_page_by_page(client: Client, site_list: SiteList) -> None:
+    run = snapshot(
+        site_list, [Looked(f"https://s{n:03}.example/", {"seo": 50}, "f") for n in range(130)], checks=["hsts"]
+    )
+    first = client.get(f"{path_of(run)}/sites?check=hsts")
+    (following,) = page_of(first).xpath("//a[@rel='next']/@href")
+    second = client.get(f"{path_of(run)}/sites{following}")
+    hosts = [row[0] for page in (first, second) for row in cells(page, "Sites with")]
+    assert hosts == [f"s{n:03}.example" for n in range(130)]
+    assert not page_of(second).xpath("//a[@rel='next']")
+
+
+def test_adoption_is_a_line_and_a_table_with_its_numbers(client: Client, runs: list[ListRun]) -> None:
+    path = f"/o/home/lists/{runs[0].site_list_id}/adoption"
+    page = client.get(f"{path}?check=hsts")
+    assert "50 % of 2 sites use HSTS. 17 percentage points more than in the snapshot of" in text_of(page)
+    assert [row[1:] for row in cells(page, "by snapshot")] == [["1", "2", "50 %"], ["1", "3", "33 %"]]
+    assert len(page_of(page).xpath("//svg[@role='img']//*[@class='point']")) == 2
+    (label,) = page_of(page).xpath("//svg[@role='img']/@aria-label")
+    assert "33 % at first, 50 % most recently" in label
+    assert cells(page, "by tag") == [["south", "0", "1", "0 %"], ["north", "1", "2", "50 %"]]
+    of_tag = client.get(f"{path}?check=hsts&tag=south")
+    assert "0 % of 1 site uses HSTS" in text_of(of_tag)
+    # Unknown checks and no check lead to one that many ask for.
+    assert "redirect to HTTPS" in text_of(client.get(f"{path}?check=nothing"))
+    assert "ran on no site tagged west" in text_of(client.get(f"{path}?check=hsts&tag=west"))
+
+
+def test_two_snapshots_stand_side_by_side(client: Client, runs: list[ListRun]) -> None:
+    page = client.get(f"{path_of(runs[1])}/compare")
+    text = text_of(page)
+    assert "Judged in both 2 Better 1 Worse 1" in text
+    assert cells(page, "Sites that got better") == [["a.example", "+20.0", "Security 40 → then 80"]]
+    assert cells(page, "Sites that got worse")[0][:2] == ["b.example", "\N{MINUS SIGN}5.0"]
+    assert cells(page, "fail on fewer sites") == [["HTTP Strict Transport Security", "2", "1", "2"]]
+    assert "No longer reached 1" in text
+    chosen = client.get(f"{path_of(runs[0])}/compare?with={runs[1].id}")
+    assert "Better 1 Worse 1" in text_of(chosen)
+
+
+def test_the_only_snapshot_has_nothing_to_be_compared_with(client: Client, site_list: SiteList) -> None:
+    run = snapshot(site_list, OLD)
+    assert "Nothing to compare with yet" in text_of(client.get(f"{path_of(run)}/compare"))
+
+
+def test_a_snapshot_is_exported(client: Client, runs: list[ListRun]) -> None:
+    found = client.get(f"{path_of(runs[0])}/export/csv")
+    lines = b"".join(found.streaming_content).decode().splitlines()
+    assert len(lines) == 4
+    assert found["Content-Disposition"] == f'attachment; filename="{runs[0].id}.csv"'
+    assert client.get(f"{path_of(runs[0])}/export/jsonl").status_code == 200
+    assert client.get(f"{path_of(runs[0])}/export/exe").status_code == 404
+
+
+def test_runs_are_listed_with_their_states(client: Client, home: Member) -> None:
+    Tier.objects.update(lists=20, list_entries=10_000)
+    ids = furnish_lists(home, 12, NOW, person_of(home, "owner", "ada@people.test"))
+    rows = cells(client.get(f"/o/home/lists/{ids['list_id']}/runs"), "newest first")
+    assert len(rows) == 9
+    assert "Completed 11 of 12 sites judged, 1 failed" in rows[0][0]
+    partial = "Partial 12 of 12 sites judged, 3 left out The scans of the month were used up."
+    assert any(partial in row[0] for row in rows)
+    (running, *_) = cells(client.get(f"/o/home/lists/{ids['running_list_id']}/runs"), "newest first")
+    assert "Running 3 of 12 sites judged, 1 failed" in running[0]
+
+
+def test_a_snapshot_is_shared_embedded_and_revoked(client: Client, runs: list[ListRun]) -> None:
+    path = f"/o/home/lists/{runs[0].site_list_id}/sharing"
+    done = client.post(f"{path}/new", {"run": runs[0].id, "table": "yes"}, follow=True)
+    share = ListShare.objects.get()
+    assert (share.run, share.has_table) == (runs[0], True)
+    address = f"http://localhost:8000/list/{share.id}"
+    assert "The page is public." in text_of(done)
+    assert address in text_of(done)
+    assert Client().get(f"/list/{share.id}").status_code == 200
+    badge = text_of(client.get(f"{path}?share={share.id}&check=hsts"))
+    assert f'<img src="{address}.svg?check=hsts" alt="50 % of 2 sites use HSTS"' in badge
+    assert ActivityEvent.objects.latest("id").action == "list.shared"
+    client.post(f"{path}/{share.id}/revoke")
+    assert not ListShare.objects.exists()
+    assert Client().get(f"/list/{share.id}").status_code == 404
+
+
+def test_the_latest_snapshot_is_shared_without_its_sites_by_default(client: Client, runs: list[ListRun]) -> None:
+    client.post(f"/o/home/lists/{runs[0].site_list_id}/sharing/new")
+    share = ListShare.objects.get()
+    assert (share.run, share.has_table) == (None, False)
+    assert client.post(f"/o/home/lists/{runs[0].site_list_id}/sharing/new", {"run": "run_x"}).status_code == 404
+
+
+def test_a_list_with_all_its_shares_says_so(client: Client, runs: list[ListRun]) -> None:
+    site_list = runs[0].site_list
+    for _ in range(20):
+        share_of(site_list)
+    path = f"/o/home/lists/{site_list.id}/sharing"
+    assert "A list may have 20 shared pages." in text_of(client.get(path))
+    assert "Nothing was shared." in text_of(client.post(f"{path}/new", follow=True))

@@ -1,0 +1,277 @@
+"""Pages of lists of sites: all lists, settings, the table of sites with its filters, what members do with many."""
+
+from __future__ import annotations
+
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import ActivityEvent, MonthlyUsage, Tier
+from accounts.usage import month_of
+from sites.models import ListEntry, ListResult, ListRun, SiteList
+from tests.furnished_lists import CHECKS, furnish_lists
+from tests.page_reading import browser_of, page_of, text_of
+from tests.queries import counted
+from tests.sites.lists.cast import make_list
+from tests.sites.lists.snapshot_cast import Looked, snapshot
+from tests.sites.monitors.pages.test_views import problems
+from tests.world import Member, person_of
+
+NEW = "/o/home/lists/new"
+USUAL = {"name": "Schools", "type": ["seo", "security"], "pages_per_entry": "1", "every": "month"}
+USUAL |= {"window_hours": "12", "timezone": "Europe/Berlin", "webhooks": "on"}
+A, B, C = (f"https://{each}.example/" for each in "abc")
+
+
+@pytest.fixture
+def client(home: Member) -> Client:
+    return browser_of(home)
+
+
+@pytest.fixture
+def watched(home: Member) -> dict[str, Any]:
+    """Lists in every state, with weekly snapshots of one of them."""
+    Tier.objects.update(lists=20, list_entries=10_000)
+    return furnish_lists(home, 12, timezone.now(), person_of(home, "owner", "ada@people.test"))
+
+
+def filled(home: Member, *urls: str, **columns: Any) -> SiteList:
+    """Return a list with these sites, which were never judged."""
+    site_list = make_list(home, entries_count=len(urls), **columns)
+    ListEntry.objects.bulk_create(ListEntry(site_list=site_list, url=url, host=url.split("/")[2]) for url in urls)
+    return site_list
+
+
+def names(response: Any) -> list[str]:
+    """Return the sites of the table."""
+    return [" ".join(each.text_content().split()) for each in page_of(response).xpath("//tbody//*[@class='address']")]
+
+
+def test_an_organization_without_lists_is_told_what_they_are_for_and_has_the_form(client: Client, home: Member) -> None:
+    page = client.get("/o/home/lists/")
+    assert "No lists yet" in text_of(page)
+    (form,) = page_of(page).xpath("//main//form[@method='post']")
+    assert form.get("action") == NEW
+    viewer = browser_of(home, "viewer").get("/o/home/lists/")
+    assert "Creating one requires the role member." in text_of(viewer)
+    assert not page_of(viewer).xpath("//main//form[@method='post']")
+
+
+def test_the_lists_say_how_each_stands(client: Client, watched: dict[str, Any]) -> None:
+    text = text_of(client.get("/o/home/lists/"))
+    assert "Municipal sites 12 sites Runs every week, spread over 24 hours Completed 2 days ago" in text
+    assert "Universities 12 sites Runs every month, spread over 24 hours Running 4 of 12 sites done" in text
+    assert "Customers, not judged yet 12 sites Runs when someone starts it Not run yet" in text
+    assert "Agencies 0 sites Runs when someone starts it, spread over 24 hours Empty Add its sites" in text
+    assert "Cancelled 3 days ago 2 of 12 sites were judged before someone cancelled it." in text
+    assert "5 of 20 lists and 48 of 10,000 sites in your plan are used." in text
+    assert "Nothing found" in text_of(client.get("/o/home/lists/?q=nowhere"))
+    assert "Clinics" not in text_of(client.get("/o/home/lists/?q=universities"))
+
+
+def test_a_full_plan_refuses_before_the_form(client: Client, home: Member) -> None:
+    make_list(home)
+    assert "The only list of your plan is in use" in text_of(client.get(NEW))
+    page = client.get("/o/home/lists/")
+    assert "The only list of your plan is in use" in text_of(page)
+    assert NEW not in page.content.decode()
+    assert "Your plan allows 1 list." in text_of(client.post(NEW, USUAL))
+
+
+def test_a_list_is_made_by_the_form_as_it_was_entered(client: Client) -> None:
+    made = client.post(NEW, USUAL)
+    found = SiteList.objects.get()
+    assert (made.status_code, made["Location"]) == (302, f"/o/home/lists/{found.id}/import")
+    assert (found.name, found.types, found.every) == ("Schools", ["security", "seo"], "month")
+    assert (found.window_hours, found.timezone, found.tells_webhooks) == (12, "Europe/Berlin", True)
+    assert found.next_run_at is not None
+    assert ActivityEvent.objects.latest("id").action == "list.created"
+
+
+def test_a_form_that_is_sent_twice_makes_one_list(client: Client) -> None:
+    (once,) = page_of(client.get(NEW)).xpath("//input[@name='once']/@value")
+    places = {client.post(NEW, {**USUAL, "once": once})["Location"] for _ in range(2)}
+    assert len(places) == SiteList.objects.count() == 1
+
+
+def test_what_is_wrong_stands_at_its_field(client: Client) -> None:
+    assert problems(client.post(NEW, {**USUAL, "name": ""})) == {"id_name": "Enter a name."}
+    assert "id_type" in problems(client.post(NEW, {**USUAL, "type": []}))
+    assert "id_pages_per_entry" in problems(client.post(NEW, {**USUAL, "pages_per_entry": "0"}))
+    assert "your plan allows" in problems(client.post(NEW, {**USUAL, "pages_per_entry": "99999"}))["id_pages_per_entry"]
+    assert "id_window_hours" in problems(client.post(NEW, {**USUAL, "window_hours": "1000"}))
+    assert "id_timezone" in problems(client.post(NEW, {**USUAL, "timezone": "Mars/Base"}))
+    assert not SiteList.objects.exists()
+
+
+def test_settings_are_changed_and_a_list_is_deleted(client: Client, home: Member) -> None:
+    site_list = filled(home, A)
+    path = f"/o/home/lists/{site_list.id}"
+    assert page_of(client.get(f"{path}/edit")).xpath("//input[@name='name']/@value") == ["Cities"]
+    assert client.post(f"{path}/edit", {**USUAL, "every": ""})["Location"] == path
+    site_list.refresh_from_db()
+    assert (site_list.name, site_list.every, site_list.next_run_at) == ("Schools", "", None)
+    assert "Delete this list?" in text_of(client.get(f"{path}/delete"))
+    assert client.post(f"{path}/delete")["Location"] == "/o/home/lists/"
+    assert not SiteList.objects.exists()
+
+
+def test_each_state_of_a_list_says_what_is_next(client: Client, home: Member, watched: dict[str, Any]) -> None:
+    def shown(name: str) -> str:
+        return text_of(client.get(f"/o/home/lists/{watched[name]}"))
+
+    assert "No sites yet Paste addresses below, or choose a file." in shown("empty_list_id")
+    assert "No site has been judged yet. Run the list now. A run uses up to 48 of the" in shown("fresh_list_id")
+    assert "Running now Cancel the run 4 of 12 sites done, 1 of them could not be judged. 8 still to come." in shown(
+        "running_list_id"
+    )
+    assert "2 of 12 sites were judged before someone cancelled it. The 10 sites left out keep their earlier" in shown(
+        "cancelled_list_id"
+    )
+    tier = home.organization.tier
+    MonthlyUsage.objects.create(
+        organization=home.organization, period=month_of(timezone.now()), used=tier.scans_per_month - 1
+    )
+    assert "A run uses up to 48 scans, but 1 is left this month." in shown("fresh_list_id")
+    MonthlyUsage.objects.update(used=tier.scans_per_month)
+    for name in ("list_id", "fresh_list_id"):
+        page = client.get(f"/o/home/lists/{watched[name]}")
+        assert "scans are used up" in text_of(page)
+        assert "Run now" not in text_of(page)
+
+
+def test_the_table_has_grades_changes_tags_and_links_to_reports(client: Client, watched: dict[str, Any]) -> None:
+    page = page_of(client.get(f"/o/home/lists/{watched['list_id']}"))
+    row = page.xpath("//tbody/tr[.//a[contains(@href, '/audit/')]]")[0]
+    assert len(row.xpath(".//a[contains(@href, '?type=')]")) == 4
+    assert row.xpath(".//*[@class='spark grade-b' or contains(@class, 'spark')]")
+    text = " ".join(page.text_content().split())
+    assert "Redesign planned" in text
+    assert "Moved to new.example.org" in text
+    assert "Not reached" in text
+    assert "points more than before" in text or "point more than before" in text
+
+
+def test_the_table_is_filtered_and_sorted(client: Client, watched: dict[str, Any]) -> None:
+    path = f"/o/home/lists/{watched['list_id']}"
+    entries = ListEntry.objects.filter(site_list=watched["list_id"])
+    assert len(names(client.get(path))) == 12
+    for query, wanted in (
+        ("tag=north", entries.filter(tags__contains=["north"])),
+        ("check=hsts", entries.filter(failing__contains=["hsts"])),
+        ("type=security&grade=C", entries.filter(security_grade="C")),
+        ("state=failed", entries.filter(state="failed")),
+        ("text=library", entries.filter(url__contains="library")),
+        # What no filter accepts counts as none.
+        ("grade=Z&type=tea&tag=%00&cursor=x&sort=y", entries.all()),
+    ):
+        assert len(names(client.get(f"{path}?{query}"))) == wanted.count() > 0, query
+    best = names(client.get(f"{path}?sort=-seo"))
+    assert best[0].startswith(entries.exclude(seo_score=None).order_by("-seo_score", "-id")[0].host)
+    (head,) = page_of(client.get(f"{path}?sort=-seo&tag=north")).xpath("//th[@aria-sort]")
+    assert head.get("aria-sort") == "descending"
+    assert head.xpath("./a/@href") == ["?tag=north&sort=seo"]
+    assert "No site matches" in text_of(client.get(f"{path}?text=nowhere"))
+    # Checks that no site fails are not offered.
+    options = page_of(client.get(path)).xpath("//select[@id='check']//option/@value")
+    assert set(options[1:]) <= set(CHECKS)
+
+
+def test_hundreds_of_sites_come_page_by_page_in_few_queries(client: Client, home: Member) -> None:
+    site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(120)))
+    path = f"/o/home/lists/{site_list.id}"
+    seen: list[str] = []
+    query = ""
+    for _ in range(3):
+        with counted() as asked:
+            page = client.get(path + query)
+        assert len(asked) <= 12
+        seen += names(page)
+        (query, *_) = [*page_of(page).xpath("//a[@rel='next']/@href"), ""]
+    assert query == ""
+    assert seen == [f"site-{n:03}.example" for n in range(120)]
+    assert len(page_of(page).xpath("//a[@rel='prev']")) == 1
+
+
+def test_ticked_sites_are_tagged_and_removed_after_a_question(client: Client, home: Member) -> None:
+    site_list = filled(home, A, B, C)
+    path = f"/o/home/lists/{site_list.id}/entries"
+    first, second, third = site_list.entries.order_by("host")
+    ticked = {"entry": [first.id, second.id], "back": "sort=-url"}
+    assert client.post(path, {**ticked, "action": "tag", "tags": "north; sea"})["Location"].endswith("?sort=-url")
+    assert [each.tags for each in site_list.entries.order_by("host")] == [["north", "sea"], ["north", "sea"], []]
+    client.post(path, {"entry": first.id, "action": "untag", "tags": "sea"})
+    assert site_list.entries.get(id=first.id).tags == ["north"]
+    asked = client.post(path, {**ticked, "action": "remove"})
+    assert "Remove 2 sites?" in text_of(asked)
+    assert site_list.entries.count() == 3
+    client.post(path, {**ticked, "action": "removed"})
+    assert list(site_list.entries.all()) == [third]
+    assert "Tick at least one site first." in text_of(client.post(path, {"action": "tag", "tags": "x"}, follow=True))
+    assert "Enter at least one tag." in text_of(
+        client.post(path, {"action": "tag", "tags": " ;", "entry": third.id}, follow=True)
+    )
+    assert client.post(path, {"action": "sell", "entry": third.id}).status_code == 400
+
+
+def test_all_that_match_are_meant_on_every_page(client: Client, home: Member) -> None:
+    site_list = filled(home, *(f"https://site-{n:03}.example/" for n in range(80)), C)
+    path = f"/o/home/lists/{site_list.id}/entries"
+    client.post(path, {"all": "yes", "text": "site-", "action": "tag", "tags": "north"})
+    assert site_list.entries.filter(tags=["north"]).count() == 80
+    asked = client.post(path, {"all": "yes", "tag": "north", "action": "remove"})
+    assert "Remove 80 sites?" in text_of(asked)
+    fields = {each.get("name"): each.get("value") for each in page_of(asked).xpath("//main//input[@type='hidden']")}
+    client.post(path, fields | {"action": "removed"})
+    assert [each.url for each in site_list.entries.all()] == [C]
+
+
+def test_sites_are_scanned_again_one_or_many(client: Client, home: Member) -> None:
+    site_list = filled(home, A, B, C, types=["seo"])
+    path = f"/o/home/lists/{site_list.id}/entries"
+    first = site_list.entries.order_by("host")[0]
+    assert "1 site is being scanned again." in text_of(client.post(path, {"scan": first.id}, follow=True))
+    assert "2 sites are being scanned again." in text_of(
+        client.post(path, {"all": "yes", "action": "scan"}, follow=True)
+    )
+    assert ListResult.objects.filter(run=None).count() == 3
+
+
+def test_a_run_is_started_and_cancelled_without_scripts(client: Client, home: Member) -> None:
+    site_list = filled(home, A, B, types=["seo"])
+    path = f"/o/home/lists/{site_list.id}"
+    assert "The run has begun: 2 sites." in text_of(client.post(f"{path}/run", follow=True))
+    run = ListRun.objects.get()
+    assert "A run of this list is in progress." in text_of(client.post(f"{path}/run", follow=True))
+    live = client.get(f"{path}/live?run={run.id}", headers={"HX-Request": "true"})
+    assert "0 of 2 sites done. 2 still to come." in text_of(live)
+    assert "Cancelled." in text_of(client.post(f"{path}/runs/{run.id}/cancel", follow=True))
+    run.refresh_from_db()
+    assert run.status == "cancelled"
+    assert client.get(f"{path}/live?run={run.id}", headers={"HX-Request": "true"})["HX-Refresh"] == "true"
+    assert "had already ended" in text_of(client.post(f"{path}/runs/{run.id}/cancel", follow=True))
+    empty = make_list(home)
+    assert "The list has no sites yet." in text_of(client.post(f"/o/home/lists/{empty.id}/run", follow=True))
+
+
+def test_viewers_read_and_change_nothing(home: Member, watched: dict[str, Any]) -> None:
+    viewer = browser_of(home, "viewer")
+    for page in ("", "/snapshot", "/adoption", "/runs", "/sharing"):
+        response = viewer.get(f"/o/home/lists/{watched['list_id']}{page}")
+        assert response.status_code == 200
+        assert page_of(response).xpath("//main//form[@method='post']") == []
+    assert viewer.get(f"/o/home/lists/{watched['list_id']}/import").status_code == 403
+
+
+def test_a_partial_run_says_what_was_left_out_and_why(client: Client, home: Member) -> None:
+    site_list = filled(home, B, every="week", next_run_at=timezone.now() + timedelta(days=3))
+    snapshot(
+        site_list, [Looked(A, {"security": 50, "seo": 60}, "pppp")], status="partial", entries=3, left_out=2,
+        error_code="QUOTA_EXCEEDED", error_message="The scans of the month were used up.",
+    )  # fmt: skip
+    text = text_of(client.get(f"/o/home/lists/{site_list.id}"))
+    assert "1 of 3 sites was judged. The scans of the month were used up." in text
+    assert "The 2 sites left out keep their earlier results and are judged in the next run." in text

@@ -1,0 +1,402 @@
+"""Pages of monitors: the list, the form to create and change one, its timeline, its switches."""
+
+from __future__ import annotations
+
+import re
+from datetime import timedelta
+from typing import Any
+
+import pytest
+from django.test import Client
+from django.utils import timezone
+
+from accounts.mailing.topics import Subscription
+from accounts.models import ActivityEvent, Tier
+from infrastructure.api import idempotency
+from scans.models import Scan
+from sites.models import Audit, Monitor, MonitorRun
+from sites.monitors.recipients import NOBODY, topic_of
+from tests.furnished_audits import SITE, look_at, make_audit, make_pages
+from tests.furnished_monitors import add_runs, finding, make_monitor, news, score
+from tests.page_reading import browser_of, page_of, rows_of, text_of
+from tests.queries import counted
+from tests.world import Member, person_of
+
+NEW = "/o/home/monitors/new"
+USUAL = {"scope": "page", "type": ["seo", "security"], "every": "day", "timezone": "Europe/Berlin", "at": "06:00"}
+
+
+@pytest.fixture
+def client(home: Member) -> Client:
+    return browser_of(home)
+
+
+def problems(response: Any) -> dict[str, str]:
+    """Return the error messages of the form by field."""
+    found = page_of(response).xpath("//p[contains(@class, 'problem')][@id]")
+    return {each.get("id").removesuffix("_error"): " ".join(each.text_content().split()) for each in found}
+
+
+def test_an_organization_without_monitors_is_told_what_they_are_for(client: Client, home: Member) -> None:
+    page = client.get("/o/home/monitors/")
+    assert "No monitors yet" in text_of(page)
+    assert page_of(page).xpath("//main//a/@href") == [NEW]
+    assert NEW not in browser_of(home, "viewer").get("/o/home/monitors/").content.decode()
+
+
+def test_the_list_says_how_each_stands_and_why(client: Client, home: Member) -> None:
+    now = timezone.now()
+    well = make_monitor(home, name="Well", scores={"seo": {"score": 91, "grade": "A"}}, types=["seo"])
+    add_runs(well, 30, now - timedelta(hours=3))
+    make_monitor(home, name="Down", failing_since=now - timedelta(hours=2), scores={"seo": {"score": 1, "grade": "F"}})
+    make_monitor(home, name="Held", paused_at=now, pause_reason="quota", next_run_at=now + timedelta(days=9))
+    make_monitor(home, name="Fresh", next_run_at=now + timedelta(minutes=31))
+    text = text_of(client.get("/o/home/monitors/"))
+    assert re.search(r"Well https\S+ Every day Active Last run 3 hours ago.* Last change 4 days ago ?: 1 new", text), (
+        text[400:]
+    )
+    assert re.search(r"Down .* Unreachable First failed 2 hours ago", text)
+    assert "Paused This month's scans are used up." in text
+    assert "No result yet First run in 3" in text
+    assert "4 of 1 monitor in your plan are used." in text
+    shown = page_of(client.get("/o/home/monitors/?state=failing")).xpath("//li//h2")
+    assert [each.text_content() for each in shown] == ["Down"]
+    assert "Nothing found" in text_of(client.get("/o/home/monitors/?q=nowhere"))
+
+
+def test_hundreds_of_monitors_and_thousands_of_runs_cost_a_page_each(client: Client, home: Member) -> None:
+    monitor = make_monitor(home, every="hour")
+    add_runs(monitor, 400, timezone.now(), timedelta(hours=1))
+    for n in range(60):
+        make_monitor(home, name=f"Shop {n}", created_at=timezone.now() - timedelta(days=n + 1))
+    with counted() as asked:
+        first = client.get("/o/home/monitors/")
+    assert len(asked) <= 8
+    (older,) = page_of(first).xpath("//a[@rel='next']/@href")
+    names = [each.text_content() for each in page_of(client.get(f"/o/home/monitors/{older}")).xpath("//li//h2")]
+    assert names[0] == "Shop 19"
+    path = f"/o/home/monitors/{monitor.id}"
+    seen: list[str] = []
+    query = ""
+    for _ in range(3):
+        page = page_of(client.get(path + query))
+        seen += page.xpath("//ol[@class='runs']/li//time/@datetime")
+        (query,) = page.xpath("//a[@rel='next']/@href")
+    assert len(seen) == len(set(seen)) == 60
+    assert seen == sorted(seen, reverse=True)
+    (newer,) = page.xpath("//a[@rel='prev']/@href")
+    assert page_of(client.get(path + newer)).xpath("//ol[@class='runs']/li//time/@datetime") == seen[20:40]
+
+
+def test_a_monitor_is_made_by_the_form_as_it_was_entered(client: Client, home: Member, target: str) -> None:
+    entered = {
+        **USUAL,
+        "url": target,
+        "name": "Shop",
+        "new_findings": "medium",
+        "score_drop": "",
+        "score_below_seo": "80",
+    }
+    made = client.post(NEW, {**entered, "certificate_days": "30", "unreachable": "on", "webhooks": "on"})
+    monitor = Monitor.objects.get()
+    assert (made.status_code, made["Location"]) == (302, f"/o/home/monitors/{monitor.id}")
+    assert (monitor.name, monitor.url, monitor.types) == ("Shop", target, ["security", "seo"])
+    assert (monitor.every, f"{monitor.at:%H:%M}", monitor.timezone) == ("day", "06:00", "Europe/Berlin")
+    assert monitor.alert == {
+        "new_findings": "medium",
+        "score_drop": None,
+        "score_below": {"seo": 80},
+        "certificate_days": 30,
+        "unreachable": True,
+        "recovered": False,
+        "fixed": False,
+    }
+    assert (monitor.recipients, monitor.tells_webhooks) == ([], True)
+    assert ActivityEvent.objects.latest("id").action == "monitor.created"
+
+
+def test_a_form_that_is_sent_twice_makes_one_monitor(client: Client, home: Member, target: str) -> None:
+    (once,) = page_of(client.get(NEW)).xpath("//input[@name='once']/@value")
+    entered = {**USUAL, "url": target, "once": once}
+    places = {client.post(NEW, entered)["Location"] for _ in range(2)}
+    assert len(places) == Monitor.objects.count() == 1
+    Tier.objects.update(schedules=5)
+    # A user who goes back and changes the form wants another monitor, and is asked to confirm.
+    again = client.post(NEW, {**entered, "name": "Another"})
+    assert again.status_code == 409
+    assert "This form has already created a monitor." in text_of(again)
+    (fresh,) = page_of(again).xpath("//input[@name='once']/@value")
+    assert client.post(NEW, {**entered, "name": "Another", "once": fresh}).status_code == 302
+    assert Monitor.objects.count() == 2
+
+
+def test_what_is_wrong_stands_at_its_field(client: Client, home: Member, target: str) -> None:
+    def refused(**changed: Any) -> dict[str, str]:
+        return problems(client.post(NEW, {**USUAL, "url": target, **changed}))
+
+    assert "id_url" in refused(url="")
+    assert "not publicly accessible" in refused(url="http://10.0.0.1/")["id_url"]
+    assert "id_url" in refused(url="http://127.0.0.1:1/")
+    assert "1:" in refused(scope="pages", pages="http://10.0.0.1/")["id_pages"]
+    assert "id_pages" in refused(scope="pages", pages="")
+    assert "id_type" in refused(type=[])
+    assert "id_every" in refused(every="hour")
+    assert "id_timezone" in refused(timezone="Mars/Olympus")
+    assert "id_at" in refused(every="week", weekday="1", at="")
+    assert "id_score_drop" in refused(score_drop="101")
+    assert "id_score_below_seo" in refused(score_below_seo="0")
+    assert "id_emails" in refused(emails=["nobody@people.test"])
+    assert "id_headers" in refused(headers="Host: x")
+    assert Monitor.objects.count() == 0
+    make_monitor(home)
+    full = client.post(NEW, {**USUAL, "url": target})
+    assert full.status_code == 409
+    assert "Your plan allows 1 monitor." in text_of(full)
+
+
+def test_what_the_plan_does_not_have_is_shown_but_cannot_be_chosen(client: Client, home: Member) -> None:
+    def disabled() -> list[str]:
+        return page_of(client.get(NEW)).xpath("//input[@name='every'][@disabled]/@value")
+
+    assert disabled() == ["hour", "6h"]
+    assert "Your plan, Free, allows a run every day at most." in text_of(client.get(NEW))
+    Tier.objects.update(shortest_interval="hour")
+    assert disabled() == []
+
+
+def test_a_list_and_a_site_are_watched_too(client: Client, home: Member, target: str) -> None:
+    Tier.objects.update(schedules=9)
+    listed = {**USUAL, "scope": "pages", "url": "ignored", "pages": f"{target}a\n {target}b\n"}
+    assert client.post(NEW, listed).status_code == 302
+    site = {**USUAL, "scope": "site", "url": target, "max_pages": "7", "discover": "links", "include": "/a*"}
+    assert client.post(NEW, {**site, "every": "month", "monthday": "31"}).status_code == 302
+    of_site, of_list = Monitor.objects.order_by("-created_at")
+    assert (of_list.kind, of_list.pages) == ("pages", [f"{target}a", f"{target}b"])
+    assert (of_site.kind, of_site.max_pages, of_site.discover, of_site.include) == ("site", 7, ["links"], ["/a*"])
+    assert (of_site.every, of_site.day) == ("month", 31)
+    assert "Every month on day 31 at 06:00, Europe/Berlin" in text_of(client.get(f"/o/home/monitors/{of_site.id}"))
+
+
+def test_the_form_begins_with_what_it_was_opened_from(client: Client, home: Member, stranger: Member) -> None:
+    audit = make_audit(home, kind="site", types=["seo"], max_pages=3, exclude=["/x*"], discover=["links"])
+    page = page_of(client.get(f"{NEW}?of={audit.id}"))
+    assert page.xpath("//input[@name='url']/@value") == [SITE]
+    assert page.xpath("//input[@name='scope'][@checked]/@value") == ["site"]
+    assert page.xpath("//input[@name='type'][@checked]/@value") == ["seo"]
+    assert page.xpath("//textarea[@name='exclude']")[0].text.strip() == "/x*"
+    theirs = make_audit(stranger)
+    assert client.get(f"{NEW}?of={theirs.id}").status_code == 404
+    done = make_audit(home)
+    look_at(make_pages(done, [SITE])[0], timezone.now())
+    assert f"{NEW}?of={done.id}" in client.get(f"/audit/{done.id}").content.decode()
+    scan = Scan.objects.get(audit_page__audit=done, type="seo")
+    assert f"{NEW}?url=https%3A%2F%2Fbakery.example.com%2F" in client.get(f"/report/{scan.id}").content.decode()
+    assert f"{NEW}?scope=site" in client.get("/o/home/sites/bakery.example.com").content.decode()
+
+
+def test_editing_changes_what_was_changed_and_never_shows_the_key(client: Client, home: Member, target: str) -> None:
+    key = {"headers": "X-Preview: very-secret-value"}
+    client.post(NEW, {**USUAL, "url": target, "name": "Shop", "every": "week", "weekday": "3", **key})
+    monitor = Monitor.objects.get()
+    path = f"/o/home/monitors/{monitor.id}/edit"
+    page = client.get(path)
+    assert "very-secret-value" not in page.content.decode()
+    assert page_of(page).xpath("//select[@name='timezone']/option[@selected]/text()") == ["Europe/Berlin"]
+    assert page_of(page).xpath("//select[@name='weekday']/option[@selected]/@value") == ["3"]
+    entered = {**USUAL, "url": target, "name": "Market", "every": "week", "weekday": "3"}
+    assert client.post(path, entered).status_code == 302
+    monitor.refresh_from_db()
+    assert (monitor.name, monitor.day) == ("Market", 3)
+    assert monitor.credential_names is not None
+    assert client.post(path, {**entered, "forget_key": "on"}).status_code == 302
+    monitor.refresh_from_db()
+    assert monitor.credential_names is None
+    assert "id_name" in problems(client.post(path, {**entered, "name": "\u202eevil"}))
+
+
+def test_an_interval_that_the_plan_had_once_can_stay(client: Client, home: Member, target: str) -> None:
+    monitor = make_monitor(home, every="hour", pages=[target], types=["seo"])
+    entered = {**USUAL, "url": target, "type": "seo", "every": "hour", "name": "Still hourly"}
+    assert client.post(f"/o/home/monitors/{monitor.id}/edit", entered).status_code == 302
+    monitor.refresh_from_db()
+    assert (monitor.name, monitor.every) == ("Still hourly", "hour")
+
+
+def test_a_run_says_what_changed_with_the_way_to_both_reports(client: Client, home: Member) -> None:
+    monitor = make_monitor(home, types=["seo"], scores={"seo": {"score": 80, "grade": "B"}})
+    now = timezone.now()
+    old, new = "scan_" + "a" * 22, "scan_" + "b" * 22
+    fault = finding("<script>alert(1)</script>", scan=new, before=old, pages=9)
+    runs = (("done", news(new=[fault], fixed=[finding("Slow")], more=2), ""), ("failed", {}, "Too slow."))
+    for age, (status, found, problem) in enumerate((*runs, ("skipped", {}, "The run before it had not ended."))):
+        monitor.runs.create(
+            due_at=now - timedelta(days=age),
+            not_before=now,
+            status=status,
+            news=found,
+            scores={"seo": score(80, 97)} if found else {},
+            error_message=problem,
+            is_told=bool(found),
+        )
+    page = client.get(f"/o/home/monitors/{monitor.id}")
+    text = text_of(page)
+    assert "Changed 20" in text
+    assert "notification sent" in text
+    assert "3 new 1 fixed" in text
+    assert "<script>alert(1)" not in page.content.decode()
+    assert "from 97 → to Grade B 80" in text
+    assert "and 4 more pages" in text
+    links = page_of(page).xpath("//ul[@class='changed-pages']//a/@href")
+    assert links[:3] == [f"/report/{new}", f"/report/{old}", f"/report/{new}/diff?with={old}"]
+    assert "Too slow." in text
+    assert "Left out" in text
+
+
+def test_a_monitor_says_what_changed_within_a_week(client: Client, home: Member) -> None:
+    monitor, now = make_monitor(home, types=["seo", "security"]), timezone.now()
+
+    def ran(days: int, before: int | None, seo: int) -> None:
+        scores = {"seo": score(seo, before=before), "security": score(80, before=None if before is None else 80)}
+        at = now - timedelta(days=days)
+        MonitorRun.objects.create(monitor=monitor, due_at=at, not_before=at, ended_at=at, status="done", scores=scores)
+
+    path = f"/o/home/monitors/{monitor.id}"
+    ran(9, None, 99)
+    assert "Since " not in text_of(client.get(path))
+    ran(8, None, 70)  # other rules
+    assert "Since " not in text_of(client.get(path))
+    ran(7, 70, 73)
+    ran(3, 73, 90)
+    ran(0, 90, 75)
+    day = now - timedelta(days=7)
+    assert f"Since {day:%-d %B %Y} Security unchanged, SEO +2 " in text_of(client.get(path))
+
+
+def test_the_reports_of_each_run_lead_to_any_comparison(client: Client, home: Member) -> None:
+    monitor = make_monitor(home)
+    for age in (1, 0):
+        audit = make_audit(home, run_of="monitor")
+        look_at(make_pages(audit, [SITE])[0], timezone.now() - timedelta(days=age))
+        at = timezone.now() - timedelta(days=age)
+        scores = {each: score(71) for each in monitor.types}
+        monitor.runs.create(due_at=at, not_before=at, status="done", audit=audit, scores=scores)
+    page = page_of(client.get(f"/o/home/monitors/{monitor.id}"))
+    compared = page.xpath("//a[@class='compare']/@href")
+    assert len(compared) == 8
+    assert client.get(compared[0]).status_code == 200
+    audit_page = client.get(f"/audit/{audit.id}")
+    assert "Run of Bakery" in text_of(audit_page)
+
+
+def test_a_run_is_followed_until_it_has_ended(client: Client, home: Member) -> None:
+    monitor = make_monitor(home)
+    path = f"/o/home/monitors/{monitor.id}"
+    assert client.post(f"{path}/run").status_code == 302
+    assert "A run is already in progress." in text_of(client.post(f"{path}/run", follow=True))
+    page = page_of(client.get(path))
+    (part,) = page.xpath("//*[@hx-get]/@hx-get")
+    htmx = {"HX-Request": "true"}
+    assert "Waiting in the queue" in text_of(client.get(part, headers=htmx))
+    assert page.xpath("//noscript/meta[@http-equiv='refresh']")
+    MonitorRun.objects.update(status="done", ended_at=timezone.now())
+    assert client.get(part, headers=htmx)["HX-Refresh"] == "true"
+    assert not page_of(client.get(path)).xpath("//*[@hx-get]")
+
+
+def test_a_second_try_that_waits_has_a_time_and_a_button(client: Client, home: Member) -> None:
+    monitor = make_monitor(home, next_run_at=timezone.now() + timedelta(days=1))
+    at = timezone.now() + timedelta(minutes=4)
+    run = monitor.runs.create(due_at=timezone.now(), not_before=at, attempts=1)
+    path = f"/o/home/monitors/{monitor.id}"
+    text = text_of(client.get(path))
+    assert f"It could not be reached. The next try is at {at:%H:%M} UTC." in text
+    assert "Try again now" in text
+    assert client.post(f"{path}/run").status_code == 302
+    run.refresh_from_db()
+    assert run.not_before < at
+    text = text_of(client.get(path))
+    assert "Try again now" not in text
+    assert "Run now" not in text
+
+
+def test_the_page_names_who_has_unsubscribed_and_warns_where_nobody_is_notified(client: Client, home: Member) -> None:
+    ann, ben = (person_of(home, "member", f"{name}@home.test") for name in ("ann", "ben"))
+    monitor = make_monitor(home, recipients=[ann.pk, ben.pk])
+    path = f"/o/home/monitors/{monitor.id}"
+    assert "ann@home.test, ben@home.test" in text_of(client.get(path))
+    assert NOBODY not in text_of(client.get(path))
+    Subscription(ann, topic_of(monitor.id)).stop()
+    assert "ann@home.test (unsubscribed) , ben@home.test" in text_of(client.get(path))
+    assert "ann@home.test Unsubscribed" in text_of(client.get(f"{path}/edit"))
+    Subscription(ben, topic_of(monitor.id)).stop()
+    page = client.get(path)
+    assert NOBODY in text_of(page)
+    assert page_of(page).xpath("//p[contains(@class, 'warning')]/a/@href") == [f"{path}/edit"]
+
+
+def test_a_monitor_is_paused_resumed_and_deleted(client: Client, home: Member) -> None:
+    monitor = make_monitor(home, next_run_at=timezone.now())
+    path = f"/o/home/monitors/{monitor.id}"
+    page = client.post(f"{path}/pause", {"paused": "on"}, follow=True)
+    assert "It does not run until someone resumes it." in text_of(page)
+    monitor.refresh_from_db()
+    assert monitor.is_paused
+    client.post(f"{path}/pause", {"paused": "off"})
+    monitor.refresh_from_db()
+    assert monitor.next_run_at is not None
+    assert client.post(f"{path}/pause", {"paused": "maybe"}).status_code == 400
+    assert "Delete this monitor?" in text_of(client.get(f"{path}/delete"))
+    assert Monitor.objects.count() == 1
+    assert client.post(f"{path}/delete")["Location"] == "/o/home/monitors/"
+    assert client.get(path).status_code == 404
+
+
+def test_a_viewer_is_shown_nothing_to_change(home: Member) -> None:
+    monitor = make_monitor(home)
+    page = page_of(browser_of(home, "viewer").get(f"/o/home/monitors/{monitor.id}"))
+    assert not page.xpath("//main//form")
+
+
+def test_runs_of_monitors_stand_in_lists_only_where_they_are_asked_for(client: Client, home: Member) -> None:
+    audit = make_audit(home, run_of="monitor", url=f"{SITE}watched")
+    look_at(make_pages(audit, [f"{SITE}watched"])[0], timezone.now())
+    make_audit(home, url=f"{SITE}asked-for", status="completed")
+    assert rows_of(client.get("/o/home/scans/")) == [f"{SITE}asked-for"]
+    page = client.get("/o/home/scans/?monitors=yes")
+    assert set(rows_of(page)) == {f"{SITE}asked-for", f"{SITE}watched"}
+    assert text_of(page).count("Monitor ") >= 1
+    assert rows_of(client.get("/o/home/")) == [f"{SITE}asked-for"]
+    # Sites and their trends include the monitors' scans.
+    assert f"{SITE}watched".rpartition("/")[2] in text_of(client.get("/o/home/sites/bakery.example.com"))
+    Audit.objects.filter(id=audit.id).delete()
+    assert rows_of(client.get("/o/home/scans/?monitors=yes")) == [f"{SITE}asked-for"]
+
+
+def test_the_overview_says_what_monitors_found(client: Client, home: Member) -> None:
+    assert "What monitors found" not in text_of(client.get("/o/home/"))
+    now = timezone.now()
+    make_monitor(home, name="Down", failing_since=now - timedelta(hours=1))
+    changed = make_monitor(home, name="Changed")
+    changed.runs.create(
+        due_at=now - timedelta(hours=5), not_before=now, status="done", news=news(worse=[finding("Slower")])
+    )
+    old = make_monitor(home, name="Long ago")
+    old.runs.create(due_at=now - timedelta(days=40), not_before=now, status="done", news=news(new=[finding("Slow")]))
+    text = text_of(client.get("/o/home/"))
+    assert "Unreachable Down since" in text
+    assert "1 worse Changed 5 hours ago" in text
+    assert "Long ago" not in text
+
+
+def test_a_form_that_is_still_being_sent_leads_to_the_list(
+    client: Client, home: Member, target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """After a double click, the browser shows the second response."""
+
+    def held(organization_id: int, key: str) -> None:
+        raise idempotency.IdempotencyConflict("A request with this Idempotency-Key is still in progress.")
+
+    monkeypatch.setattr(idempotency, "hold", held)
+    answer = client.post(NEW, {**USUAL, "url": target, "once": "a" * 32})
+    assert answer["Location"] == "/o/home/monitors/"
+    assert Monitor.objects.count() == 0

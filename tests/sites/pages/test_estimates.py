@@ -1,0 +1,99 @@
+"""Estimates of forms: what a scan or a monitor uses of the month's quota, before it is started."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+from django.test import Client
+from django.utils import timezone
+
+from accounts.models import Interval, MonthlyUsage
+from accounts.usage import Quota, month_of
+from sites.pages.estimates import RUNS, Cost, estimate
+from sites.pages.forms import ScanForm
+from tests.page_reading import browser_of, page_of
+from tests.world import Member
+
+SCAN_NEW, MONITOR_NEW = "/o/home/scans/new", "/o/home/monitors/new"
+
+
+def use(home: Member, scans: int) -> None:
+    MonthlyUsage.objects.create(organization=home.organization, period=month_of(timezone.now()), used=scans)
+
+
+def sentence(client: Client, path: str, kind: str, data: dict[str, Any] | None = None) -> str:
+    """Return what the form says about this kind of target, without what is hidden."""
+    response = client.get(path) if data is None else client.post(path, data)
+    tree = page_of(response)
+    for hidden in tree.xpath("//*[@hidden]"):
+        hidden.getparent().remove(hidden)
+    said = re.sub(r"\s+", " ", tree.xpath(f"string(//*[@id='estimate']//*[@data-kind='{kind}'])")).strip()
+    return said.replace("\N{MULTIPLICATION SIGN}", "x").replace("\N{RIGHT SINGLE QUOTATION MARK}", "'")
+
+
+@pytest.mark.parametrize("path", ["/o/home/", SCAN_NEW])
+def test_a_scan_says_what_it_uses_and_what_is_left(home: Member, path: str) -> None:
+    use(home, 40)
+    client = browser_of(home, "member")
+    assert sentence(client, path, "page") == "This uses 4 scans: 1 page x 4 types. 60 of 100 are left this month."
+    whole = "This uses up to 40 scans: 10 pages x 4 types. 60 of 100 are left this month."
+    assert sentence(client, path, "site") == whole
+
+
+def test_what_was_entered_counts(home: Member) -> None:
+    use(home, 99)
+    client = browser_of(home, "member")
+    entered = {"scope": "site", "url": "", "type": ["seo", "security"], "max_pages": "7"}
+    assert sentence(client, SCAN_NEW, "site", entered) == (
+        "This uses up to 14 scans: 7 pages x 2 types. 1 of 100 is left this month. "
+        "That may be more than are left. Once they are used up, the scan ends with the pages that it has reached."
+    )
+    assert sentence(client, SCAN_NEW, "page", entered) == (
+        "This uses 2 scans: 1 page x 2 types. 1 of 100 is left this month. "
+        "That is more than are left, so the scan cannot start."
+    )
+
+
+def test_the_estimate_is_what_the_service_counts(home: Member, target: str) -> None:
+    """A page that the form says cannot start is refused; and one that may start is not."""
+    for used in (97, 96):
+        MonthlyUsage.objects.all().delete()
+        use(home, used)
+        said = sentence(browser_of(home, "member"), SCAN_NEW, "page")
+        body = {"page": target, "types": ["security", "performance", "accessibility", "seo"]}
+        answer = home.api.post("/v1/audits", body)
+        assert ("cannot start" in said) == (answer.json().get("code") == "QUOTA_EXCEEDED") == (used == 97)
+
+
+@pytest.mark.parametrize("entered", ["", "0", "-3", "x", "²", "9" * 30, "1e3"])
+def test_invalid_numbers_of_pages_cost_what_they_would(entered: str) -> None:
+    form = ScanForm(QueryDict(f"scope=site&type=seo&max_pages={entered}"), pages_per_audit=25)
+    (cost,) = (each for each in estimate(form, Quota(0, 0, 100, "free")).costs if each.kind == "site")
+    assert cost.pages == form.usual_pages == 25
+
+
+def test_no_form_estimates_more_pages_than_the_plan_allows() -> None:
+    form = ScanForm(QueryDict("scope=site&type=seo&max_pages=1000"), pages_per_audit=25)
+    assert [each.pages for each in estimate(form, Quota(0, 0, 100, "free")).costs] == [1, 25]
+
+
+def test_a_monitor_says_what_a_month_of_it_uses(home: Member) -> None:
+    client = browser_of(home, "member")
+    assert sentence(client, MONITOR_NEW, "page") == (
+        "Each run uses 4 scans: 1 page x 4 types. A month of runs uses 124. "
+        "Your plan has 100 scans a month; 100 are left in this one. That is more than your plan has. "
+        "When the month's scans are used up, the monitor pauses until the next month."
+    )
+    weekly = {"scope": "pages", "pages": "a.test b.test", "type": "seo", "every": "week", "at": "x"}
+    assert sentence(client, MONITOR_NEW, "pages", weekly) == (
+        "Each run uses 2 scans: 2 pages x 1 type. A month of runs uses 10. "
+        "Your plan has 100 scans a month; 100 are left in this one."
+    )
+
+
+def test_every_interval_has_its_runs() -> None:
+    assert set(RUNS) == set(Interval)
+    assert Cost("page", 1, 4, RUNS[Interval.HOUR]).in_month == 4 * 24 * 31
