@@ -113,10 +113,14 @@ def masked(text: str) -> str:
     return USERINFO.sub(rf"\g<1>{MASK}@", text)
 
 
+def cut(text: str, limit: int) -> str:
+    """Return the text, with an ellipsis as its last character if it is longer than `limit`."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """Return the masked, printable beginning of a text that a site sent, at most `limit` characters long."""
-    text = plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip()
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return cut(plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip(), limit)
 
 
 def plain(text: str) -> str:

@@ -20,8 +20,8 @@ from django.utils import timezone
 from infrastructure import queue
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from sites.events import record_list_event
 from sites.lists import changes, notices
+from sites.lists.events import record_list_event
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from webhooks.models import EventKind

@@ -24,8 +24,8 @@ from sites.lists.serializers import shown
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import new_list_id
-from sites.monitors.recipients import usual_recipients
 from sites.monitors.services import RunNotFound as RunNotFound
+from sites.recipients import usual_recipients
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.net.credentials import Credentials, InvalidRequestField

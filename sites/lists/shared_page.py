@@ -12,7 +12,6 @@ from django.urls import reverse
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
-from infrastructure.web.reading import cut
 from scans.check_catalogue import entries
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note, draw_number
@@ -20,6 +19,7 @@ from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
 from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
 from sites.models import ListResult, ListRun, ListShare, SiteList
+from website_scan.messages import cut
 from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}

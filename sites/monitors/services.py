@@ -20,10 +20,10 @@ from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
-from sites.monitors.recipients import usual_recipients
 from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
-from sites.monitors.schedule import Schedule
 from sites.monitors.serializers import shown
+from sites.recipients import usual_recipients
+from sites.schedule import Schedule
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 

@@ -30,15 +30,13 @@ from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.forms import ListForm, entered_of
 from sites.lists.pages.states import cost_of, counted, schedule_words
-from sites.lists.recipients import recipients_of
 from sites.lists.services import EntryNotFound, ListNotFound
 from sites.lists.sharing import ShareNotFound
 from sites.lists.snapshots import SnapshotNotFound
 from sites.models import SiteList
-from sites.monitors.recipients import Recipients
-from sites.monitors.requests import MOST_EMAILS
-from sites.monitors.schedule import time_zones
 from sites.monitors.services import RunNotFound
+from sites.recipients import MOST_EMAILS, Recipients, recipients_of
+from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 

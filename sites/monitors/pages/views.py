@@ -32,11 +32,11 @@ from sites.monitors import services
 from sites.monitors.pages import lists
 from sites.monitors.pages import page as one
 from sites.monitors.pages.forms import MonitorForm, entered_of
-from sites.monitors.recipients import Recipients, receivers, recipients_of
-from sites.monitors.requests import MOST_EMAILS, is_shorter
-from sites.monitors.schedule import time_zones
+from sites.monitors.requests import is_shorter
 from sites.monitors.services import MonitorBusy, MonitorNotFound
 from sites.pages.estimates import estimate
+from sites.recipients import MOST_EMAILS, Recipients, receivers, recipients_of
+from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 
@@ -276,7 +276,7 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
         "monitor": monitor,
         "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
         "zones": time_zones(),
-        "lacks_webhook": not receivers(organization_id).exists(),
+        "lacks_webhook": not receivers(organization_id, Monitor).exists(),
     }
     return render(request, "sites/monitors/form.html", context, status=status)
 
