@@ -86,7 +86,7 @@ def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
         preview = Preview(title, f"{reverse('badge-card', args=[badge_id])}?v={cards.digest_of(_card(shown))}")
         return render(
             request,
-            "badge.html",
+            "sites/badges/badge.html",
             {"preview": preview, "heading": GRADES if graded else NO_RESULT, "base_url": settings.BASE_URL},
         )
     slug = found.organization.slug

@@ -21,7 +21,13 @@ from reports.page.since import since
 from scans.models import Scan
 from website_scan.report.filters import Filter
 
-PARTS = ("preview", "short", "contents", "full")  # templates report/preview.html and so on
+# The templates of the parts, by name.
+PARTS = {
+    "preview": "reports/preview.html",
+    "short": "report/short.html",
+    "contents": "report/contents.html",
+    "full": "report/full.html",
+}
 # The cache of each process; holds some hundred parts of long reports.
 KEPT = KeptHtml(max_bytes=8_000_000, max_age_s=600)
 
@@ -56,7 +62,7 @@ def parts_of(
             "screenshot": "",
             "screenshot_url": _screenshot_url(shown),
         }
-        return SafeString(render_to_string(f"report/{name}.html", {**shown, **around}))
+        return SafeString(render_to_string(PARTS[name], {**shown, **around}))
 
     if chosen.q:
         return {name: made(name) for name in PARTS}
