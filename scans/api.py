@@ -82,7 +82,7 @@ class ScanItem(ApiView):
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
         scan = find_scan(caller_of(request).organization_id, scan_id)
         if scan is None:
-            raise services.ScanNotFound("There is no scan with this ID.")
+            raise services.SCAN.not_found()
         waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
         return Response(scan_detail(scan), headers=waiting)
 

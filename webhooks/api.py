@@ -82,7 +82,7 @@ class WebhookItem(ApiView):
     )
     def get(self, request: Request, webhook_id: str) -> Response:
         """The receiver with its settings and its state."""
-        webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
+        webhook = services.WEBHOOK.find(caller_of(request).organization_id, webhook_id)
         return Response(WebhookDetailSerializer(webhook).data)
 
     @operation(
@@ -196,7 +196,7 @@ class DeliveryListing(ApiView):
         query = request.query_params
         limit, offset = page_of(query)
         found = services.deliveries_of(
-            services.access_webhook(caller_of(request).organization_id, webhook_id),
+            services.WEBHOOK.find(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),
             kind=choice(query, "event", EventKind.values),
             since=moment("since", query["since"]) if "since" in query else None,

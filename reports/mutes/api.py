@@ -75,7 +75,7 @@ class MuteItem(ApiView):
     )
     def get(self, request: Request, mute_id: str) -> Response:
         """The mute, with its reason and its end."""
-        mute = services.find_mute(caller_of(request).organization_id, mute_id)
+        mute = services.MUTE.find_in(services.in_force(caller_of(request).organization_id, timezone.now()), mute_id)
         return Response(MuteSerializer(services.rule_of(mute)).data)
 
     @operation(

@@ -17,10 +17,11 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.api.errors import NotFound
 from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
-from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
+from reports.mutes.services import end_mute, in_force, mute_places, rule_of
 from website_scan.document import ExportDocument, ExportedFinding
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
@@ -93,7 +94,7 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     """End a mute, and redirect to the report of `scan`, or to the list."""
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
-    except MuteNotFound:
+    except NotFound:
         mutes = access.rows(Mute, request.membership.organization_id)
         if not (is_id("mute", mute_id) and mutes.filter(id=mute_id).exists()):
             raise Http404 from None

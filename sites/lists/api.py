@@ -17,6 +17,7 @@ from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
+from sites import resources
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
@@ -116,7 +117,7 @@ class ListItem(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """`GET …/entries` has its sites."""
-        return Response(shown(services.find_list(caller_of(request).organization_id, list_id)))
+        return Response(shown(resources.LIST.find(caller_of(request).organization_id, list_id)))
 
     @operation(
         operation_id="update_list",
@@ -167,7 +168,7 @@ class ListEntries(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """Filters add up. Sites without a value are last in both directions."""
-        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         query = request.query_params
         limit = limit_of(query)
         page = entries_page(

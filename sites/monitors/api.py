@@ -33,6 +33,7 @@ from sites.monitors.serializers import (
     all_shown,
     shown,
 )
+from sites.resources import MONITOR, MONITOR_RUN
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
 INVALID = (
@@ -108,7 +109,7 @@ class MonitorItem(ApiView):
     )
     def get(self, request: Request, monitor_id: str) -> Response:
         """`GET …/runs` says what its runs found."""
-        return Response(shown(services.find_monitor(caller_of(request).organization_id, monitor_id)))
+        return Response(shown(MONITOR.find(caller_of(request).organization_id, monitor_id)))
 
     @operation(
         operation_id="update_monitor",
@@ -156,7 +157,7 @@ class MonitorRuns(ApiView):
     def get(self, request: Request, monitor_id: str) -> Response:
         """Newest first."""
         limit, offset = page_of(request.query_params)
-        runs = services.find_monitor(caller_of(request).organization_id, monitor_id).runs.all()
+        runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
         found = runs.order_by("-due_at")[offset : offset + limit]
         listed = MonitorRunSerializer(found, many=True).data
         return Response({"runs": listed, "total": runs.count(), "limit": limit, "offset": offset})
@@ -196,5 +197,5 @@ class MonitorRunItem(ApiView):
     )
     def get(self, request: Request, monitor_id: str, run_id: str) -> Response:
         """Poll this until the status is `done`, `failed` or `skipped`."""
-        run = services.find_run(caller_of(request).organization_id, monitor_id, run_id)
+        run = MONITOR_RUN.find_in(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
         return Response(MonitorRunSerializer(run).data)
