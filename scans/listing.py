@@ -11,7 +11,7 @@ from django.db.models import Sum
 from rest_framework.serializers import DateTimeField
 
 from accounts import access
-from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
+from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parameters
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
@@ -89,7 +89,7 @@ def scan_list(
         used_elsewhere=USED_ELSEWHERE,
     )
     ((scans, total, used, elsewhere),) = access.fetch_rows(
-        query, organization_id, limit=limit, offset=offset, **counted(limits, now), **filters
+        query, organization_id, limit=limit, offset=offset, **quota_parameters(limits, now), **filters
     )
     quota = QuotaObjectSerializer(Quota(used, elsewhere, limits.scans_per_month, limits.tier)).data
     rest = json.dumps({"total": total, "limit": limit, "offset": offset, "quota": quota})

@@ -35,6 +35,7 @@ from webhooks.serializers import (
     WebhookRequestSerializer,
 )
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.targets import Target, parse_target
@@ -84,7 +85,7 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
         # The lock serializes registrations of one organization, so that the limit holds.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
-            webhooks = "1 webhook" if caller.webhooks == 1 else f"{caller.webhooks} webhooks"
+            webhooks = counted(caller.webhooks, "webhook")
             raise WebhookLimit(f"Your plan allows {webhooks}. Delete one, or ask the operator for a larger plan.")
         webhook = Webhook.objects.create(
             organization_id=caller.organization_id,

@@ -29,6 +29,7 @@ from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
 from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 
 Role = Membership.Role
 FORMAT_HINTS = {
@@ -251,7 +252,8 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
-            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} being sent again.")
+            deliveries = counted(count, "failed delivery is", "failed deliveries are")
+            messages.success(request, f"{deliveries} being sent again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response

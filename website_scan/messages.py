@@ -13,8 +13,8 @@ KIB = 1024
 SHOWN = 5  # names in a message; the evidence has more
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 form", "3 forms", "1,200 forms"."""
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, and what follows both: "1 form", "1,200 forms", "3 entries", "2 pages were"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -24,8 +24,8 @@ def part(number: int, total: int, noun: str, plural: str | None = None) -> str:
     return f"{of}{counted(total, noun, plural)}"
 
 
-def agreeing(number: int, one: str, many: str) -> str:
-    """Return the form of a verb for its subject's number: "has" for 1, "have" for 3."""
+def agreeing(number: float, one: str, many: str) -> str:
+    """Return the form of a word that agrees with a number: "has" for 1, "have" for 3."""
     return one if number == 1 else many
 
 

@@ -6,6 +6,8 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from website_scan.messages import counted
+
 # A unit is used from 1.5 of it on, because "36 hours ago" says more than "2 days ago".
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 UNITS_FROM = 1.5
@@ -19,5 +21,5 @@ def relative(moment: datetime) -> str:
     number = round(distance / length)
     if not number:
         return "now" if away > timedelta() else "just now"
-    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    words = counted(number, unit)
     return f"in {words}" if away > timedelta() else f"{words} ago"

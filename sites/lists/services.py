@@ -29,6 +29,7 @@ from sites.recipients import usual_recipients
 from sites.resources import LIST, LIST_ENTRY
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
+from website_scan.messages import counted
 from website_scan.net.credentials import Credentials, InvalidRequestField
 
 OF_SCHEDULE = frozenset({"every", "timezone"})
@@ -106,8 +107,7 @@ def _create(caller: Caller, request: ListRequest) -> dict[str, Any]:
 def _refuse_too_many_lists(organization: Organization) -> None:
     most = organization.tier.lists
     if SiteList.objects.filter(organization__in=usage.sharing_limits(organization)).count() >= most:
-        lists = "1 list" if most == 1 else f"{most:,} lists"
-        raise ListLimit(f"Your plan allows {lists}. Delete one, or ask the operator for a larger plan.")
+        raise ListLimit(f"Your plan allows {counted(most, 'list')}. Delete one, or ask the operator for a larger plan.")
 
 
 def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
@@ -120,8 +120,7 @@ def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
     lists = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
     number = (lists.aggregate(number=Sum("entries_count"))["number"] or 0) + more
     if number > (most := organization.tier.list_entries):
-        sites = "1 site" if most == 1 else f"{most:,} sites"
-        raise ListLimit(f"Your plan allows {sites} in all lists together; these would be {number:,}.")
+        raise ListLimit(f"Your plan allows {counted(most, 'site')} in all lists together; these would be {number:,}.")
 
 
 def change_list(*, caller: Caller, list_id: str, body: Mapping[str, Any]) -> SiteList:

@@ -19,7 +19,7 @@ from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
 from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
 from sites.models import ListResult, ListRun, ListShare, SiteList
-from website_scan.messages import cut
+from website_scan.messages import counted, cut
 from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
@@ -163,7 +163,7 @@ def card_of(site_list: SiteList, run: ListRun | None, found: Figures | None) -> 
     if run is None or found is None:
         return Card(name, heading=NO_SNAPSHOT)
     grades = tuple(CardGrade(each.label, each.grade, each.score) for each in gauges(found))
-    sites = f"{found['judged']:,} site{'' if found['judged'] == 1 else 's'}"
+    sites = counted(found["judged"], "site")
     day = day_of(_day(run))
     if len(grades) == 1:
         return Card(name, heading=f"{grades[0].label} of {sites}", note=day, grades=grades)

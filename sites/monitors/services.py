@@ -27,6 +27,7 @@ from sites.recipients import usual_recipients
 from sites.resources import MONITOR
 from sites.schedule import Schedule
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 
 
 class MonitorLimit(Refusal):
@@ -97,8 +98,9 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
 def _refuse_too_many(organization: Organization) -> None:
     most = organization.tier.schedules
     if access.rows(Monitor, organization.id).count() >= most:
-        monitors = "1 monitor" if most == 1 else f"{most} monitors"
-        raise MonitorLimit(f"Your plan allows {monitors}. Delete one, or ask the operator for a larger plan.")
+        raise MonitorLimit(
+            f"Your plan allows {counted(most, 'monitor')}. Delete one, or ask the operator for a larger plan."
+        )
 
 
 def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) -> Monitor:

@@ -19,6 +19,7 @@ from reports.page.reader_muting import muting_of
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import Progress, progress_of
 from sites.models import Audit, AuditPage, Monitor
+from website_scan.messages import counted
 from website_scan.report.explanations import advice
 from website_scan.report.mute_matching import Mutes
 from website_scan.report.report_page import ReportPage, report_page
@@ -145,7 +146,7 @@ def capped(audit: Audit, shown: str) -> list[str]:
 
 
 def _with_pages(reason: str, pages: int) -> str:
-    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({'1 page' if pages == 1 else f'{pages:,} pages'})"
+    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({counted(pages, 'page')})"
 
 
 def _named(types: Sequence[str]) -> str:
@@ -159,7 +160,7 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     if audit.kind != Audit.Kind.PAGE:
         judged = audit.pages_judged(type)
         if judged:
-            return f"{judged:,} page{'' if judged == 1 else 's'}"
+            return counted(judged, "page")
         return NOT_RUN if audit.is_final else "No pages yet"
     if scan is None or scan.status == Scan.Status.QUEUED:
         return "Not started" if audit.is_final else "Waiting"

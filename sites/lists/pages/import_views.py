@@ -20,11 +20,11 @@ from infrastructure.web.uploads import takes_file
 from sites.lists.importing import add_entries, replace_entries
 from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
 from sites.lists.pages.rows import Room, room_of
-from sites.lists.pages.states import counted
 from sites.lists.pages.views import WORK, find, refuse_now
 from sites.lists.uploads import InvalidEntries
 from sites.models import SiteList
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 
 
 @dataclass(frozen=True, slots=True)

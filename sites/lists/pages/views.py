@@ -26,13 +26,14 @@ from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.forms import ListForm, entered_of
-from sites.lists.pages.states import cost_of, counted, schedule_words
+from sites.lists.pages.states import cost_of, schedule_words
 from sites.models import SiteList
 from sites.recipients import MOST_EMAILS, Recipients, recipients_of
 from sites.resources import LIST, LIST_RUN
 from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
+from website_scan.messages import counted
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS
@@ -264,10 +265,10 @@ def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list
         number = runs.scan_entries(caller=caller, list_id=found.id, entry_ids=ids)
         if not number:
             return "These sites are being scanned already."
-        return f"{counted(number, 'site')} {'is' if number == 1 else 'are'} being scanned again."
+        return f"{counted(number, 'site is', 'sites are')} being scanned again."
     if action == "removed":
         number = services.delete_entries(caller=caller, list_id=found.id, entries=entries)
-        return f"{counted(number, 'site')} {'has' if number == 1 else 'have'} been removed."
+        return f"{counted(number, 'site has', 'sites have')} been removed."
     tags = [each for each in map(str.strip, request.POST.get("tags", "").split(";")) if each]
     if not tags:
         raise InvalidParams("Enter at least one tag.")
