@@ -190,7 +190,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 def sites(request: MemberRequest) -> HttpResponse:
     """List all hosts, each with the last grades of its main page."""
     text = search_text(request.GET).lower()
-    found = site_page(request.membership.organization_id, text=text, **_place(request))
+    found = site_page(request.membership.organization_id, request.GET)
     context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
     return render(request, "dashboard/sites.html", context)
 
@@ -223,16 +223,11 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "path": path_of(shown),
         "badge": badge_of_page(organization_id, shown),
         "most": TREND_SCANS,
-        "pages": page_page(organization_id, host, text=text, **_place(request)),
+        "pages": page_page(organization_id, host, request.GET),
         "text": text,
         "labels": LABELS,
     }
     return render(request, "dashboard/site.html", context)
-
-
-def _place(request: MemberRequest) -> dict[str, str]:
-    """Return the pagination parameters of a list sorted by name."""
-    return {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
 
 
 def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> ScanForm:

@@ -12,7 +12,7 @@ from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.fields import GRADES
-from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, page_of
+from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, slice_of
 from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, upload_of
@@ -99,10 +99,10 @@ class ListCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """The organization's lists, newest first."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
-        found = lists.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
-        return Response({"lists": all_shown(list(found)), "total": lists.count(), "limit": limit, "offset": offset})
+        found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
+        return Response(part.listed("lists", all_shown(list(found)), lists.count()))
 
 
 class ListItem(ApiView):

@@ -11,7 +11,7 @@ from rest_framework.response import Response
 
 from accounts.authentication import Caller, caller_of
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.pagination import integer, page_of, unknown_format
+from infrastructure.api.pagination import integer, slice_of, unknown_format
 from infrastructure.api.schema import PAGE_PARAMETERS, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
@@ -54,11 +54,11 @@ class ListRuns(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """Newest first. The ID of a run that has ended is that of its snapshot."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         found = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
-        page = found.order_by("-started_at", "-id")[offset : offset + limit]
+        page = part.of(found.order_by("-started_at", "-id"))
         listed = ListRunSerializer(page, many=True).data
-        return Response({"runs": listed, "total": found.count(), "limit": limit, "offset": offset})
+        return Response(part.listed("runs", listed, found.count()))
 
     @operation(
         operation_id="run_list",

@@ -100,11 +100,11 @@ class SitePage:
     total: int
 
     @property
-    def newer(self) -> str | None:
+    def previous(self) -> str | None:
         return f"page={self.number - 1}#sites" if self.number > 1 else None
 
     @property
-    def older(self) -> str | None:
+    def next(self) -> str | None:
         return f"page={self.number + 1}#sites" if self.number < self.pages else None
 
 

@@ -132,7 +132,7 @@ class MonitorPage:
     """Page of the list of monitors, and its filters."""
 
     rows: list[MonitorRow]
-    page: keyset.RowPage[Monitor]
+    page: keyset.LinkedPage[Monitor, keyset.Moment]
     text: str
     state: str
     used: int
@@ -181,7 +181,7 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
     if state:
         match = STATUS_FILTERS[state] & (match or Q())
     filters = {name: value for name, value in (("state", state), ("q", text)) if value}
-    found = keyset.page([rows], query, size=PAGE_SIZE, filters=filters, match=match)
+    found = keyset.by_time([rows], query, size=PAGE_SIZE, filters=filters, match=match)
     used = access.rows(Monitor, organization_id).count()
     return MonitorPage(monitor_rows(organization_id, found.rows), found, text, state, used, most)
 

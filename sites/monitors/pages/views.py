@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
@@ -223,7 +224,8 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
-                delete_badge(caller=caller, badge_id=badge.id)
+                with suppress(NotFound):  # another request has just switched it off
+                    delete_badge(caller=caller, badge_id=badge.id)
             messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
             raise BadRequest
