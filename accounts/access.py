@@ -2,15 +2,61 @@
 
 from __future__ import annotations
 
-from typing import Any, TypeVar
+import enum
+from dataclasses import dataclass
+from typing import Any, Generic, TypeVar
 
 from django.contrib.auth.models import AnonymousUser
 from django.db.models import Model, Q, QuerySet
 
 from accounts.models import Membership, Organization, User
+from infrastructure.api.errors import NotFound
 from infrastructure.postgresql.statements import fetch
+from website_scan.ids import is_id
 
 M = TypeVar("M", bound=Model)
+
+
+class Lock(enum.Enum):
+    """Lock on a row until the transaction ends. With CHANGE, rows that refer to it can still be inserted."""
+
+    CHANGE = "FOR NO KEY UPDATE"
+    DELETION = "FOR UPDATE"
+
+
+@dataclass(frozen=True, slots=True)
+class Resource(Generic[M]):
+    """Kind of rows that users address by ID, with the API's refusals, such as MONITOR_NOT_FOUND and MONITOR_LIMIT.
+
+    `prefix` is that of its IDs, and `related` are the foreign keys that are loaded with a row. `hint` follows "There is
+    no monitor with this ID".
+    """
+
+    model: type[M]
+    prefix: str
+    name: str
+    related: tuple[str, ...] = ()
+    hint: str = "."
+
+    def find(self, organization_id: int, id: str, *, lock: Lock | None = None) -> M:
+        """Return the organization's row with this ID, and lock it if asked to. Raises NotFound."""
+        return self.find_in(rows(self.model, organization_id), id, lock=lock)
+
+    def find_in(self, rows: QuerySet[M], id: str, *, lock: Lock | None = None) -> M:
+        """Return the row with this ID of an organization's `rows`, and lock it if asked to. Raises NotFound."""
+        if self.related:
+            rows = rows.select_related(*self.related)
+        if lock is not None:
+            rows = rows.select_for_update(of=("self",), no_key=lock is Lock.CHANGE)
+        row = rows.filter(id=id).first() if is_id(self.prefix, id) else None
+        if row is None:
+            raise self.not_found()
+        return row
+
+    def not_found(self, message: str = "") -> NotFound:
+        """Return the refusal of an ID that is unknown, or another organization's."""
+        message = message or f"There is no {self.name} with this ID{self.hint}"
+        return NotFound(message, f"{self.name.upper()}_NOT_FOUND")
 
 
 def rows(model: type[M], organization_id: int) -> QuerySet[M]:

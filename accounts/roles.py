@@ -18,6 +18,7 @@ from accounts import drafts
 from accounts.access import memberships_of
 from accounts.identity.requirements import missing
 from accounts.models import Membership
+from infrastructure.api.errors import NotFound
 
 View: TypeAlias = Callable[..., HttpResponseBase]
 
@@ -57,6 +58,19 @@ def login_needed(view: View) -> View:
     @functools.wraps(view)
     def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
         return view(request, *args, **kwargs) if request.user.is_authenticated else _to_login(request)
+
+    return wrapped
+
+
+def known(view: View) -> View:
+    """Decorator for pages: answers 404 if the organization does not have a row that the URL names."""
+
+    @functools.wraps(view)
+    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
+        try:
+            return view(request, *args, **kwargs)
+        except NotFound as error:
+            raise Http404 from error
 
     return wrapped
 

@@ -24,8 +24,9 @@ from accounts.addresses import MAILBOX, SUBADDRESS, mailbox
 from accounts.models import Membership, MonthlyUsage, Organization, Tier
 from infrastructure.postgresql.statements import fetch
 from website_scan.errors import Refusal
+from website_scan.messages import agreeing, counted
 
-# SQL scalars for `counted`; they need its parameters and `organization`. The scans that the organization has used:
+# SQL scalars; they need `quota_parameters` and `organization`. The scans that the organization has used:
 USED = """coalesce((
     SELECT used FROM accounts_monthlyusage WHERE organization_id = %(organization)s AND period = %(period)s
 ), 0)"""
@@ -160,12 +161,12 @@ def next_month(period: date) -> date:
 def quota(organization_id: int, limits: TierLimits, now: datetime) -> Quota:
     """Return the quota and usage of the current month, with one query."""
     ((used, elsewhere),) = fetch(
-        f"SELECT {USED}, {USED_ELSEWHERE}", {"organization": organization_id} | counted(limits, now)
+        f"SELECT {USED}, {USED_ELSEWHERE}", {"organization": organization_id} | quota_parameters(limits, now)
     )
     return Quota(used, elsewhere, limits.scans_per_month, limits.tier)
 
 
-def counted(limits: TierLimits, now: datetime) -> dict[str, Any]:
+def quota_parameters(limits: TierLimits, now: datetime) -> dict[str, Any]:
     """Return the parameters of USED and USED_ELSEWHERE besides the organization."""
     return {"period": month_of(now), "per_owner": limits.quota_per_owner, "salt": _salt()}
 
@@ -204,7 +205,8 @@ def reserve(organization_id: int, running: Callable[[], int], now: datetime) -> 
 
 def take(organization_id: int, limits: TierLimits, scans: int, now: datetime) -> None:
     """Take `scans` of this month's quota, all or none; raises QuotaExceeded. The caller has called `lock_limits`."""
-    taken = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month} | counted(limits, now)
+    taken = {"organization": organization_id, "scans": scans, "limit": limits.scans_per_month}
+    taken |= quota_parameters(limits, now)
     with connection.cursor() as cursor:
         if limits.quota_per_owner:
             # Before the statement that counts, which sees what the previous holder of the lock has taken.
@@ -219,7 +221,7 @@ def refuse_more_than_left(organization_id: int, limits: TierLimits, scans: int, 
     found = quota(organization_id, limits, now)
     left = found.remaining
     if scans > left:
-        needed = f"This needs {scans} scan{'' if scans == 1 else 's'}, and {left} {'is' if left == 1 else 'are'} left."
+        needed = f"This needs {counted(scans, 'scan')}, and {left:,} {agreeing(left, 'is', 'are')} left."
         raise _quota_exceeded(found, now, needed)
 
 

@@ -22,8 +22,9 @@ from accounts.mailing import filters as mails
 from accounts.roles import page_of
 from infrastructure.web.cards.previews import brand_preview
 from infrastructure.web.mail import goes_to_log
-from infrastructure.web.reading import cut, relative
+from infrastructure.web.reading import relative
 from scans.check_catalogue import check_name, check_page
+from website_scan.messages import cut
 from website_scan.report import templating
 
 FILTERS = {

@@ -14,6 +14,7 @@ from accounts import access
 from scans.models import Scan, report_path
 from sites.audits.progress import Progress, progress_of
 from sites.models import Audit
+from website_scan.messages import counted
 
 TONES: Mapping[str, str] = {
     Scan.Status.COMPLETED: "good",
@@ -159,10 +160,10 @@ def _scope(audit: Audit) -> str:
     if audit.kind == Audit.Kind.PAGE:
         return ""
     pages = audit.pages_planned or audit.pages_found
-    counted = f"{pages:,} page{'' if pages == 1 else 's'}"
+    number = counted(pages, "page")
     if audit.kind == Audit.Kind.SITE:
-        return f"Whole site, {counted}" if pages else "Whole site"
-    return f"{counted}, this one first"
+        return f"Whole site, {number}" if pages else "Whole site"
+    return f"{number}, this one first"
 
 
 def _belonging(organization_id: int, rows: Iterable[Audit | Scan]) -> dict[str, list[Scan]]:

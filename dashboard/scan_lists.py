@@ -141,7 +141,7 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
     filters = {name: value for name, value in named if value}
     sources: list[QuerySet[Any]] = [scans, audits]
     match = Q(url__icontains=text) if text else None
-    found = keyset.page(sources, query, size=PAGE_SIZE, filters=filters, match=match)
+    found = keyset.by_time(sources, query, size=PAGE_SIZE, filters=filters, match=match)
     return EntryPage(found, entries(organization_id, found.rows), type, status, text, has_monitors)
 
 
@@ -149,7 +149,7 @@ def entry_page(organization_id: int, query: Mapping[str, str]) -> EntryPage:
 class EntryPage:
     """Page of entries and its filters; an empty string means no filter."""
 
-    page: keyset.RowPage[Any]
+    page: keyset.LinkedPage[Any, keyset.Moment]
     entries: list[Entry]
     type: str
     status: str

@@ -7,12 +7,13 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import Generic, TypeAlias, TypeVar
+from typing import TypeAlias
 from urllib.parse import urlencode, urlsplit
 
 from django.utils import timezone
 
 from accounts import access
+from infrastructure.web import keyset
 from scans.models import INDEXED_URL, Scan, path_of
 
 PAGE_SIZE = 25
@@ -108,34 +109,20 @@ class PageRow:
         return max(latest, key=lambda each: each.created_at, default=None)
 
 
-T = TypeVar("T")
+# Page of rows sorted by a name, the host or the URL.
+SitePage: TypeAlias = keyset.LinkedPage[PageRow, str]
 
 
-@dataclass(frozen=True, slots=True)
-class NamePage(Generic[T]):
-    """Page of rows sorted by name, and the query strings of its neighbours.
-
-    `searched_to`: the last name that a search read before it stopped at WINDOW.
-    """
-
-    rows: list[T]
-    previous: str | None
-    next: str | None
-    searched_to: str | None
-
-
-def site_page(organization_id: int, *, text: str = "", after: str = "", before: str = "") -> NamePage[PageRow]:
-    """Return the main pages of the sites whose host contains `text`, by host, after `after` or before `before`."""
-    found = _name_page(_Names(organization_id), text, after, before)
+def site_page(organization_id: int, query: Mapping[str, str]) -> SitePage:
+    """Return the main pages of the sites whose host contains the search text, by host."""
+    found = _names_page(_Names(organization_id), query)
     pages = _main_pages(organization_id, found.rows)
     return _with_results(organization_id, found, [(host, pages[host]) for host in found.rows])
 
 
-def page_page(
-    organization_id: int, host: str, *, text: str = "", after: str = "", before: str = ""
-) -> NamePage[PageRow]:
-    """Return the pages of a site whose URL contains `text`, sorted by URL, paginated like `site_page`."""
-    found = _name_page(_Names(organization_id, host), text, after, before)
+def page_page(organization_id: int, host: str, query: Mapping[str, str]) -> SitePage:
+    """Return the pages of a site whose URL contains the search text, by URL."""
+    found = _names_page(_Names(organization_id, host), query)
     return _with_results(organization_id, found, [(host, url) for url in found.rows])
 
 
@@ -169,10 +156,12 @@ def _main_pages(organization_id: int, hosts: Sequence[str]) -> dict[str, str]:
     return dict(access.fetch_rows(MAIN, organization_id, hosts=json.dumps(hosts))) if hosts else {}
 
 
-def _with_results(organization_id: int, found: NamePage[str], pages: Sequence[tuple[str, str]]) -> NamePage[PageRow]:
+def _with_results(
+    organization_id: int, found: keyset.LinkedPage[str, str], pages: Sequence[tuple[str, str]]
+) -> SitePage:
     results = page_results(organization_id, [url for _, url in pages], limit=1)
     rows = [PageRow(host, url, results[url]) for host, url in pages]
-    return NamePage(rows, found.previous, found.next, found.searched_to)
+    return keyset.LinkedPage(rows, found.previous, found.next, found.searched_to)
 
 
 @dataclass(frozen=True, slots=True)
@@ -194,29 +183,17 @@ class _Names:
         return [name for (name,) in found]
 
 
-def _name_page(names: _Names, text: str, after: str, before: str) -> NamePage[str]:
+def _names_page(names: _Names, query: Mapping[str, str]) -> keyset.LinkedPage[str, str]:
+    """Return a page of the names that contain the search text. A search reads at most WINDOW names."""
+    text = keyset.search_text(query).lower()
+
+    def read(beyond: str | None, *, is_backward: bool) -> tuple[list[str], str | None]:
+        limit = WINDOW if text else PAGE_SIZE + 1
+        seen = names.next(beyond or "", limit, backward=is_backward)
+        found = [name for name in seen if text in name.lower()]
+        if len(found) > PAGE_SIZE:
+            return found[:PAGE_SIZE], found[PAGE_SIZE - 1]
+        return found, seen[-1] if text and len(seen) == WINDOW else None
+
     filters = {"q": text} if text else {}
-    if before:
-        found, end = _names(names, text, before, backward=True)
-        if end is not None:
-            following = _link(filters, after=found[0] if found else before)
-            return NamePage(found[::-1], _link(filters, before=end), following, None)
-    found, end = _names(names, text, "" if before else after, backward=False)
-    previous = None
-    if after and not before:
-        previous = _link(filters, before=found[0]) if found else urlencode(filters)
-    stopped = end if end and len(found) < PAGE_SIZE else None
-    return NamePage(found, previous, _link(filters, after=end) if end else None, stopped)
-
-
-def _names(names: _Names, text: str, place: str, *, backward: bool) -> tuple[list[str], str | None]:
-    """Return a page of names from `place` on, and the name after which there may be more, or None."""
-    seen = names.next(place, WINDOW if text else PAGE_SIZE + 1, backward=backward)
-    found = [name for name in seen if text in name.lower()]
-    if len(found) > PAGE_SIZE:
-        return found[:PAGE_SIZE], found[PAGE_SIZE - 1]
-    return found, seen[-1] if text and len(seen) == WINDOW else None
-
-
-def _link(filters: Mapping[str, str], **place: str) -> str:
-    return urlencode({**filters, **place})
+    return keyset.linked(read, query, order=keyset.BY_TEXT, size=PAGE_SIZE, key=str, filters=filters)

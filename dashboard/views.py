@@ -23,17 +23,17 @@ from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
-from accounts.roles import MemberRequest, current_membership, page_of, requires
+from accounts.roles import MemberRequest, current_membership, known, page_of, requires
 from dashboard import scan_lists
 from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_page, page_results, site_page
-from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.errors import NotFound, refuse_in_maintenance
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
 from scans import services
 from scans.models import INDEXED_URL, Scan, path_of
-from sites.audits.services import AuditNotFound, cancel_audit, find_audit
+from sites.audits.services import cancel_audit, find_audit
 from sites.badges.services import badge_of_page
 from sites.monitors.pages.lists import watch
 from sites.pages.estimates import estimate
@@ -142,13 +142,14 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@known
 @session_suffices("the organization's own work, which all members see")
 def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Start a new audit with the pages, or the site, and the types of an earlier audit."""
     try:
         started = start_again(request, find_audit(request.membership.organization_id, audit_id))
-    except AuditNotFound as error:
-        raise Http404 from error
+    except NotFound:
+        raise
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")
         return _back(request)
@@ -157,14 +158,12 @@ def audit_again(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@known
 @session_suffices("the organization's own work, which all members see")
 def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
     """Cancel an audit: its scans that have not started do not run."""
-    try:
-        before = find_audit(request.membership.organization_id, audit_id)
-        cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
-    except AuditNotFound as error:
-        raise Http404 from error
+    before = find_audit(request.membership.organization_id, audit_id)
+    cancel_audit(caller=member_caller(request.membership), audit_id=audit_id)
     if before.is_final:
         messages.error(request, "The scan had already ended, so it could not be cancelled.")
     else:
@@ -174,13 +173,11 @@ def audit_cancel(request: MemberRequest, audit_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Membership.Role.MEMBER)
+@known
 @session_suffices("the organization's own work, which all members see")
 def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
     """Cancel a queued scan; a scan that has started is not cancelled."""
-    try:
-        cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
-    except services.ScanNotFound as error:
-        raise Http404 from error
+    cancelled = services.cancel_scan(member=request.membership, scan_id=scan_id)
     if cancelled:
         messages.success(request, "The scan was cancelled. It does not count against your quota.")
     else:
@@ -193,7 +190,7 @@ def scan_cancel(request: MemberRequest, scan_id: str) -> HttpResponse:
 def sites(request: MemberRequest) -> HttpResponse:
     """List all hosts, each with the last grades of its main page."""
     text = search_text(request.GET).lower()
-    found = site_page(request.membership.organization_id, text=text, **_place(request))
+    found = site_page(request.membership.organization_id, request.GET)
     context = {"section": "sites", "page": found, "text": text, "labels": LABELS}
     return render(request, "dashboard/sites.html", context)
 
@@ -226,16 +223,11 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
         "path": path_of(shown),
         "badge": badge_of_page(organization_id, shown),
         "most": TREND_SCANS,
-        "pages": page_page(organization_id, host, text=text, **_place(request)),
+        "pages": page_page(organization_id, host, request.GET),
         "text": text,
         "labels": LABELS,
     }
     return render(request, "dashboard/site.html", context)
-
-
-def _place(request: MemberRequest) -> dict[str, str]:
-    """Return the pagination parameters of a list sorted by name."""
-    return {name: request.GET.get(name, "").replace("\0", "") for name in ("after", "before")}
 
 
 def _form(request: MemberRequest, data: QueryDict | None = None, initial: dict[str, Any] | None = None) -> ScanForm:

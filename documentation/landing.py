@@ -25,6 +25,7 @@ from scans.policy import settings_policy
 from website_scan.browser.visit import user_agent_of
 from website_scan.catalogue import check_ids
 from website_scan.findings import ScanType
+from website_scan.messages import agreeing
 from website_scan.net.budget import Limits
 from website_scan.net.policy import PRODUCT
 from website_scan.timestamps import timestamp
@@ -94,7 +95,7 @@ def about_our_scans(request: HttpRequest) -> HttpResponse:
         "requests_per_host": Limits().requests_per_host,
         "visits": settings.SCAN_VISITS_PER_DOMAIN,
         "requests_unasked": settings.SCAN_REQUESTS_TO_OTHER_SITES,
-        "gap": f"{gap_s:g} second{'' if gap_s == 1 else 's'}" if gap_s else "",
+        "gap": f"{gap_s:g} {agreeing(gap_s, 'second', 'seconds')}" if gap_s else "",
         "contact": contact,
         "contact_shown": contact.removeprefix("mailto:"),
     }

@@ -7,10 +7,11 @@ from typing import Literal
 from django.utils import timezone
 
 from accounts import access
+from infrastructure.api.errors import NotFound
 from reports.models import Report
 from reports.page.history import previous_scan
 from scans.models import Scan
-from scans.services import ScanNotFound
+from scans.services import SCAN
 from website_scan.document import ExportDocument, StoredBasis, read_export
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
@@ -44,7 +45,7 @@ REPORT_QUERY = """
 def access_report(organization_id: int, public_id: str, column: Literal["body", "export"]) -> tuple[str, str]:
     """Return the scan's ID and one column of its report, as JSON text. `public_id` is a `scan_` or `rpt_` ID.
 
-    Raises ScanNotFound (unknown, another organization's, expired) or ScanNotComplete.
+    Raises NotFound (unknown, another organization's, expired) or ScanNotComplete.
     """
     is_scan_id = is_id("scan", public_id)
     if not is_scan_id and not is_id("rpt", public_id):
@@ -83,7 +84,7 @@ def _previous_export(scan: Scan) -> str:
     try:
         if earlier is not None:
             return access_report(scan.organization_id, earlier.id, "export")[1]
-    except ScanNotFound:  # the earlier report has expired
+    except NotFound:  # the earlier report has expired
         pass
     raise NoPreviousReport("There is no earlier report of this page and type, or it is no longer available.")
 
@@ -106,5 +107,5 @@ def _explain(organization_id: int, scan_id: str) -> None:
         raise ScanNotComplete("The scan is still running. Poll GET /v1/scan/:id until it has ended.")
 
 
-def _not_found() -> ScanNotFound:
-    return ScanNotFound("There is no scan with this ID, or its report has expired.")
+def _not_found() -> NotFound:
+    return SCAN.not_found("There is no scan with this ID, or its report has expired.")

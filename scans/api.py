@@ -14,7 +14,7 @@ from accounts import usage
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.pagination import choice, slice_of
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
@@ -82,7 +82,7 @@ class ScanItem(ApiView):
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
         scan = find_scan(caller_of(request).organization_id, scan_id)
         if scan is None:
-            raise services.ScanNotFound("There is no scan with this ID.")
+            raise services.SCAN.not_found()
         waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
         return Response(scan_detail(scan), headers=waiting)
 
@@ -108,7 +108,7 @@ class ScanListing(ApiView):
         """The organization's scans, newest first."""
         caller = caller_of(request)
         query = request.query_params
-        limit, offset = page_of(query)
+        part = slice_of(query)
         filters = {
             "status": choice(query, "status", Scan.Status.values),
             "type": choice(query, "type", Scan.Type.values),
@@ -119,8 +119,7 @@ class ScanListing(ApiView):
             organization_id=caller.organization_id,
             limits=caller.limits,
             filters=given,
-            limit=limit,
-            offset=offset,
+            part=part,
             now=timezone.now(),
         )
         return HttpResponse(listed, content_type="application/json")

@@ -11,7 +11,8 @@ from django.db.models import Sum
 from rest_framework.serializers import DateTimeField
 
 from accounts import access
-from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, counted
+from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parameters
+from infrastructure.api.pagination import Slice
 from infrastructure.postgresql.statements import sql_timestamp
 from scans.models import Scan, ScanCount
 from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
@@ -73,26 +74,25 @@ def scan_list(
     organization_id: int,
     limits: TierLimits,
     filters: Mapping[str, str],
-    limit: int,
-    offset: int,
+    part: Slice,
     now: datetime,
 ) -> str:
     """Return the response of GET /v1/scans as JSON text: newest first; the ID breaks ties, so pages never overlap."""
     conditions = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
-        source=(LATER_PAGE if offset else FIRST_PAGE).format(conditions=conditions),
+        source=(LATER_PAGE if part.offset else FIRST_PAGE).format(conditions=conditions),
         total=(TOTAL_OF_AUDIT if "audit" in filters else TOTAL).format(conditions=conditions),
         # The first page's query has a literal limit: with a parameter PostgreSQL would plan it anew every time.
-        page="" if offset else f"LIMIT {limit:d}",
+        page="" if part.offset else f"LIMIT {part.limit:d}",
         used=USED,
         used_elsewhere=USED_ELSEWHERE,
     )
     ((scans, total, used, elsewhere),) = access.fetch_rows(
-        query, organization_id, limit=limit, offset=offset, **counted(limits, now), **filters
+        query, organization_id, limit=part.limit, offset=part.offset, **quota_parameters(limits, now), **filters
     )
     quota = QuotaObjectSerializer(Quota(used, elsewhere, limits.scans_per_month, limits.tier)).data
-    rest = json.dumps({"total": total, "limit": limit, "offset": offset, "quota": quota})
+    rest = json.dumps({"total": total, "limit": part.limit, "offset": part.offset, "quota": quota})
     return f'{{"scans": {scans}, {rest[1:]}'
 
 

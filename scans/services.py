@@ -11,6 +11,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts import access, activity, usage
+from accounts.access import Resource
 from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.logging import request_id
@@ -24,15 +25,11 @@ from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
-from website_scan.ids import is_id
 from website_scan.net.credentials import Credentials
 from website_scan.net.targets import Target
 from website_scan.result import ScanError
 
-
-class ScanNotFound(Refusal):
-    code = "SCAN_NOT_FOUND"
-    status = 404
+SCAN = Resource(Scan, "scan", "scan")
 
 
 class NotRequeued(Exception):
@@ -91,14 +88,12 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:
     """Cancel a queued scan and its visit's other scans: `failed` with SCAN_CANCELLED, refunded to the quota.
 
-    Returns False if the scan is running or has ended. Raises ScanNotFound.
+    Returns False if the scan is running or has ended. Raises NotFound.
     """
     with transaction.atomic():
         rows = access.rows(Scan, member.organization_id)
-        asked = rows.filter(id=scan_id).values_list("id", "lead_id").first() if is_id("scan", scan_id) else None
-        if asked is None:
-            raise ScanNotFound("There is no scan with this ID.")
-        lead = rows.select_for_update(no_key=True).get(id=asked[1] or asked[0])
+        scan = SCAN.find_in(rows.only("id", "lead_id"), scan_id)
+        lead = rows.select_for_update(no_key=True).get(id=scan.lead_id or scan.id)
         if lead.status != Scan.Status.QUEUED:
             return False
         message = f"Cancelled by {member.user.email} before it started. It does not count against your quota."

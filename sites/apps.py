@@ -12,8 +12,8 @@ class SitesConfig(AppConfig):
         from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
         from accounts.models import Organization
         from scans.signals import page_read, place_freed, scan_ended
-        from sites import closing, events
-        from sites.audits import arrivals, release, settling
+        from sites import closing
+        from sites.audits import arrivals, events, release, settling
         from sites.lists import collecting
         from sites.monitors import outcome
         from sites.signals import audit_ended
@@ -23,7 +23,7 @@ class SitesConfig(AppConfig):
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")
         page_read.connect(arrivals.receive_page, dispatch_uid="sites.audits.arrivals")
         place_freed.connect(release.give_place, dispatch_uid="sites.audits.release")
-        audit_ended.connect(events.record_audit_end, dispatch_uid="sites.events")
+        audit_ended.connect(events.record_audit_end, dispatch_uid="sites.audits.events")
         audit_ended.connect(outcome.finish_soon, dispatch_uid="sites.monitors.outcome")
         audit_ended.connect(collecting.end_result, dispatch_uid="sites.lists.collecting.audits")
         organization_closed.connect(closing.stop_audits, sender=Organization, dispatch_uid="sites.closing")

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.pagination import choice, slice_of
 from infrastructure.api.parsing import moment
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, optional_json_body
@@ -82,7 +82,7 @@ class WebhookItem(ApiView):
     )
     def get(self, request: Request, webhook_id: str) -> Response:
         """The receiver with its settings and its state."""
-        webhook = services.access_webhook(caller_of(request).organization_id, webhook_id)
+        webhook = services.WEBHOOK.find(caller_of(request).organization_id, webhook_id)
         return Response(WebhookDetailSerializer(webhook).data)
 
     @operation(
@@ -194,15 +194,15 @@ class DeliveryListing(ApiView):
     def get(self, request: Request, webhook_id: str) -> Response:
         """Deliveries, newest first, each with its attempts. Kept for 30 days after the last one."""
         query = request.query_params
-        limit, offset = page_of(query)
+        part = slice_of(query)
         found = services.deliveries_of(
-            services.access_webhook(caller_of(request).organization_id, webhook_id),
+            services.WEBHOOK.find(caller_of(request).organization_id, webhook_id),
             status=choice(query, "status", Delivery.Status.values),
             kind=choice(query, "event", EventKind.values),
             since=moment("since", query["since"]) if "since" in query else None,
         )
-        page = found.select_related("event", "webhook").prefetch_related("attempts")[offset : offset + limit]
-        listed = {"deliveries": page, "total": found.count(), "limit": limit, "offset": offset}
+        page = part.of(found.select_related("event", "webhook").prefetch_related("attempts"))
+        listed = part.listed("deliveries", page, found.count())
         return Response(DeliveryListSerializer(listed).data)
 
 

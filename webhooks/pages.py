@@ -78,7 +78,7 @@ class Log:
     """A page of the log with its filters; an empty string is no filter."""
 
     entries: list[Entry]
-    page: keyset.RowPage[Any]
+    page: keyset.LinkedPage[Any, keyset.Moment]
     status: str
     event: str
     is_watched: bool
@@ -114,7 +114,7 @@ def log(webhook: Webhook, query: Mapping[str, str]) -> Log:
         "attempts", queryset=Attempt.objects.order_by("-at", "-id")[:MAX_ATTEMPTS_SHOWN], to_attr="last_attempts"
     )
     rows = deliveries_of(webhook).select_related("event").defer("event__body")
-    page = keyset.page(
+    page = keyset.by_time(
         [rows.prefetch_related(attempts)], query, size=PAGE_SIZE, filters=filters, match=match if filters else None
     )
     now = timezone.now()

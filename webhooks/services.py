@@ -14,6 +14,7 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, activity, usage
+from accounts.access import Lock, Resource
 from accounts.authentication import Caller
 from infrastructure import encryption
 from infrastructure.api import throttling
@@ -34,7 +35,7 @@ from webhooks.serializers import (
     WebhookRequestSerializer,
 )
 from website_scan.errors import Refusal
-from website_scan.ids import is_id
+from website_scan.messages import counted
 from website_scan.net.client import Network
 from website_scan.net.errors import NotReachable, TimedOut
 from website_scan.net.targets import Target, parse_target
@@ -49,15 +50,13 @@ MAX_FORMER_SECRETS = 4
 SENT_PER_RECEIVER = 60
 RECOVERED_PER_RECEIVER = 6
 
+WEBHOOK = Resource(Webhook, "wh", "webhook")
+DELIVERY = Resource(Delivery, "dlv", "delivery", related=("event",))
+
 
 class WebhookLimit(Refusal):
     code = "WEBHOOK_LIMIT"
     status = 409
-
-
-class WebhookNotFound(Refusal):
-    code = "WEBHOOK_NOT_FOUND"
-    status = 404
 
 
 class WebhookDisabled(Refusal):
@@ -70,11 +69,6 @@ class RotationLimit(Refusal):
 
     code = "ROTATION_LIMIT"
     status = 409
-
-
-class DeliveryNotFound(Refusal):
-    code = "DELIVERY_NOT_FOUND"
-    status = 404
 
 
 def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Webhook, str]:
@@ -91,7 +85,7 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
         # The lock serializes registrations of one organization, so that the limit holds.
         usage.lock(caller.organization_id)
         if access.rows(Webhook, caller.organization_id).count() >= caller.webhooks:
-            webhooks = "1 webhook" if caller.webhooks == 1 else f"{caller.webhooks} webhooks"
+            webhooks = counted(caller.webhooks, "webhook")
             raise WebhookLimit(f"Your plan allows {webhooks}. Delete one, or ask the operator for a larger plan.")
         webhook = Webhook.objects.create(
             organization_id=caller.organization_id,
@@ -105,25 +99,20 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
     return webhook, secret
 
 
-def access_webhook(organization_id: int, webhook_id: str) -> Webhook:
-    """Return the organization's webhook. Raises WebhookNotFound."""
-    return _only(access.rows(Webhook, organization_id), webhook_id)
-
-
 def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
     """Change `url`, `events`, `format` or `enabled`; fields not in `changes` stay.
 
     Pending deliveries go to the new URL, in the new format. While the webhook is disabled, they wait; when it is
-    enabled again, they are sent, and its count of failures is reset. Raises WebhookNotFound, InvalidUrl, InvalidParams
+    enabled again, they are sent, and its count of failures is reset. Raises NotFound, InvalidUrl, InvalidParams
     or Blocked.
     """
-    access_webhook(caller.organization_id, webhook_id)  # before any name is resolved
+    WEBHOOK.find(caller.organization_id, webhook_id)  # before any name is resolved
     asked = WebhookChangesSerializer.judged(changes, policy=scan_policy())
     target, enabled = asked.get("url"), asked.get("enabled")
     if target is not None:
         _judge_addresses(target, caller.organization_id)
     with transaction.atomic():
-        webhook = _locked(caller.organization_id, webhook_id)
+        webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
         before, address = _shown(webhook), webhook.url
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
@@ -152,9 +141,9 @@ def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, obj
 
 
 def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
-    """Delete a webhook with its pending deliveries and its log. Raises WebhookNotFound."""
+    """Delete a webhook with its pending deliveries and its log. Raises NotFound."""
     with transaction.atomic():
-        webhook = _locked(caller.organization_id, webhook_id, for_deletion=True)
+        webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.DELETION)
         webhook.delete()
         activity.record_call(caller, "webhook.deleted", webhook.public_url)
 
@@ -162,13 +151,13 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
 def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> tuple[str, datetime]:
     """Give the webhook a new secret. Returns it, this once, and the time until which the former one stays valid.
 
-    With `immediately`, for a leaked secret, only the new one is valid. Raises WebhookNotFound,
+    With `immediately`, for a leaked secret, only the new one is valid. Raises NotFound,
     InvalidParams or RotationLimit.
     """
     at_once = RotationRequestSerializer.judged(body).get("immediately", False)
     secret = new_secret()
     with transaction.atomic():
-        webhook = _locked(caller.organization_id, webhook_id)
+        webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
         now = timezone.now()
         webhook.former_secrets.filter(expires_at__lte=now).delete()
         if at_once:
@@ -189,11 +178,11 @@ def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]
 def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> Delivery:
     """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
 
-    Raises WebhookNotFound, InvalidParams, WebhookDisabled or RateLimited.
+    Raises NotFound, InvalidParams, WebhookDisabled or RateLimited.
     """
-    _limit_sending(access_webhook(caller.organization_id, webhook_id), SENT_PER_RECEIVER)
+    _limit_sending(WEBHOOK.find(caller.organization_id, webhook_id), SENT_PER_RECEIVER)
     with transaction.atomic():
-        webhook = _locked(caller.organization_id, webhook_id)
+        webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
         kind = TestRequestSerializer.judged(body).get("event", webhook.events[0])
         _refuse_disabled(webhook)
         event = Event.objects.create(
@@ -212,17 +201,12 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
     """Send a delivery again, in any status, with the same bytes and `webhook-id`.
 
     A finished delivery starts its retry schedule anew; a pending one gets its next attempt now; one that is being sent
-    stays unchanged. Raises WebhookNotFound, DeliveryNotFound, WebhookDisabled or RateLimited.
+    stays unchanged. Raises NotFound, WebhookDisabled or RateLimited.
     """
-    webhook = access_webhook(caller.organization_id, webhook_id)
+    webhook = WEBHOOK.find(caller.organization_id, webhook_id)
     _limit_sending(webhook, SENT_PER_RECEIVER)
     with transaction.atomic():
-        delivery = None
-        if is_id("dlv", delivery_id):
-            found = webhook.deliveries.select_related("event").filter(id=delivery_id)
-            delivery = found.select_for_update(no_key=True, of=("self",)).first()
-        if delivery is None:
-            raise DeliveryNotFound("There is no delivery with this ID.")
+        delivery = DELIVERY.find_in(webhook.deliveries.all(), delivery_id, lock=Lock.CHANGE)
         _refuse_disabled(webhook)
         now = timezone.now()
         if delivery.lease_expires_at is None or delivery.lease_expires_at <= now:
@@ -238,9 +222,9 @@ def replay_delivery(*, caller: Caller, webhook_id: str, delivery_id: str) -> Del
 def recover_failed(*, caller: Caller, webhook_id: str, since: datetime) -> int:
     """Send all failed deliveries created since then again, and return their number.
 
-    Raises WebhookNotFound, WebhookDisabled or RateLimited.
+    Raises NotFound, WebhookDisabled or RateLimited.
     """
-    webhook = access_webhook(caller.organization_id, webhook_id)
+    webhook = WEBHOOK.find(caller.organization_id, webhook_id)
     _limit_sending(webhook, RECOVERED_PER_RECEIVER)
     with transaction.atomic():
         _refuse_disabled(webhook)
@@ -275,17 +259,6 @@ def _shown(webhook: Webhook) -> dict[str, object]:
         "format": webhook.format,
         "enabled": webhook.enabled,
     }
-
-
-def _only(rows: QuerySet[Webhook], webhook_id: str) -> Webhook:
-    webhook = rows.filter(id=webhook_id).first() if is_id("wh", webhook_id) else None
-    if webhook is None:
-        raise WebhookNotFound("There is no webhook with this ID.")
-    return webhook
-
-
-def _locked(organization_id: int, webhook_id: str, *, for_deletion: bool = False) -> Webhook:
-    return _only(access.rows(Webhook, organization_id).select_for_update(no_key=not for_deletion), webhook_id)
 
 
 def _refuse_disabled(webhook: Webhook) -> None:

@@ -10,7 +10,7 @@ from typing import Any
 from django import forms
 from django.conf import settings
 from django.contrib import messages
-from django.http import Http404, HttpRequest, HttpResponse
+from django.http import HttpResponse
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.cache import never_cache
@@ -20,14 +20,16 @@ from accounts import drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Membership
-from accounts.roles import MemberRequest, page_of, requires
+from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.shown_once import SECRETS
+from infrastructure.api.errors import NotFound
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
-from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
+from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 
 Role = Membership.Role
 FORMAT_HINTS = {
@@ -65,19 +67,6 @@ class WebhookForm(JudgedForm):
         self.fields["url"].widget.attrs["autofocus"] = True
 
 
-def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view to answer 404 for webhooks and deliveries that the organization does not have."""
-
-    @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except (WebhookNotFound, DeliveryNotFound) as error:
-            raise Http404 from error
-
-    return wrapped
-
-
 @require_safe
 @requires(Role.VIEWER)
 def webhooks(request: MemberRequest) -> HttpResponse:
@@ -107,10 +96,10 @@ def webhook_new(request: MemberRequest) -> HttpResponse:
 @never_cache
 @require_GET
 @requires(Role.ADMIN)
-@_known
+@known
 def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Show a new secret, once: the next request for this page no longer has it."""
-    found = access_webhook(request.membership.organization_id, webhook_id)
+    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
     kept = SECRETS.take(request, webhook_id)
     if kept is None:
         messages.info(request, "The secret has been shown already. If you did not copy it, rotate it to get a new one.")
@@ -129,10 +118,10 @@ def webhook_secret(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_safe
 @requires(Role.VIEWER)
-@_known
+@known
 def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Show a webhook: settings, state and log."""
-    found = access_webhook(request.membership.organization_id, webhook_id)
+    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
     return _detail(
         request, found, WebhookForm(initial={"url": found.url, "event": found.events, "format": found.format}), 200
     )
@@ -141,21 +130,21 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
-@_known
+@known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         if draft := drafts.take(request):
-            found = access_webhook(request.membership.organization_id, webhook_id)
+            found = WEBHOOK.find(request.membership.organization_id, webhook_id)
             return _detail(request, found, WebhookForm(draft), 200)
         return redirect(page_of(request.membership, "webhook", webhook_id))
-    found = access_webhook(request.membership.organization_id, webhook_id)
+    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
     form = WebhookForm(request.POST)
     if not form.is_valid():
         return _detail(request, found, form, 400)
     try:
         refuse_over_rate(request, member_caller(request.membership))
         services.update_webhook(**_own(request, webhook_id), changes=form.body)
-    except WebhookNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         form.add_refusal(refusal)
@@ -166,7 +155,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Enable a webhook; its waiting deliveries are sent."""
@@ -177,7 +166,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("takes access away")
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Disable a webhook; nothing is sent until it is enabled again."""
@@ -188,11 +177,11 @@ def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("takes access away")
 def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Delete a webhook with its log, after a confirmation page."""
-    found = access_webhook(request.membership.organization_id, webhook_id)
+    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
     if request.method != "POST":
         return render(request, "webhooks/delete.html", {"section": "webhooks", "webhook": found})
     services.delete_webhook(**_own(request, webhook_id))
@@ -203,7 +192,7 @@ def webhook_delete(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.ADMIN)
 @fresh_login_needed("POST")
-@_known
+@known
 def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Rotate the secret, then redirect to the page that shows the new one; the former one stays valid for a while."""
     if request.method != "POST":
@@ -212,7 +201,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
         secret, valid_until = services.rotate_secret(
             **_own(request, webhook_id), body={"immediately": "at_once" in request.POST}
         )
-    except WebhookNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, str(refusal))
@@ -222,7 +211,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     kind = request.POST.get("event", "")
@@ -236,7 +225,7 @@ def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("sends to an address that was confirmed before")
 def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -> HttpResponse:
     return _sent(
@@ -249,7 +238,7 @@ def delivery_replay(request: MemberRequest, webhook_id: str, delivery_id: str) -
 
 @require_POST
 @requires(Role.ADMIN)
-@_known
+@known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Send all deliveries again that failed since a given time."""
@@ -263,7 +252,8 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
     response = _sent(request, webhook_id, lambda: counts.append(recover()), "")
     for count in counts:
         if count:
-            messages.success(request, f"{count} failed deliver{'y is' if count == 1 else 'ies are'} being sent again.")
+            deliveries = counted(count, "failed delivery is", "failed deliveries are")
+            messages.success(request, f"{deliveries} being sent again.")
         else:
             messages.info(request, "No delivery has failed since then.")
     return response
@@ -279,7 +269,7 @@ def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], m
     try:
         refuse_over_rate(request, member_caller(request.membership))
         send()
-    except (WebhookNotFound, DeliveryNotFound):
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, str(refusal))

@@ -14,7 +14,7 @@ class Refusal(Exception):
     the API may raise it; one handler (`infrastructure.api.errors`) turns it into a response.
     """
 
-    code: ClassVar[str] = "INTERNAL_ERROR"
+    code: str = "INTERNAL_ERROR"
     status: ClassVar[int] = 500
     # The field of the input that is wrong, such as `alert.score_drop`; empty where no single one is.
     field: str = ""

@@ -13,8 +13,8 @@ KIB = 1024
 SHOWN = 5  # names in a message; the evidence has more
 
 
-def counted(number: int, noun: str, plural: str | None = None) -> str:
-    """Return a number with its noun: "1 form", "3 forms", "1,200 forms"."""
+def counted(number: float, noun: str, plural: str | None = None) -> str:
+    """Return a number with its noun, and what follows both: "1 form", "1,200 forms", "3 entries", "2 pages were"."""
     return f"{number:,} {noun if number == 1 else plural or noun + 's'}"
 
 
@@ -24,8 +24,8 @@ def part(number: int, total: int, noun: str, plural: str | None = None) -> str:
     return f"{of}{counted(total, noun, plural)}"
 
 
-def agreeing(number: int, one: str, many: str) -> str:
-    """Return the form of a verb for its subject's number: "has" for 1, "have" for 3."""
+def agreeing(number: float, one: str, many: str) -> str:
+    """Return the form of a word that agrees with a number: "has" for 1, "have" for 3."""
     return one if number == 1 else many
 
 
@@ -113,10 +113,14 @@ def masked(text: str) -> str:
     return USERINFO.sub(rf"\g<1>{MASK}@", text)
 
 
+def cut(text: str, limit: int) -> str:
+    """Return the text, with an ellipsis as its last character if it is longer than `limit`."""
+    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+
+
 def excerpt(text: str, limit: int = MAX_LENGTH) -> str:
     """Return the masked, printable beginning of a text that a site sent, at most `limit` characters long."""
-    text = plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip()
-    return text if len(text) <= limit else text[: limit - 1].rstrip() + "…"
+    return cut(plain(CONTROL.sub(" ", masked(text[:MAX_READ]))).strip(), limit)
 
 
 def plain(text: str) -> str:

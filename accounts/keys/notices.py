@@ -15,6 +15,7 @@ from django.utils import timezone
 
 from accounts.mailing import outbox
 from accounts.models import ApiKey, Membership, User
+from website_scan.messages import counted
 
 logger = logging.getLogger(__name__)
 
@@ -69,7 +70,7 @@ def _post(key: ApiKey, now: datetime) -> None:
     written = outbox.post(
         to=_people(key),
         template="key_ends",
-        subject=f"The API key {key.name} of {organization.name} expires in {days} day{'' if days == 1 else 's'}",
+        subject=f"The API key {key.name} of {organization.name} expires in {counted(days, 'day')}",
         topic=f"keys:{organization.pk}",
         organization=organization,
         key=f"{_outbox_key(key)}:{key.expires_at:%Y%m%d%H%M}:{key.notice_days}",

@@ -12,7 +12,7 @@ from django.template.loader import render_to_string
 
 from accounts.mailing import topics
 from accounts.models import Organization, User
-from website_scan.messages import UNWRITABLE, plain
+from website_scan.messages import UNWRITABLE, cut, plain
 
 FORMS = ("txt", "html")
 SUBJECT_CHARACTERS = 200
@@ -57,7 +57,7 @@ def render(
 def one_line(subject: str) -> str:
     """Return the subject as one line of at most 200 characters, without control characters that names may contain."""
     line = " ".join(CONTROL.sub(" ", UNWRITABLE.sub("\N{REPLACEMENT CHARACTER}", subject)).split())
-    return line if len(line) <= SUBJECT_CHARACTERS else f"{line[: SUBJECT_CHARACTERS - 1].rstrip()}…"
+    return cut(line, SUBJECT_CHARACTERS)
 
 
 def _rendered(template: str, form: str, context: Mapping[str, Any]) -> str:

@@ -36,6 +36,7 @@ from accounts.services import (
     owned_by,
 )
 from website_scan.ids import is_id
+from website_scan.messages import counted
 
 ORGANIZATIONS_PER_DAY = 5
 
@@ -91,7 +92,7 @@ def session_end(request: HttpRequest, session_id: str) -> HttpResponse:
 @session_suffices("takes access away")
 def sessions_end(request: HttpRequest) -> HttpResponse:
     count = sessions.end_others(cast("User", request.user), keep=sessions.current_id(request))
-    messages.success(request, f"{count} other session{'' if count == 1 else 's'} ended.")
+    messages.success(request, f"{counted(count, 'other session')} ended.")
     return redirect("account")
 
 

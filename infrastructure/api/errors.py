@@ -36,8 +36,14 @@ class PayloadTooLarge(Refusal):
 
 
 class NotFound(Refusal):
+    """Refusal because there is nothing at the address, or no such row; the code names the kind of row."""
+
     code = "NOT_FOUND"
     status = 404
+
+    def __init__(self, message: str, code: str = code) -> None:
+        super().__init__(message)
+        self.code = code
 
 
 class RateLimited(Refusal):

@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar, overload
 
+from django.db.models import Model, QuerySet
 from django.http import QueryDict
 
 from infrastructure.api.errors import InvalidParams
+
+M = TypeVar("M", bound=Model)
+T = TypeVar("T")
 
 # PostgreSQL's OFFSET is a bigint; nobody pages that far.
 MAX_OFFSET = 2**53
@@ -25,10 +31,33 @@ def integer(query: QueryDict, name: str, *, default: int, least: int, most: int)
     return int(raw)
 
 
-def page_of(query: QueryDict) -> tuple[int, int]:
-    """Return the parameters `limit` (number of rows) and `offset` (number of rows skipped)."""
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Part of a collection that a request asks for: at most `limit` rows after the first `offset` rows.
+
+    Only the collections of the API that are documented with `limit` and `offset` use it; all others use keysets.
+    """
+
+    limit: int
+    offset: int
+
+    @overload
+    def of(self, rows: QuerySet[M]) -> QuerySet[M]: ...
+    @overload
+    def of(self, rows: Sequence[T]) -> Sequence[T]: ...
+    def of(self, rows: Any) -> Any:
+        """Return these rows of all `rows`."""
+        return rows[self.offset : self.offset + self.limit]
+
+    def listed(self, name: str, shown: object, total: int) -> dict[str, Any]:
+        """Return the body of the response: the rows as the API shows them, and the number of all rows."""
+        return {name: shown, "total": total, "limit": self.limit, "offset": self.offset}
+
+
+def slice_of(query: QueryDict) -> Slice:
+    """Return the slice of the parameters `limit` and `offset`. Raises InvalidParams."""
     limit = integer(query, "limit", default=USUAL_PAGE, least=1, most=MAX_PAGE)
-    return limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET)
+    return Slice(limit, integer(query, "offset", default=0, least=0, most=MAX_OFFSET))
 
 
 def unknown_format(known: Iterable[str]) -> InvalidParams:

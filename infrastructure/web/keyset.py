@@ -1,20 +1,29 @@
-"""Keyset pagination of rows by time, newest first. The last page costs as much as the first, unlike with OFFSET."""
+"""Keyset pagination: a page begins beyond a row's key, so the last page costs as much as the first, unlike with OFFSET.
+
+`turn` has the rules for any order and any form of cursor. `by_time` and `by_columns` return pages with links.
+"""
 
 from __future__ import annotations
 
+import functools
 import heapq
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeAlias, TypeVar
+from typing import Any, Generic, Protocol, TypeAlias, TypeVar
 from urllib.parse import urlencode
 
-from django.db.models import Model, Q, QuerySet
+from django.db.models import F, Model, Q, QuerySet
 
 M = TypeVar("M", bound=Model)
-# Cursor at which a page begins: `created_at` and `id` of a row that is not on the page.
-Cursor: TypeAlias = tuple[datetime, str]
+T = TypeVar("T")
+K = TypeVar("K")
+T_co = TypeVar("T_co", covariant=True)
+# Key of a row in an order by time: the time and the ID.
+Moment: TypeAlias = tuple[datetime, str]
+# Key of a row in an order by columns with whole numbers.
+Numbers: TypeAlias = tuple[int | None, ...]
 
 # The number of rows that one page searches with a condition that no index serves.
 WINDOW = 10_000
@@ -22,146 +31,269 @@ EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
-class RowPage(Generic[M]):
-    """A page of rows, newest first, with the query strings of the newer and the older page; None if there is none.
+class KeysetPage(Generic[T, K]):
+    """Page of rows, and the keys beyond which the previous and the next page begin; None if there is none.
 
-    `searched_to` is the time back to which the rows were searched, if the search stopped before the end.
+    `searched_to` is the key to which the rows were searched, if the search stopped before the end.
     """
 
-    rows: list[M]
-    newer: str | None
-    older: str | None
-    searched_to: datetime | None = None
+    rows: list[T]
+    previous: K | None
+    next: K | None
+    searched_to: K | None = None
 
 
-def page(
+@dataclass(frozen=True, slots=True)
+class LinkedPage(Generic[T, K]):
+    """Page of rows as `KeysetPage`, with the query strings of the previous and the next page."""
+
+    rows: list[T]
+    previous: str | None
+    next: str | None
+    searched_to: K | None = None
+
+
+class Read(Protocol[T_co, K]):
+    """Function that reads a page beyond a key, nearest rows first, or from the beginning for None.
+
+    Returns the rows, and the key beyond which there may be more rows, None at the end.
+    """
+
+    def __call__(self, beyond: K | None, *, is_backward: bool) -> tuple[Sequence[T_co], K | None]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Order(Generic[K]):
+    """Order of rows by a key, as links write it: `parse` returns None for text that is no key.
+
+    `beside` returns the key to continue with in the other direction from a page without rows, so that the row of the
+    link's own key is included. It gets the key, and True if the page was read backward.
+    """
+
+    parse: Callable[[str], K | None]
+    text: Callable[[K], str]
+    beside: Callable[[K, bool], K | None]
+    is_descending: bool = False
+
+    @property
+    def names(self) -> tuple[str, str]:
+        """Return the parameters of links to the previous and to the next page."""
+        return ("after", "before") if self.is_descending else ("before", "after")
+
+
+def turn(
+    read: Read[T, K],
+    *,
+    back: K | None,
+    on: K | None,
+    size: int,
+    key: Callable[[T], K],
+    beside: Callable[[K, bool], K | None],
+) -> KeysetPage[T, K]:
+    """Return the page before the key `back`, the page after the key `on`, or the first page. `size` rows fill a page.
+
+    If the rows before `back` do not fill a page, it is the first one.
+    """
+    if back is not None:
+        rows, end = read(back, is_backward=True)
+        if end is not None:
+            return KeysetPage(list(reversed(rows)), end, key(rows[0]) if rows else beside(back, True))
+        on = None
+    rows, end = read(on, is_backward=False)
+    previous = None
+    if on is not None:
+        previous = key(rows[0]) if rows else beside(on, False)
+    return KeysetPage(list(rows), previous, end, end if len(rows) < size else None)
+
+
+def linked(
+    read: Read[T, K],
+    query: Mapping[str, str],
+    *,
+    order: Order[K],
+    size: int,
+    key: Callable[[T], K],
+    filters: Mapping[str, str],
+) -> LinkedPage[T, K]:
+    """Return the page that a query string asks for, with links; the first page if its key is invalid.
+
+    `filters` go into the links.
+    """
+    back, on = (order.parse(query.get(name, "")) for name in order.names)
+    page = turn(read, back=back, on=on, size=size, key=key, beside=order.beside)
+    previous, next = (
+        None if place is None else urlencode({**filters, name: order.text(place)})
+        for name, place in zip(order.names, (page.previous, page.next), strict=True)
+    )
+    return LinkedPage(page.rows, previous, next, page.searched_to)
+
+
+def _parse_moment(raw: str) -> Moment | None:
+    match = re.fullmatch(r"([0-9]{1,16})_([a-z]{1,8}_[0-9A-Za-z]{1,32})", raw, re.ASCII)
+    return (EPOCH + timedelta(microseconds=int(match[1])), match[2]) if match else None
+
+
+def _moment_text(key: Moment) -> str:
+    return f"{(key[0] - EPOCH) // timedelta(microseconds=1)}_{key[1]}"
+
+
+def _moved(key: Moment, microseconds: int) -> Moment:
+    return key[0] + timedelta(microseconds=microseconds), key[1]
+
+
+NEWEST_FIRST: Order[Moment] = Order(
+    _parse_moment, _moment_text, lambda key, is_backward: _moved(key, 1 if is_backward else -1), is_descending=True
+)
+OLDEST_FIRST: Order[Moment] = Order(
+    _parse_moment, _moment_text, lambda key, is_backward: _moved(key, -1 if is_backward else 1)
+)
+
+
+def by_time(
     sources: Sequence[QuerySet[M]],
     query: Mapping[str, str],
     *,
     size: int,
     filters: Mapping[str, str],
     match: Q | None = None,
-) -> RowPage[M]:
-    """Return the page for the cursor `before` or `after` of a query string; the newest page if the cursor is invalid.
+    column: str = "created_at",
+    order: Order[Moment] = NEWEST_FIRST,
+) -> LinkedPage[M, Moment]:
+    """Return a page of the rows of all sources in an order by time, newest first by default.
 
-    Each of the `sources` needs the columns `created_at` and `id`, and an index that ends with the two. Rows of several
-    sources with the same `created_at` are ordered by the prefix of their IDs. `filters` go into the links. `match` is
-    a condition that no index serves: each page tests at most WINDOW rows of each source.
+    Each of the `sources` needs the columns `column` and `id`, and an index that ends with the first or with both. Rows
+    of several sources with the same time are ordered by the prefix of their IDs. `match` is a condition that no index
+    serves: each page tests at most WINDOW rows of each source.
     """
-    before, after = _cursor(query.get("before")), _cursor(query.get("after"))
-    if after is not None:
-        ordered = [_later(rows, after).order_by("created_at", "id") for rows in sources]
-        found, end = _take(ordered, size, match, is_ascending=True)
-        if end is not None:
-            older = _link(filters, before=_cursor_of(found[0]) if found else _moved(after, 1))
-            return RowPage(found[::-1], _link(filters, after=end), older)
-        before = None  # the newer rows do not fill a page: show the first page
-    ordered = [rows.order_by("-created_at", "-id") for rows in sources]
-    found, end = _take([_earlier(rows, before) if before else rows for rows in ordered], size, match)
-    newer = None
-    if before is not None:
-        newer = _link(filters, after=_cursor_of(found[0]) if found else _moved(before, -1))
-    stopped = end is not None and len(found) < size
-    return RowPage(found, newer, _link(filters, before=end) if end else None, end[0] if end and stopped else None)
+
+    def read(beyond: Moment | None, *, is_backward: bool) -> tuple[list[M], Moment | None]:
+        is_ascending = order.is_descending == is_backward
+        direction = "" if is_ascending else "-"
+        ordered = [rows.order_by(f"{direction}{column}", f"{direction}id") for rows in sources]
+        if beyond is not None:
+            ordered = [_beyond(rows, column, beyond, is_ascending=is_ascending) for rows in ordered]
+        return _take(ordered, column, size, match, is_ascending=is_ascending)
+
+    key = functools.partial(_moment_of, column=column)
+    return linked(read, query, order=order, size=size, key=key, filters=filters)
+
+
+def _moment_of(row: Any, column: str) -> Moment:
+    return getattr(row, column), row.id
+
+
+def _beyond(rows: QuerySet[M], column: str, key: Moment, *, is_ascending: bool) -> QuerySet[M]:
+    moment, id = key
+    side = "gte" if is_ascending else "lte"
+    other = "lte" if is_ascending else "gte"
+    return rows.filter(**{f"{column}__{side}": moment}).exclude(**{column: moment, f"id__{other}": id})
 
 
 def _take(
-    sources: Sequence[QuerySet[M]], size: int, match: Q | None, *, is_ascending: bool = False
-) -> tuple[list[M], Cursor | None]:
-    """Return up to `size` rows of all sources, merged in order, and the cursor after which there may be more."""
-    taken = [_window(ordered, size, match, is_ascending=is_ascending) for ordered in sources]
-    found = list(heapq.merge(*(rows for rows, _ in taken), key=_order, reverse=not is_ascending))
+    sources: Sequence[QuerySet[M]], column: str, size: int, match: Q | None, *, is_ascending: bool
+) -> tuple[list[M], Moment | None]:
+    """Return up to `size` rows of all sources, merged in order, and the key beyond which there may be more."""
+    taken = [_window(ordered, column, size, match, is_ascending=is_ascending) for ordered in sources]
+
+    def order(row: M) -> tuple[datetime, str]:
+        return _merge_key(_moment_of(row, column))
+
+    merged = list(heapq.merge(*(rows for rows, _ in taken), key=order, reverse=not is_ascending))
     ends = [end for _, end in taken if end is not None]
-    # Cut off at the first cursor at which a source has stopped: beyond it, that source may have rows not yet read.
-    stop = (min if is_ascending else max)(ends, key=_order_of, default=None)
+    # Cut off at the first key at which a source has stopped: beyond it, that source may have rows not yet read.
+    stop = (min if is_ascending else max)(ends, key=_merge_key, default=None)
     if stop is not None:
-        at = _order_of(stop)
-        found = [row for row in found if (_order(row) <= at if is_ascending else _order(row) >= at)]
-    if len(found) > size:
-        return found[:size], _cursor_of(found[size - 1])
-    return found, stop
+        at = _merge_key(stop)
+        merged = [row for row in merged if (order(row) <= at if is_ascending else order(row) >= at)]
+    if len(merged) > size:
+        return merged[:size], _moment_of(merged[size - 1], column)
+    return merged, stop
 
 
-def _window(ordered: QuerySet[M], size: int, match: Q | None, *, is_ascending: bool) -> tuple[list[M], Cursor | None]:
-    """Return up to `size` + 1 matching rows of a source, and the cursor of the last row searched, None at the end."""
+def _window(
+    ordered: QuerySet[M], column: str, size: int, match: Q | None, *, is_ascending: bool
+) -> tuple[list[M], Moment | None]:
+    """Return up to `size` + 1 matching rows of a source, and the key of the last row searched, None at the end."""
     last = None
     if match is not None:
-        beyond = ordered.values_list("created_at", "id")[WINDOW - 1 : WINDOW + 1]
+        beyond = ordered.values_list(column, "id")[WINDOW - 1 : WINDOW + 1]
         last = beyond[0] if len(beyond) > 1 else None
-        within = "created_at__lte" if is_ascending else "created_at__gte"
+        within = f"{column}__lte" if is_ascending else f"{column}__gte"
         ordered = ordered.filter(match, **({within: last[0]} if last else {}))
     return list(ordered[: size + 1]), last
 
 
-def _order(row: Any) -> tuple[datetime, str]:
-    return _order_of(_cursor_of(row))
-
-
-def _order_of(cursor: Cursor) -> tuple[datetime, str]:
+def _merge_key(key: Moment) -> tuple[datetime, str]:
     """Return the sort key for merging: the time, then the ID's prefix. Rows of one source keep their order."""
-    return cursor[0], cursor[1].partition("_")[0]
+    return key[0], key[1].partition("_")[0]
 
 
-def _earlier(rows: QuerySet[M], cursor: Cursor) -> QuerySet[M]:
-    created_at, id = cursor
-    return rows.filter(created_at__lte=created_at).exclude(created_at=created_at, id__gte=id)
+def numbers(count: int) -> Order[Numbers]:
+    """Return the ascending order by this many columns with whole numbers from 0 to 999,999,999, or null."""
+
+    def parse(raw: str) -> Numbers | None:
+        match = re.fullmatch(r"[0-9]{0,9}(\.[0-9]{0,9})*", raw, re.ASCII)
+        key = tuple(int(part) if part else None for part in raw.split(".")) if match and raw else ()
+        return key if len(key) == count and key[-1] is not None else None
+
+    def beside(key: Numbers, is_backward: bool) -> Numbers:
+        assert key[-1] is not None, "the last column is never null"
+        return *key[:-1], key[-1] + (-1 if is_backward else 1)
+
+    return Order(parse, lambda key: ".".join("" if part is None else str(part) for part in key), beside)
 
 
-def _later(rows: QuerySet[M], cursor: Cursor) -> QuerySet[M]:
-    created_at, id = cursor
-    return rows.filter(created_at__gte=created_at).exclude(created_at=created_at, id__lte=id)
+# By a text, such as a host. From an empty page, the link back leads to the first page.
+BY_TEXT: Order[str] = Order(
+    parse=lambda raw: raw.replace("\0", "") or None,
+    text=str,
+    beside=lambda text, is_backward: text if is_backward else "",
+)
 
 
-def _cursor_of(row: Any) -> Cursor:
-    return row.created_at, row.id
+def by_columns(
+    rows: QuerySet[M],
+    query: Mapping[str, str],
+    *,
+    columns: Sequence[str],
+    size: int,
+    filters: Mapping[str, str],
+) -> LinkedPage[M, Numbers]:
+    """Return a page of rows in the ascending order of columns with whole numbers, nulls last.
+
+    Together the columns are unique; the last one is never null.
+    """
+
+    def key(row: M) -> Numbers:
+        return tuple(getattr(row, column) for column in columns)
+
+    def read(beyond: Numbers | None, *, is_backward: bool) -> tuple[list[M], Numbers | None]:
+        expressions = [F(column) for column in columns[:-1]]
+        if is_backward:
+            ordered = rows.order_by(*(each.desc(nulls_first=True) for each in expressions), f"-{columns[-1]}")
+        else:
+            ordered = rows.order_by(*(each.asc(nulls_last=True) for each in expressions), columns[-1])
+        if beyond is not None:
+            ordered = ordered.filter(_beyond_numbers(columns, beyond, is_backward=is_backward))
+        found = list(ordered[: size + 1])
+        return found[:size], key(found[size - 1]) if len(found) > size else None
+
+    return linked(read, query, order=numbers(len(columns)), size=size, key=key, filters=filters)
 
 
-def _moved(cursor: Cursor, microseconds: int) -> Cursor:
-    """Return a cursor moved beyond the row, so that the link back from an empty page includes the row."""
-    return cursor[0] + timedelta(microseconds=microseconds), cursor[1]
-
-
-def _link(filters: Mapping[str, str], **cursor: Cursor) -> str:
-    ((name, (created_at, id)),) = cursor.items()
-    microseconds = (created_at - EPOCH) // timedelta(microseconds=1)
-    return urlencode({**filters, name: f"{microseconds}_{id}"})
-
-
-def _cursor(raw: str | None) -> Cursor | None:
-    found = re.fullmatch(r"([0-9]{1,16})_([a-z]{1,8}_[0-9A-Za-z]{1,32})", raw or "", re.ASCII)
-    return (EPOCH + timedelta(microseconds=int(found[1])), found[2]) if found else None
-
-
-def page_by_time(
-    rows: QuerySet[M], query: Mapping[str, str], *, column: str, size: int, filters: Mapping[str, str]
-) -> RowPage[M]:
-    """Return a page of rows ordered by one timestamp column, as `page` does. The column must be unique and indexed."""
-    before, after = _moment(query.get("before")), _moment(query.get("after"))
-    if after is not None:
-        found = list(rows.filter(**{f"{column}__gt": after}).order_by(column)[: size + 1])
-        if len(found) > size:
-            shown = found[size - 1 :: -1]
-            first, last = getattr(shown[0], column), getattr(shown[-1], column)
-            return RowPage(shown, _link_to(filters, after=first), _link_to(filters, before=last))
-        before = None  # the newer rows do not fill a page: show the first page
-    found = list((rows.filter(**{f"{column}__lt": before}) if before else rows).order_by(f"-{column}")[: size + 1])
-    shown = found[:size]
-    newer = older = None
-    if before is not None:
-        newer = _link_to(filters, after=getattr(shown[0], column) if shown else before - timedelta(microseconds=1))
-    if len(found) > size:
-        older = _link_to(filters, before=getattr(shown[-1], column))
-    return RowPage(shown, newer, older)
-
-
-def _link_to(filters: Mapping[str, str], **place: datetime) -> str:
-    ((name, moment),) = place.items()
-    return urlencode({**filters, name: (moment - EPOCH) // timedelta(microseconds=1)})
-
-
-def _moment(raw: str | None) -> datetime | None:
-    found = re.fullmatch(r"[0-9]{1,16}", raw or "", re.ASCII)
-    return EPOCH + timedelta(microseconds=int(found[0])) if found else None
+def _beyond_numbers(columns: Sequence[str], key: Numbers, *, is_backward: bool) -> Q:
+    """Return the condition of rows beyond a key: an equal beginning, and then a column that is farther."""
+    condition, equal = Q(), Q()
+    for column, value in zip(columns, key, strict=True):
+        if value is not None:
+            farther = Q(**{f"{column}__{'lt' if is_backward else 'gt'}": value})
+            if not is_backward and column != columns[-1]:
+                farther |= Q(**{f"{column}__isnull": True})
+            condition |= equal & farther
+        elif is_backward:
+            condition |= equal & Q(**{f"{column}__isnull": False})
+        equal &= Q(**{f"{column}__isnull": True}) if value is None else Q(**{column: value})
+    return condition
 
 
 def search_text(query: Mapping[str, str]) -> str:

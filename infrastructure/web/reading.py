@@ -1,4 +1,4 @@
-"""Template filters that make values readable: long texts and times."""
+"""Template filter that makes times readable."""
 
 from __future__ import annotations
 
@@ -6,14 +6,11 @@ from datetime import datetime, timedelta
 
 from django.utils import timezone
 
+from website_scan.messages import counted
+
 # A unit is used from 1.5 of it on, because "36 hours ago" says more than "2 days ago".
 UNITS = (("day", timedelta(days=1)), ("hour", timedelta(hours=1)), ("minute", timedelta(minutes=1)))
 UNITS_FROM = 1.5
-
-
-def cut(text: str, length: int) -> str:
-    """Return the text, with an ellipsis as its last character if it is longer than `length`."""
-    return text if len(text) <= length else f"{text[: length - 1]}…"
 
 
 def relative(moment: datetime) -> str:
@@ -24,5 +21,5 @@ def relative(moment: datetime) -> str:
     number = round(distance / length)
     if not number:
         return "now" if away > timedelta() else "just now"
-    words = f"{number} {unit}{'' if number == 1 else 's'}"
+    words = counted(number, unit)
     return f"in {words}" if away > timedelta() else f"{words} ago"

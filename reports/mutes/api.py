@@ -8,7 +8,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import page_of
+from infrastructure.api.pagination import slice_of
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
@@ -53,13 +53,13 @@ class MuteCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """The organization's mutes that are in force, those that end first at the beginning."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         found = services.in_force(caller_of(request).organization_id, timezone.now())
         for name, column in (("check", "check_id"), ("host", "host")):
             if (value := request.query_params.get(name)) is not None:
                 found = found.filter(**{column: value.replace("\0", "")})
-        rules = [services.rule_of(mute) for mute in found[offset : offset + limit]]
-        listed = {"mutes": rules, "total": found.count(), "limit": limit, "offset": offset}
+        rules = [services.rule_of(mute) for mute in part.of(found)]
+        listed = part.listed("mutes", rules, found.count())
         return Response(MuteListSerializer(listed).data)
 
 
@@ -75,7 +75,7 @@ class MuteItem(ApiView):
     )
     def get(self, request: Request, mute_id: str) -> Response:
         """The mute, with its reason and its end."""
-        mute = services.find_mute(caller_of(request).organization_id, mute_id)
+        mute = services.MUTE.find_in(services.in_force(caller_of(request).organization_id, timezone.now()), mute_id)
         return Response(MuteSerializer(services.rule_of(mute)).data)
 
     @operation(

@@ -18,6 +18,7 @@ from accounts.models import Membership, Organization, User
 from reports.models import Mute
 from reports.mutes.services import rule_of
 from scans.check_catalogue import check_name
+from website_scan.messages import agreeing
 
 logger = logging.getLogger(__name__)
 
@@ -74,7 +75,7 @@ def _post_to(person: User, organization: Organization, mutes: list[Mute]) -> Non
     outbox.post(
         to=person,
         template="mutes_end",
-        subject=f"{what} end{'s' if count == 1 else ''} soon",
+        subject=f"{what} {agreeing(count, 'ends', 'end')} soon",
         topic=f"mutes:{organization.pk}",
         organization=organization,
         key=f"mutes-end:{organization.pk}:{ends[:32]}",

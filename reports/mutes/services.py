@@ -13,17 +13,18 @@ from django.db.models import QuerySet
 from django.utils import timezone
 
 from accounts import access, activity, usage
+from accounts.access import Resource
 from accounts.authentication import Caller
 from reports.models import Mute
 from reports.mutes.serializers import MuteRequestSerializer
 from website_scan.errors import Refusal
-from website_scan.ids import is_id
 from website_scan.report.mute_matching import MuteRule, Mutes
 from website_scan.timestamps import timestamp
 
 # The time of the notice before the end: a week, and up to a day until the daily task.
 NOTICE = timedelta(days=8)
 MAX_ACTIVE = 1_000
+MUTE = Resource(Mute, "mute", "mute", related=("created_by", "api_key"), hint=", or it has ended.")
 MAX_PLACE = 300
 # Columns in the order of MuteRule, and `by` as in `rule_of`: pages of reports and audits ask for them each time.
 ACTIVE = """
@@ -35,11 +36,6 @@ ACTIVE = """
     WHERE mute.organization_id = %(organization)s AND mute.ended_at IS NULL AND mute.expires_at > %(now)s
     ORDER BY mute.expires_at, mute.id
 """
-
-
-class MuteNotFound(Refusal):
-    code = "MUTE_NOT_FOUND"
-    status = 404
 
 
 class MuteLimit(Refusal):
@@ -56,8 +52,8 @@ def active_mutes(organization_id: int, now: datetime) -> Mutes:
 
 def in_force(organization_id: int, now: datetime) -> QuerySet[Mute]:
     """Return the organization's mutes in force at `now`, with their creators; those that end first at the beginning."""
-    found = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
-    return found.select_related("created_by", "api_key").order_by("expires_at", "id")
+    active = access.rows(Mute, organization_id).filter(ended_at=None, expires_at__gt=now)
+    return active.select_related(*MUTE.related).order_by("expires_at", "id")
 
 
 def is_full(organization_id: int, now: datetime) -> bool:
@@ -137,19 +133,11 @@ def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str,
             create_mute(caller=caller, body=body | {"fingerprint": fingerprint or None}, place=place)
 
 
-def find_mute(organization_id: int, mute_id: str) -> Mute:
-    """Return the organization's mute if it is in force. Raises MuteNotFound."""
-    found = in_force(organization_id, timezone.now()).filter(id=mute_id).first() if is_id("mute", mute_id) else None
-    if found is None:
-        raise MuteNotFound("There is no mute with this ID, or it has ended.")
-    return found
-
-
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:
-    """End a mute now. Raises MuteNotFound, also if it has ended already."""
+    """End a mute now. Raises NotFound, also if it has ended already."""
     with transaction.atomic():
         usage.lock(caller.organization_id)
-        mute = find_mute(caller.organization_id, mute_id)
+        mute = MUTE.find_in(in_force(caller.organization_id, timezone.now()), mute_id)
         mute.ended_at = timezone.now()
         mute.save(update_fields=["ended_at"])
         _record(caller, "mute.ended", mute)

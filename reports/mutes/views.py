@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from urllib.parse import urlencode
 
 from django.contrib import messages
 from django.http import Http404, HttpRequest, HttpResponse
@@ -17,10 +16,12 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
+from infrastructure.api.errors import NotFound
+from infrastructure.web import keyset
 from reports.models import Mute, Report
 from reports.mutes import services
 from reports.mutes.forms import MuteForm
-from reports.mutes.services import MuteNotFound, end_mute, in_force, mute_places, rule_of
+from reports.mutes.services import end_mute, in_force, mute_places, rule_of
 from website_scan.document import ExportDocument, ExportedFinding
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
@@ -37,16 +38,14 @@ SOON = timedelta(days=7)
 @require_safe
 @requires(Role.VIEWER)
 def mutes(request: MemberRequest) -> HttpResponse:
-    """List of the mutes in force; `part` is the page number, from 1."""
+    """List of the mutes in force, those that end first at the beginning."""
     now = timezone.now()
-    raw = request.GET.get("part", "")
-    part = max(1, int(raw)) if raw.isascii() and raw.isdecimal() and len(raw) < 4 else 1
-    found = list(in_force(request.membership.organization_id, now)[(part - 1) * SHOWN : part * SHOWN + 1])
+    rows = in_force(request.membership.organization_id, now)
+    page = keyset.by_time([rows], request.GET, column="expires_at", order=keyset.OLDEST_FIRST, size=SHOWN, filters={})
     context = {
         "section": "mutes",
-        "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(rule_of, found[:SHOWN])],
-        "newer": urlencode({"part": part - 1}) if part > 1 else None,
-        "older": urlencode({"part": part + 1}) if len(found) > SHOWN else None,
+        "rules": [(rule, rule.expires_at <= now + SOON) for rule in map(rule_of, page.rows)],
+        "page": page,
     }
     return render(request, "reports/mutes/list.html", context)
 
@@ -93,7 +92,7 @@ def mute_end(request: MemberRequest, mute_id: str) -> HttpResponse:
     """End a mute, and redirect to the report of `scan`, or to the list."""
     try:
         end_mute(caller=member_caller(request.membership), mute_id=mute_id)
-    except MuteNotFound:
+    except NotFound:
         mutes = access.rows(Mute, request.membership.organization_id)
         if not (is_id("mute", mute_id) and mutes.filter(id=mute_id).exists()):
             raise Http404 from None

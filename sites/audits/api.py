@@ -11,7 +11,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import choice, page_of, unknown_format
+from infrastructure.api.pagination import choice, slice_of, unknown_format
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     FORMAT,
@@ -89,20 +89,13 @@ class AuditCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """The organization's audits, newest first."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         audits = access.rows(Audit, caller_of(request).organization_id)
         audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
-        found = audits.order_by("-created_at", "-id")[offset : offset + limit]
-        return Response(
-            {
-                "audits": AuditSummarySerializer(found, many=True).data,
-                "total": audits.count(),
-                "limit": limit,
-                "offset": offset,
-            }
-        )
+        found = part.of(audits.order_by("-created_at", "-id"))
+        return Response(part.listed("audits", AuditSummarySerializer(found, many=True).data, audits.count()))
 
 
 class AuditItem(ApiView):
@@ -215,20 +208,13 @@ class AuditPages(ApiView):
     )
     def get(self, request: Request, audit_id: str) -> Response:
         """In the order in which they were named or found."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         pages = audit.pages.all()
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
             pages = pages.filter(status=status)
-        found = pages.order_by("position")[offset : offset + limit]
-        return Response(
-            {
-                "pages": AuditPageSerializer(found, many=True).data,
-                "total": pages.count(),
-                "limit": limit,
-                "offset": offset,
-            }
-        )
+        found = part.of(pages.order_by("position"))
+        return Response(part.listed("pages", AuditPageSerializer(found, many=True).data, pages.count()))
 
 
 class AuditFindings(ApiView):
@@ -251,19 +237,13 @@ class AuditFindings(ApiView):
         A failed or warned check is one finding with its places, however many pages have it. What two types find is
         listed once, by the check that tells it; with `type`, also by the other one.
         """
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         mutes = _mutes_of(audit)
         rows = in_order(audit, choice(request.query_params, "type", Scan.Type.values) or "")
-        found = listed(audit, rows[offset : offset + limit], mutes)
-        return Response(
-            {
-                "findings": AuditFindingSerializer(found, many=True, context={"mutes": mutes}).data,
-                "total": len(rows),
-                "limit": limit,
-                "offset": offset,
-            }
-        )
+        found = listed(audit, part.of(rows), mutes)
+        shown = AuditFindingSerializer(found, many=True, context={"mutes": mutes}).data
+        return Response(part.listed("findings", shown, len(rows)))
 
 
 def _export(request: Request, audit_id: str, ending: str) -> StreamingHttpResponse:

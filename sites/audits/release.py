@@ -26,6 +26,7 @@ from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
+from website_scan.messages import counted
 
 RELEASE_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
@@ -227,7 +228,6 @@ def _stop(audit: Audit, refusal: Refusal) -> None:
     count = left_out.update(status=AuditPage.Status.LEFT_OUT)
     audit.pages_planned -= count
     audit.error_code = refusal.code
-    left_out_pages = "1 page was" if count == 1 else f"{count} pages were"
-    audit.error_message = f"{left_out_pages} not checked. {refusal}"
+    audit.error_message = f"{counted(count, 'page was', 'pages were')} not checked. {refusal}"
     end_if_done(audit)
     audit.save()

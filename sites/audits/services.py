@@ -31,9 +31,9 @@ from sites.audits.requests import AuditRequest, parse_audit
 from sites.audits.serializers import AuditSerializer
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
+from sites.resources import AUDIT
 from sites.signals import audit_ended
 from website_scan.errors import Refusal
-from website_scan.ids import is_id
 from website_scan.result import ScanError
 
 DISCOVERY_LEASE = Lease(timedelta(seconds=60))
@@ -45,11 +45,6 @@ SITES_PER_HOUR_AND_PLACE = 10
 CANCELLED = ScanError(
     "SCAN_CANCELLED", "The audit was cancelled before it started. It does not count against your quota."
 )
-
-
-class AuditNotFound(Refusal):
-    code = "AUDIT_NOT_FOUND"
-    status = 404
 
 
 class AuditNotComplete(Refusal):
@@ -177,15 +172,15 @@ def add_pages(audit: Audit, pages: Sequence[tuple[str, str]]) -> None:
 
 
 def find_audit(organization_id: int, audit_id: str) -> Audit:
-    """Return an audit. Raises AuditNotFound (unknown, another organization's, or expired)."""
-    found = access.rows(Audit, organization_id).filter(id=audit_id).first() if is_id("aud", audit_id) else None
-    if found is None or not found.is_kept:
-        raise AuditNotFound("There is no audit with this ID.")
-    return found
+    """Return an audit. Raises NotFound (unknown, another organization's, or expired)."""
+    audit = AUDIT.find(organization_id, audit_id)
+    if not audit.is_kept:
+        raise AUDIT.not_found()
+    return audit
 
 
 def find_ended_audit(organization_id: int, audit_id: str) -> Audit:
-    """Return a finished audit. Raises AuditNotFound, or AuditNotComplete while the audit is in progress."""
+    """Return a finished audit. Raises NotFound, or AuditNotComplete while the audit is in progress."""
     audit = find_audit(organization_id, audit_id)
     if not audit.is_final:
         raise AuditNotComplete("The audit is still in progress. Poll it until it has ended, or cancel it.")
@@ -196,7 +191,7 @@ def cancel_audit(*, caller: Caller, audit_id: str) -> Audit:
     """Cancel an audit: running visits go on and count, waiting ones do not start. A finished audit does not change.
 
     All of it is one transaction, so that nothing begins and no counter of a waiting page changes after the response.
-    Raises AuditNotFound.
+    Raises NotFound.
     """
     with transaction.atomic():
         usage.lock(caller.organization_id)  # no page of the audit is released meanwhile

@@ -6,7 +6,7 @@ from rest_framework.request import Request
 from rest_framework.response import Response
 
 from accounts.authentication import caller_of
-from infrastructure.api.pagination import page_of
+from infrastructure.api.pagination import slice_of
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body
@@ -48,10 +48,10 @@ class BadgeCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """Badges that are switched on, newest first."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
-        shown = BadgeSerializer(badges[offset : offset + limit], many=True).data
-        return Response({"badges": shown, "total": badges.count(), "limit": limit, "offset": offset})
+        shown = BadgeSerializer(part.of(badges), many=True).data
+        return Response(part.listed("badges", shown, badges.count()))
 
 
 class BadgeItem(ApiView):

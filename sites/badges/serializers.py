@@ -8,7 +8,7 @@ from rest_framework import serializers
 
 from infrastructure.api.inputs import Address, Input, Pattern
 from sites.models import Badge
-from sites.monitors.serializers import MONITOR_ID
+from sites.serializers import MONITOR_ID
 
 BADGE_ID = r"^bdg_[0-9A-Za-z]{22}$"
 

@@ -13,6 +13,7 @@ from django.db.models import QuerySet
 from django.db.models.functions import MD5
 
 from accounts import access, activity
+from accounts.access import Lock
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
@@ -20,7 +21,7 @@ from scans.models import Scan
 from scans.policy import scan_policy
 from sites.badges.serializers import BadgeRequestSerializer
 from sites.models import Badge, Monitor
-from sites.monitors.services import MonitorNotFound
+from sites.resources import BADGE, MONITOR
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
@@ -53,11 +54,6 @@ SHOWN = """
     LEFT JOIN sites_monitor AS monitor ON monitor.id = badge.monitor_id
     WHERE badge.id = %(id)s
 """
-
-
-class BadgeNotFound(Refusal):
-    code = "BADGE_NOT_FOUND"
-    status = 404
 
 
 class BadgeLimit(Refusal):
@@ -99,7 +95,7 @@ def shown_by(badge_id: str) -> Shown | None:
 def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, bool]:
     """Get or create the badge of `monitor` or `page`; return it, and True if it is new.
 
-    Raises InvalidParams, MonitorNotFound, BadgeLimit, or the refusal of an invalid URL.
+    Raises InvalidParams, NotFound, BadgeLimit, or the refusal of an invalid URL.
     """
     asked = BadgeRequestSerializer.judged(body, policy=scan_policy())
     if "monitor" in asked:
@@ -123,22 +119,17 @@ def badge_of_monitor(monitor: Monitor) -> Badge | None:
 
 
 def delete_badge(*, caller: Caller, badge_id: str) -> None:
-    """Delete a badge; its address never shows anything again. Raises BadgeNotFound."""
+    """Delete a badge; its address never shows anything again. Raises NotFound."""
     with transaction.atomic():
-        rows = access.rows(Badge, caller.organization_id).select_related("monitor")
-        badge = rows.filter(id=badge_id).first() if is_id("bdg", badge_id) else None
-        if badge is None or not rows.filter(id=badge_id).delete()[0]:
-            raise BadgeNotFound("There is no badge with this ID.")
+        badge = BADGE.find(caller.organization_id, badge_id, lock=Lock.DELETION)
         _note(caller, "badge.deleted", badge)
+        badge.delete()
 
 
 def _of_monitor(caller: Caller, monitor_id: str) -> tuple[Badge, bool]:
     with transaction.atomic():
-        monitors = access.rows(Monitor, caller.organization_id)
         # Lock order: the monitor before its organization, whose row the insert of a badge locks.
-        monitor = monitors.select_for_update(no_key=True).filter(id=monitor_id).first()
-        if monitor is None:
-            raise MonitorNotFound("There is no monitor with this ID.")
+        monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
         return _made(caller, badge_of_monitor(monitor), monitor=monitor)
 
 

@@ -12,11 +12,12 @@ from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.fields import GRADES
-from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, page_of
+from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, slice_of
 from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
+from sites import resources
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
@@ -98,10 +99,10 @@ class ListCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """The organization's lists, newest first."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
-        found = lists.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
-        return Response({"lists": all_shown(list(found)), "total": lists.count(), "limit": limit, "offset": offset})
+        found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
+        return Response(part.listed("lists", all_shown(list(found)), lists.count()))
 
 
 class ListItem(ApiView):
@@ -116,7 +117,7 @@ class ListItem(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """`GET …/entries` has its sites."""
-        return Response(shown(services.find_list(caller_of(request).organization_id, list_id)))
+        return Response(shown(resources.LIST.find(caller_of(request).organization_id, list_id)))
 
     @operation(
         operation_id="update_list",
@@ -167,7 +168,7 @@ class ListEntries(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """Filters add up. Sites without a value are last in both directions."""
-        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         query = request.query_params
         limit = limit_of(query)
         page = entries_page(

@@ -9,7 +9,7 @@ from scans.models import Scan
 from sites.lists import snapshots
 from sites.lists.differences import Difference, diff, without_nested_loops
 from sites.models import ListRun
-from sites.monitors.changes import cut
+from website_scan.messages import cut
 
 # Sites and checks listed of each kind, and characters of an address: a message may have 256 KB.
 LISTED = 10

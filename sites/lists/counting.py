@@ -20,8 +20,8 @@ from django.utils import timezone
 from infrastructure import queue
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from sites.events import record_list_event
 from sites.lists import changes, notices
+from sites.lists.events import record_list_event
 from sites.models import Audit, ListCount, ListEntry, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from webhooks.models import EventKind
@@ -298,8 +298,7 @@ def _left_out(run: ListRun) -> tuple[str, str]:
     if not code:  # the audits that had begun have found it out
         left_out = ListResult.objects.filter(run=run, status=ListResult.Status.LEFT_OUT).order_by("position")
         code, reason = left_out.values_list("error_code", "error_message").first() or ("AUDIT_GONE", "")
-    verb = "was" if run.left_out == 1 else "were"
-    return code, f"{counted(run.left_out, 'site')} {verb} not judged. {reason}".strip()
+    return code, f"{counted(run.left_out, 'site was', 'sites were')} not judged. {reason}".strip()
 
 
 def _tell(run: ListRun, now: datetime) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from typing import TypeAlias
 
 from django.db import connection
 from django.db.models import F, Q
@@ -17,6 +18,7 @@ from django.http import QueryDict
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, choice, integer
+from infrastructure.web import keyset
 from scans.models import Scan
 from sites.models import ListEntry, SiteList
 
@@ -111,16 +113,20 @@ class EntryPage:
     total: int
 
 
+# Sort value and ID of an entry.
+Key: TypeAlias = tuple[str | int | None, str]
+
+
 @dataclass(frozen=True, slots=True)
 class _Cursor:
-    """Entry beside a page. The page is after it, or before it."""
+    """Key of an entry beside a page. The page is after the entry, or before it."""
 
     is_after: bool
-    value: str | int | None
-    id: str
+    key: Key
 
     def __str__(self) -> str:
-        return f"{'a' if self.is_after else 'b'}.{'' if self.value is None else self.value}.{self.id}"
+        value, id = self.key
+        return f"{'a' if self.is_after else 'b'}.{'' if value is None else value}.{id}"
 
     @classmethod
     def parsed(cls, raw: str, *, is_number: bool) -> _Cursor:
@@ -130,7 +136,7 @@ class _Cursor:
         value: str | int | None = match[2]
         if is_number:
             value = int(match[2]) if match[2].strip("-") else None
-        return cls(match[1] == "a", value, match[3])
+        return cls(match[1] == "a", (value, match[3]))
 
 
 def entries_page(
@@ -142,19 +148,28 @@ def entries_page(
     """
     column, is_ascending = SORTS[sort.removeprefix("-")], not sort.startswith("-")
     at = _Cursor.parsed(cursor, is_number=column != "host") if cursor else None
-    is_forward = at is None or at.is_after
-    # Backwards, the nearest entries come first.
-    total, ids = _search(site_list, wanted.condition, column, at, is_ascending=is_ascending == is_forward, limit=limit)
-    if not is_forward and len(ids) < limit:  # entries before the page were deleted: show the first one
-        return entries_page(site_list, wanted, sort=sort, limit=limit)
-    has_more, ids = len(ids) > limit, ids[:limit]
-    entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids)
-    found = [entries[id] for id in (ids if is_forward else reversed(ids)) if id in entries]
-    has_next, has_previous = (has_more, at is not None) if is_forward else (True, has_more)
+    total = 0
+
+    def key(entry: ListEntry) -> Key:
+        return getattr(entry, column), entry.id
+
+    def read(beyond: Key | None, *, is_backward: bool) -> tuple[list[ListEntry], Key | None]:
+        nonlocal total
+        place = None if beyond is None else _Cursor(not is_backward, beyond)
+        # Backward, the nearest entries come first.
+        direction = is_ascending != is_backward
+        total, ids = _search(site_list, wanted.condition, column, place, is_ascending=direction, limit=limit)
+        entries = site_list.entries.annotate(audit_id=F("result__audit_id")).in_bulk(ids[:limit])
+        found: list[ListEntry] = [entries[id] for id in ids[:limit] if id in entries]  # some may just have been deleted
+        return found, key(found[-1]) if found and len(ids) > limit else None
+
+    back = at.key if at is not None and not at.is_after else None
+    on = at.key if at is not None and at.is_after else None
+    page = keyset.turn(read, back=back, on=on, size=limit, key=key, beside=lambda key, is_backward: None)
     return EntryPage(
-        found,
-        _cursor_of(found[-1], column, is_after=True) if found and has_next else None,
-        _cursor_of(found[0], column, is_after=False) if found and has_previous else None,
+        page.rows,
+        str(_Cursor(True, page.next)) if page.next else None,
+        str(_Cursor(False, page.previous)) if page.previous else None,
         total,
     )
 
@@ -191,14 +206,11 @@ def _beyond(at: _Cursor | None, *, is_ascending: bool, has_nulls: bool) -> tuple
     if at is None:
         return "true", []
     beyond = ">" if is_ascending else "<"
-    if at.value is None:
-        return f"key IS {'' if at.is_after else 'NOT '}NULL {'AND' if at.is_after else 'OR'} id {beyond} %s", [at.id]
+    value, id = at.key
+    if value is None:
+        return f"key IS {'' if at.is_after else 'NOT '}NULL {'AND' if at.is_after else 'OR'} id {beyond} %s", [id]
     condition = f"(key, id) {beyond} (%s, %s)"
-    return f"{condition} OR key IS NULL" if has_nulls and at.is_after else condition, [at.value, at.id]
-
-
-def _cursor_of(entry: ListEntry, column: str, *, is_after: bool) -> str:
-    return str(_Cursor(is_after, getattr(entry, column), entry.id))
+    return f"{condition} OR key IS NULL" if has_nulls and at.is_after else condition, [value, id]
 
 
 def limit_of(query: QueryDict) -> int:

@@ -12,11 +12,11 @@ from django.db.models.functions import MD5
 from django.utils import timezone
 
 from accounts import activity
+from accounts.access import Lock
 from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from sites.lists.services import (
     forget_credentials,
-    locked_list,
     origin_of,
     origin_of_any,
     refuse_too_many_entries,
@@ -28,6 +28,7 @@ from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
 from sites.lists.uploads import Faults, Row, refuse_line
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_entry_id
+from sites.resources import LIST
 from website_scan.net.targets import InvalidUrl
 
 SAMPLES = 10  # of each kind of difference
@@ -128,7 +129,7 @@ def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
 def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> dict[str, int]:
     """Replace all entries; return the numbers of those `added`, `removed`, `changed` and `unchanged`.
 
-    An entry whose address stays keeps its ID and its results. Raises ListNotFound, ListLimit or InvalidEntries.
+    An entry whose address stays keeps its ID and its results. Raises NotFound, ListLimit or InvalidEntries.
     """
     return _import(caller, list_id, rows, _replacement)
 
@@ -142,7 +143,7 @@ def _import(
     caller: Caller, list_id: str, rows: Sequence[Row], planned: Callable[[SiteList, Sequence[Row]], _Plan]
 ) -> dict[str, int]:
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         plan = planned(site_list, rows)
         refuse_too_many_entries(site_list, len(plan.added) - len(plan.removed))
         _bind_to_one_origin(site_list, rows, stays=site_list.entries_count > len(plan.removed))

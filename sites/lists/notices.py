@@ -7,10 +7,10 @@ from typing import Any
 
 from accounts.mailing import outbox
 from accounts.models import User
-from sites.events import list_results
 from sites.lists.changes import Changes
-from sites.lists.recipients import topic_of
+from sites.lists.events import list_results
 from sites.models import ListRun
+from sites.recipients import topic_of
 from website_scan.messages import counted
 
 
@@ -25,7 +25,7 @@ def post_ended(run: ListRun, changes: Changes | None) -> int:
         to=User.objects.filter(pk__in=site_list.recipients),
         template="list_changed" if changes else "list_completed",
         subject=f"{site_list.name}: {said}",
-        topic=topic_of(site_list.id),
+        topic=topic_of(site_list),
         organization=site_list.organization,
         key=f"{site_list.id}:ended:{run.id}",
         context={

@@ -16,9 +16,10 @@ from scans.models import Scan
 from scans.serializers import CredentialsSerializer, InvalidType
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
 from sites.models import SiteList
+from sites.models.monitor import NAME_LENGTH
 from sites.models.site_list import ListInterval
-from sites.monitors.requests import NAME_LENGTH, NotifySerializer
-from sites.monitors.schedule import PERIODS, time_zones
+from sites.recipients import NotifySerializer
+from sites.schedule import PERIODS, time_zones
 from website_scan.findings import ScanType
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy

@@ -11,11 +11,12 @@ from rest_framework.response import Response
 
 from accounts.authentication import Caller, caller_of
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.pagination import integer, page_of, unknown_format
+from infrastructure.api.pagination import integer, slice_of, unknown_format
 from infrastructure.api.schema import PAGE_PARAMETERS, file_response, headers, id_parameter, operation, responses
 from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
-from sites.lists import adoption, differences, exports, runs, services, sharing, snapshots
+from sites import resources
+from sites.lists import adoption, differences, exports, runs, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
 from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.lists.serializers import (
@@ -53,11 +54,11 @@ class ListRuns(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """Newest first. The ID of a run that has ended is that of its snapshot."""
-        limit, offset = page_of(request.query_params)
-        found = services.find_list(caller_of(request).organization_id, list_id).runs.all()
-        page = found.order_by("-started_at", "-id")[offset : offset + limit]
+        part = slice_of(request.query_params)
+        found = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
+        page = part.of(found.order_by("-started_at", "-id"))
         listed = ListRunSerializer(page, many=True).data
-        return Response({"runs": listed, "total": found.count(), "limit": limit, "offset": offset})
+        return Response(part.listed("runs", listed, found.count()))
 
     @operation(
         operation_id="run_list",
@@ -94,7 +95,9 @@ class ListRunItem(ApiView):
     )
     def get(self, request: Request, list_id: str, run_id: str) -> Response:
         """Poll this until the status is no longer `running`."""
-        run = services.find_run(caller_of(request).organization_id, list_id, run_id)
+        run = resources.LIST_RUN.find_in(
+            resources.LIST.find(caller_of(request).organization_id, list_id).runs.all(), run_id
+        )
         return Response(ListRunSerializer(run).data)
 
     @operation(
@@ -178,12 +181,12 @@ class SnapshotDiff(ApiView):
         other_id = request.query_params.get("with")
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
         if other is None:
-            raise snapshots.SnapshotNotFound("There is no earlier snapshot of this list.")
+            raise resources.SNAPSHOT.not_found("There is no earlier snapshot of this list.")
         return Response({"run_id": run.id, "with_run_id": other.id, **differences.diff(run, other, limit)})
 
 
 def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
-    services.find_list(caller.organization_id, list_id)
+    resources.LIST.find(caller.organization_id, list_id)
     return snapshots.find_snapshot(caller.organization_id, list_id, snapshot_id)
 
 
@@ -249,7 +252,7 @@ class Adoption(ApiView):
     def get(self, request: Request, list_id: str) -> Response:
         """The last runs that have ended, oldest first; those without the check are left out."""
         query = request.query_params
-        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
         if not (check := query.get("check", "")):
             raise InvalidParams("check must be the ID of a check.")
@@ -272,7 +275,7 @@ class ShareCollection(ApiView):
     )
     def get(self, request: Request, list_id: str) -> Response:
         """Newest first."""
-        site_list = services.find_list(caller_of(request).organization_id, list_id)
+        site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         return Response({"shares": ShareSerializer(sharing.shares_of(site_list), many=True).data})
 
     @operation(

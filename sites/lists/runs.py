@@ -26,19 +26,15 @@ from scans.visits.claims import end_queued, tell_ended
 from sites.audits.services import cancel
 from sites.lists import counting
 from sites.lists.schedule import next_run
-from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound, find_run
+from sites.lists.services import ListLimit, ListRunning
 from sites.models import UNFINISHED, Audit, ListResult, ListRun, SiteList
+from sites.resources import LIST, LIST_ENTRY, LIST_RUN
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.result import ScanError
 
 # Runs begun by one call of `create_due`.
 CREATED_AT_ONCE = 50
-
-__all__ = [
-    "RunNotFound", "begin_run", "cancel_run", "create_due", "find_run", "scan_entries", "scan_entry", "stop_lists",
-    "stop_run",
-]  # fmt: skip
 
 CANCELLED = ScanError(
     counting.CANCELLED, "The run was cancelled before the scan had started. It does not count against your quota."
@@ -96,7 +92,7 @@ def create_due(now: datetime) -> int:
 def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
     """Begin a run of a list now; its entries start over its window. Without a caller, the service itself begins it.
 
-    Raises ListNotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan has become too
+    Raises NotFound, ListRunning, InvalidParams for a list without entries, ListLimit if the plan has become too
     small for the list, or QuotaExceeded if not even one entry could be looked at.
     """
     now = timezone.now()
@@ -116,14 +112,14 @@ def begin_run(*, caller: Caller | None = None, list_id: str) -> ListRun:
 
 
 def _locked_list(caller: Caller | None, list_id: str) -> SiteList:
-    """Lock the organization and then the list until the transaction ends. Raises ListNotFound."""
+    """Lock the organization and then the list until the transaction ends. Raises NotFound."""
     lists = SiteList.objects.all() if caller is None else access.rows(SiteList, caller.organization_id)
     named = lists.filter(id=list_id) if is_id("lst", list_id) else lists.none()
     owner = named.values_list("organization_id", flat=True).first()
     organization = usage.lock(owner) if owner is not None else None
     site_list = named.select_for_update(no_key=True, of=("self",)).first()
     if site_list is None or organization is None:
-        raise ListNotFound("There is no list with this ID.")
+        raise LIST.not_found()
     site_list.organization = organization
     return site_list
 
@@ -193,13 +189,11 @@ def _start_soon(organization_id: int) -> None:
 def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
     """Look at one entry again, now; return its result, which is part of no run.
 
-    Raises ListNotFound, EntryNotFound, ListRunning if it is being looked at by itself already, or QuotaExceeded.
+    Raises NotFound, ListRunning if it is being looked at by itself already, or QuotaExceeded.
     """
     with transaction.atomic():
         site_list = _locked_list(caller, list_id)
-        entry = site_list.entries.filter(id=entry_id).first() if is_id("ent", entry_id) else None
-        if entry is None:
-            raise EntryNotFound("There is no entry with this ID.")
+        entry = LIST_ENTRY.find_in(site_list.entries.all(), entry_id)
         if not _scan(caller, site_list, [entry.id], entry.url):
             raise ListRunning("This site is being scanned. Wait until the scan has ended.")
         return ListResult.objects.filter(entry=entry, run=None).latest("id")
@@ -208,7 +202,7 @@ def scan_entry(*, caller: Caller, list_id: str, entry_id: str) -> ListResult:
 def scan_entries(*, caller: Caller, list_id: str, entry_ids: Sequence[str]) -> int:
     """Look at several entries again, now; return how many are, without those that are being looked at already.
 
-    Unknown IDs are ignored. Raises ListNotFound or QuotaExceeded.
+    Unknown IDs are ignored. Raises NotFound or QuotaExceeded.
     """
     ids = [each for each in entry_ids if is_id("ent", each)]
     with transaction.atomic():
@@ -229,11 +223,11 @@ def _scan(caller: Caller, site_list: SiteList, ids: Sequence[str], url: str = ""
 def cancel_run(*, caller: Caller, list_id: str, run_id: str) -> ListRun:
     """Cancel a run: running visits go on, what waits and what is queued does not start. An ended run does not change.
 
-    Raises ListNotFound or RunNotFound.
+    Raises NotFound.
     """
     with transaction.atomic():
         site_list = _locked_list(caller, list_id)
-        run = find_run(caller.organization_id, list_id, run_id)
+        run = LIST_RUN.find_in(site_list.runs.all(), run_id)
         if stop_run(run.id, CANCELLED, timezone.now()):
             activity.record_call(caller, "list.run_cancelled", site_list.name, list=site_list.id, run=run.id)
     run.refresh_from_db()

@@ -12,7 +12,7 @@ from zoneinfo import ZoneInfo
 from accounts.models import Interval
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
-from sites.monitors.schedule import Schedule, moment_at, spread
+from sites.schedule import Schedule, moment_at, spread
 
 MIDNIGHT = time()
 # All months of a year have these days, so a quarter's day is that many days after its first.

@@ -12,11 +12,11 @@ from infrastructure.api.fields import GRADE
 from infrastructure.api.schema import ErrorBody
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
-from sites.lists.recipients import recipients_of
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
-from sites.monitors.serializers import RUN_ID, ByTypeField, WithRecipients
+from sites.recipients import WithRecipients, recipients_of
+from sites.serializers import RUN_ID, ByTypeField
 
 LIST_ID = r"^lst_[0-9A-Za-z]{22}$"
 ENTRY_ID = r"^ent_[0-9A-Za-z]{22}$"

@@ -12,7 +12,8 @@ from django.db import connection, transaction
 from django.db.models import F, Q, QuerySet, Sum
 from django.utils import timezone
 
-from accounts import access, activity, usage
+from accounts import activity, usage
+from accounts.access import Lock
 from accounts.authentication import Caller
 from accounts.models import Organization, Tier
 from scans.idempotency_records import Created, created_once
@@ -22,12 +23,13 @@ from sites.lists.requests import ListRequest, parse_change, parse_entry_change, 
 from sites.lists.schedule import next_run
 from sites.lists.serializers import shown
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
-from sites.models import ListEntry, ListRun, SiteList
+from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_list_id
-from sites.monitors.recipients import usual_recipients
-from sites.monitors.services import RunNotFound as RunNotFound
+from sites.recipients import usual_recipients
+from sites.resources import LIST, LIST_ENTRY
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
+from website_scan.messages import counted
 from website_scan.net.credentials import Credentials, InvalidRequestField
 
 OF_SCHEDULE = frozenset({"every", "timezone"})
@@ -54,16 +56,6 @@ WRITE_TAGS = """
     UPDATE sites_listentry AS entry SET tags = string_to_array(row.tags, %s)
     FROM unnest(%s::text[], %s::text[]) AS row (id, tags) WHERE entry.id = row.id
 """
-
-
-class ListNotFound(Refusal):
-    code = "LIST_NOT_FOUND"
-    status = 404
-
-
-class EntryNotFound(Refusal):
-    code = "ENTRY_NOT_FOUND"
-    status = 404
 
 
 class ListLimit(Refusal):
@@ -115,8 +107,7 @@ def _create(caller: Caller, request: ListRequest) -> dict[str, Any]:
 def _refuse_too_many_lists(organization: Organization) -> None:
     most = organization.tier.lists
     if SiteList.objects.filter(organization__in=usage.sharing_limits(organization)).count() >= most:
-        lists = "1 list" if most == 1 else f"{most:,} lists"
-        raise ListLimit(f"Your plan allows {lists}. Delete one, or ask the operator for a larger plan.")
+        raise ListLimit(f"Your plan allows {counted(most, 'list')}. Delete one, or ask the operator for a larger plan.")
 
 
 def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
@@ -129,36 +120,15 @@ def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
     lists = SiteList.objects.filter(organization__in=usage.sharing_limits(organization))
     number = (lists.aggregate(number=Sum("entries_count"))["number"] or 0) + more
     if number > (most := organization.tier.list_entries):
-        sites = "1 site" if most == 1 else f"{most:,} sites"
-        raise ListLimit(f"Your plan allows {sites} in all lists together; these would be {number:,}.")
-
-
-def find_list(organization_id: int, list_id: str) -> SiteList:
-    """Return a list. Raises ListNotFound (unknown, or another organization's)."""
-    lists = access.rows(SiteList, organization_id).select_related("organization__tier")
-    site_list = lists.filter(id=list_id).first() if is_id("lst", list_id) else None
-    if site_list is None:
-        raise ListNotFound("There is no list with this ID.")
-    return site_list
-
-
-def locked_list(organization_id: int, list_id: str) -> SiteList:
-    """Lock a list until the transaction ends. Raises ListNotFound."""
-    # NO KEY: runs and results that refer to it can still be inserted.
-    lists = access.rows(SiteList, organization_id).select_related("organization__tier")
-    lists = lists.select_for_update(of=("self",), no_key=True)
-    site_list = lists.filter(id=list_id).first() if is_id("lst", list_id) else None
-    if site_list is None:
-        raise ListNotFound("There is no list with this ID.")
-    return site_list
+        raise ListLimit(f"Your plan allows {counted(most, 'site')} in all lists together; these would be {number:,}.")
 
 
 def change_list(*, caller: Caller, list_id: str, body: Mapping[str, Any]) -> SiteList:
-    """Change the named fields. Raises the same refusals as `create_list`, and ListNotFound."""
-    site_list = find_list(caller.organization_id, list_id)
+    """Change the named fields. Raises the same refusals as `create_list`, and NotFound."""
+    site_list = LIST.find(caller.organization_id, list_id)
     request = parse_change(body, scan_policy(), site_list.organization.tier, site_list)
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         changed = [name for name, value in request.columns.items() if value != getattr(site_list, name)]
         for name in changed:
             setattr(site_list, name, request.columns[name])
@@ -205,9 +175,9 @@ def origin_of(url: str) -> str:
 
 
 def delete_list(*, caller: Caller, list_id: str) -> None:
-    """Delete a list with its entries, runs and snapshots. Scans that have begun end. Raises ListNotFound."""
+    """Delete a list with its entries, runs and snapshots. Scans that have begun end. Raises NotFound."""
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         activity.record_call(caller, "list.deleted", site_list.name, list=site_list.id)
         with connection.cursor() as cursor:
             for statement in ERASE:
@@ -218,32 +188,19 @@ def delete_list(*, caller: Caller, list_id: str) -> None:
 
 
 def find_entry(organization_id: int, list_id: str, entry_id: str) -> ListEntry:
-    """Return an entry of a list. Raises ListNotFound or EntryNotFound."""
-    return _entry(find_list(organization_id, list_id), entry_id)
+    """Return an entry of a list. Raises NotFound."""
+    return _entry(LIST.find(organization_id, list_id), entry_id)
 
 
 def _entry(site_list: SiteList, entry_id: str) -> ListEntry:
-    entries = site_list.entries.annotate(audit_id=F("result__audit_id"))
-    entry = entries.filter(id=entry_id).first() if is_id("ent", entry_id) else None
-    if entry is None:
-        raise EntryNotFound("There is no entry with this ID.")
-    return entry
-
-
-def find_run(organization_id: int, list_id: str, run_id: str) -> ListRun:
-    """Return a run of a list. Raises ListNotFound or RunNotFound."""
-    runs = find_list(organization_id, list_id).runs
-    run = runs.filter(id=run_id).first() if is_id("run", run_id) else None
-    if run is None:
-        raise RunNotFound("There is no run with this ID.")
-    return run
+    return LIST_ENTRY.find_in(site_list.entries.annotate(audit_id=F("result__audit_id")), entry_id)
 
 
 def change_entry(*, caller: Caller, list_id: str, entry_id: str, body: Mapping[str, Any]) -> ListEntry:
-    """Change tags and note of an entry. Raises ListNotFound, EntryNotFound or InvalidParams."""
+    """Change tags and note of an entry. Raises NotFound or InvalidParams."""
     columns = parse_entry_change(body)
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         entry = _entry(site_list, entry_id)
         changed = [name for name, value in columns.items() if value != getattr(entry, name)]
         for name in changed:
@@ -273,11 +230,11 @@ def tag_entries(
 ) -> int:
     """Add and remove tags of the entries with these IDs, or that match a condition; return how many have changed.
 
-    `Wanted.condition` makes a condition of a filter. Raises ListNotFound or InvalidParams.
+    `Wanted.condition` makes a condition of a filter. Raises NotFound or InvalidParams.
     """
     added, removed = tidy_tags(add), set(tidy_tags(remove))
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         wanted = _chosen(site_list, entries).select_for_update(no_key=True).order_by("id")
         changed = {}
         for id, before in wanted.values_list("id", "tags"):
@@ -296,10 +253,10 @@ def tag_entries(
 def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) -> int:
     """Delete the entries with these IDs, or that match a condition; return how many. Their results stay in snapshots.
 
-    Raises ListNotFound.
+    Raises NotFound.
     """
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         found = list(_chosen(site_list, entries).values_list("id", flat=True))
         remove_entries(site_list, found)
         save_number(site_list, site_list.entries_count - len(found))
@@ -310,9 +267,9 @@ def delete_entries(*, caller: Caller, list_id: str, entries: Q | Sequence[str]) 
 
 
 def delete_entry(*, caller: Caller, list_id: str, entry_id: str) -> None:
-    """Delete an entry. Raises ListNotFound or EntryNotFound."""
+    """Delete an entry. Raises NotFound."""
     with transaction.atomic():
-        site_list = locked_list(caller.organization_id, list_id)
+        site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         entry = _entry(site_list, entry_id)
         remove_entries(site_list, [entry.id])
         save_number(site_list, site_list.entries_count - 1)

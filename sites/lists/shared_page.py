@@ -12,7 +12,6 @@ from django.urls import reverse
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, address_of, day_of, printable
 from infrastructure.web.cards.responses import digest_of
-from infrastructure.web.reading import cut
 from scans.check_catalogue import entries
 from scans.models import Scan
 from sites.badges.drawing import Drawing, draw, draw_note, draw_number
@@ -20,6 +19,7 @@ from sites.lists.adoption import PREDICATES, percent, sentence
 from sites.lists.exports import status_of
 from sites.lists.snapshots import CheckFigures, Figures, TypeFigures, grade_of
 from sites.models import ListResult, ListRun, ListShare, SiteList
+from website_scan.messages import counted, cut
 from website_scan.scoring import mean_grade, rounded
 
 LABELS = {value: str(label) for value, label in Scan.Type.choices}
@@ -100,11 +100,11 @@ class SitePage:
     total: int
 
     @property
-    def newer(self) -> str | None:
+    def previous(self) -> str | None:
         return f"page={self.number - 1}#sites" if self.number > 1 else None
 
     @property
-    def older(self) -> str | None:
+    def next(self) -> str | None:
         return f"page={self.number + 1}#sites" if self.number < self.pages else None
 
 
@@ -163,7 +163,7 @@ def card_of(site_list: SiteList, run: ListRun | None, found: Figures | None) -> 
     if run is None or found is None:
         return Card(name, heading=NO_SNAPSHOT)
     grades = tuple(CardGrade(each.label, each.grade, each.score) for each in gauges(found))
-    sites = f"{found['judged']:,} site{'' if found['judged'] == 1 else 's'}"
+    sites = counted(found["judged"], "site")
     day = day_of(_day(run))
     if len(grades) == 1:
         return Card(name, heading=f"{grades[0].label} of {sites}", note=day, grades=grades)

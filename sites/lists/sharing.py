@@ -8,20 +8,16 @@ from django.db import transaction
 from django.db.models import QuerySet
 
 from accounts import activity
+from accounts.access import Lock
 from accounts.authentication import Caller
-from sites.lists.services import find_list
 from sites.lists.snapshots import find_snapshot, is_kept, latest
 from sites.models import ListRun, ListShare, SiteList
+from sites.resources import LIST, LIST_SHARE
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
 
 # Maximum number per list. Concurrent requests may exceed it slightly, which does no harm.
 MAX_SHARES = 20
-
-
-class ShareNotFound(Refusal):
-    code = "SHARE_NOT_FOUND"
-    status = 404
 
 
 class ShareLimit(Refusal):
@@ -47,9 +43,9 @@ def shares_of(site_list: SiteList) -> QuerySet[ListShare]:
 def create_share(*, caller: Caller, list_id: str, run_id: str | None = None, has_table: bool = False) -> ListShare:
     """Share one snapshot of a list, or always the latest if `run_id` is None; with the table of its sites or without.
 
-    Raises ListNotFound, SnapshotNotFound or ShareLimit.
+    Raises NotFound or ShareLimit.
     """
-    site_list = find_list(caller.organization_id, list_id)
+    site_list = LIST.find(caller.organization_id, list_id)
     run = find_snapshot(caller.organization_id, list_id, run_id) if run_id is not None else None
     if shares_of(site_list).count() >= MAX_SHARES:
         raise ShareLimit(f"A list may have {MAX_SHARES} shares. Revoke one.")
@@ -66,12 +62,10 @@ def create_share(*, caller: Caller, list_id: str, run_id: str | None = None, has
 
 
 def delete_share(*, caller: Caller, list_id: str, share_id: str) -> None:
-    """Revoke a share; its address never shows anything again. Raises ListNotFound or ShareNotFound."""
-    site_list = find_list(caller.organization_id, list_id)
+    """Revoke a share; its address never shows anything again. Raises NotFound."""
+    site_list = LIST.find(caller.organization_id, list_id)
     with transaction.atomic():
-        shares = shares_of(site_list).filter(id=share_id)
-        if not is_id("shr", share_id) or not shares.delete()[0]:
-            raise ShareNotFound("There is no share with this ID.")
+        LIST_SHARE.find_in(shares_of(site_list), share_id, lock=Lock.DELETION).delete()
         activity.record_call(caller, "list.unshared", site_list.name, list=site_list.id, share=share_id)
 
 

@@ -18,7 +18,7 @@ from scans.check_catalogue import check_name, entries
 from scans.models import Scan
 from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
-from website_scan.errors import Refusal
+from sites.resources import SNAPSHOT
 from website_scan.ids import is_id
 from website_scan.scoring import GRADES, mean_grade, rounded
 
@@ -29,11 +29,6 @@ WHOLE = (ListRun.Status.COMPLETED, ListRun.Status.PARTIAL)
 # Tags with figures of their own, and sites that were not reached, in a summary.
 TAGS_SHOWN, UNREACHED_SHOWN = 100, 100
 EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "checks": {}}
-
-
-class SnapshotNotFound(Refusal):
-    code = "SNAPSHOT_NOT_FOUND"
-    status = 404
 
 
 class TypeFigures(TypedDict):
@@ -123,13 +118,11 @@ def is_kept(run: ListRun, now: datetime | None = None) -> bool:
 
 
 def find_snapshot(organization_id: int, list_id: str, run_id: str) -> ListRun:
-    """Return a snapshot of an organization's list. Raises SnapshotNotFound, also while the run goes on."""
-    runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id, id=run_id)
-    is_valid = is_id("lst", list_id) and is_id("run", run_id)
-    found = kept(runs).select_related("site_list").first() if is_valid else None
-    if found is None:
-        raise SnapshotNotFound("There is no snapshot with this ID. A run has one when it has ended.")
-    return found
+    """Return a snapshot of an organization's list. Raises NotFound, also while the run goes on."""
+    if not is_id("lst", list_id):
+        raise SNAPSHOT.not_found()
+    runs = ListRun.objects.filter(site_list__organization_id=organization_id, site_list_id=list_id)
+    return SNAPSHOT.find_in(kept(runs), run_id)
 
 
 def latest(site_list: SiteList) -> ListRun | None:

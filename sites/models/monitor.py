@@ -20,6 +20,8 @@ from sites.models.documents import Doubts, LastScore, Memory, News, RunScore
 from website_scan.document import ReducedDocument
 from website_scan.ids import new_id
 
+NAME_LENGTH = 100
+
 
 def new_monitor_id() -> str:
     return new_id("mon")
@@ -56,7 +58,7 @@ class Monitor(Keyed):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     created_at = models.DateTimeField(default=timezone.now)
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=NAME_LENGTH)
 
     # The same fields as in an audit.
     kind = models.CharField(max_length=8, choices=Audit.Kind)

@@ -19,7 +19,7 @@ from accounts.models import ApiKey, Organization
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
 from sites.models.audit import Audit
-from sites.models.monitor import new_run_id
+from sites.models.monitor import NAME_LENGTH, new_run_id
 from website_scan.ids import new_id
 
 
@@ -103,7 +103,7 @@ class SiteList(Keyed):
         settings.AUTH_USER_MODEL, on_delete=models.SET_NULL, null=True, blank=True, db_index=False
     )
     created_at = models.DateTimeField(default=timezone.now)
-    name = models.CharField(max_length=100)
+    name = models.CharField(max_length=NAME_LENGTH)
     types = ArrayField(models.CharField(max_length=16))
     pages_per_entry = models.PositiveIntegerField(default=1)
     every = models.CharField(max_length=8, choices=ListInterval, blank=True, default="")

@@ -9,7 +9,7 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.pagination import choice, page_of
+from infrastructure.api.pagination import choice, slice_of
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     PAGE_PARAMETERS,
@@ -33,6 +33,7 @@ from sites.monitors.serializers import (
     all_shown,
     shown,
 )
+from sites.resources import MONITOR, MONITOR_RUN
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
 INVALID = (
@@ -83,15 +84,15 @@ class MonitorCollection(ApiView):
     )
     def get(self, request: Request) -> Response:
         """The organization's monitors, newest first."""
-        limit, offset = page_of(request.query_params)
+        part = slice_of(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
         if (status := choice(request.query_params, "status", STATUSES)) is not None:
             monitors = monitors.filter(STATUS_FILTERS[status])
         if (host := request.query_params.get("host")) is not None:
             monitors = of_host(monitors, host)
-        found = monitors.select_related("organization").order_by("-created_at", "-id")[offset : offset + limit]
+        found = part.of(monitors.select_related("organization").order_by("-created_at", "-id"))
         listed = all_shown(list(found))
-        return Response({"monitors": listed, "total": monitors.count(), "limit": limit, "offset": offset})
+        return Response(part.listed("monitors", listed, monitors.count()))
 
 
 class MonitorItem(ApiView):
@@ -108,7 +109,7 @@ class MonitorItem(ApiView):
     )
     def get(self, request: Request, monitor_id: str) -> Response:
         """`GET …/runs` says what its runs found."""
-        return Response(shown(services.find_monitor(caller_of(request).organization_id, monitor_id)))
+        return Response(shown(MONITOR.find(caller_of(request).organization_id, monitor_id)))
 
     @operation(
         operation_id="update_monitor",
@@ -155,11 +156,11 @@ class MonitorRuns(ApiView):
     )
     def get(self, request: Request, monitor_id: str) -> Response:
         """Newest first."""
-        limit, offset = page_of(request.query_params)
-        runs = services.find_monitor(caller_of(request).organization_id, monitor_id).runs.all()
-        found = runs.order_by("-due_at")[offset : offset + limit]
+        part = slice_of(request.query_params)
+        runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
+        found = part.of(runs.order_by("-due_at"))
         listed = MonitorRunSerializer(found, many=True).data
-        return Response({"runs": listed, "total": runs.count(), "limit": limit, "offset": offset})
+        return Response(part.listed("runs", listed, runs.count()))
 
     @operation(
         operation_id="run_monitor",
@@ -196,5 +197,5 @@ class MonitorRunItem(ApiView):
     )
     def get(self, request: Request, monitor_id: str, run_id: str) -> Response:
         """Poll this until the status is `done`, `failed` or `skipped`."""
-        run = services.find_run(caller_of(request).organization_id, monitor_id, run_id)
+        run = MONITOR_RUN.find_in(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
         return Response(MonitorRunSerializer(run).data)

@@ -22,6 +22,7 @@ from sites.models.documents import (
 )
 from sites.monitors.states import checks_of, has_browser, is_error, merged, silent_checks
 from website_scan.document import ReducedDocument
+from website_scan.messages import cut
 from website_scan.need import SEVERITY_RANK, Need
 from website_scan.report.diff import Change, Diff, Place, Reason, diff
 
@@ -287,7 +288,3 @@ class ChangeGroups:
             "reachable_pages": self.reachable[:ADDRESSES],
             "more": more,
         }
-
-
-def cut(text: str, length: int) -> str:
-    return text if len(text) <= length else text[: length - 1].rstrip() + "…"

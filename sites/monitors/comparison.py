@@ -23,12 +23,13 @@ from scans.visits.claims import REFUNDED
 from sites.models import Audit, AuditPage, Monitor, MonitorState
 from sites.models.documents import Doubts
 from sites.monitors import alerts
-from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, cut, is_down, runs_down
+from sites.monitors.changes import ChangeGroups, Compared, ComparedPage, IsMuted, compare, is_down, runs_down
 from sites.monitors.ended_mutes import with_ended_mutes
 from sites.monitors.states import has_browser, page_key, reduced
 from website_scan.catalogue import measured_checks
 from website_scan.document import ExportDocument, Facts, ReducedDocument, read_export
 from website_scan.findings import ScanType
+from website_scan.messages import cut
 
 # Each page has up to four reports of some 100 KB.
 PAGES_AT_ONCE = 20

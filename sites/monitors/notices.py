@@ -28,7 +28,7 @@ from sites.models.documents import (
     RecoveredData,
     RunScore,
 )
-from sites.monitors.recipients import topic_of
+from sites.recipients import topic_of
 from website_scan.messages import counted
 from website_scan.report.references import page_url
 from website_scan.timestamps import timestamp
@@ -141,7 +141,7 @@ def _post(monitor: Monitor, template: str, said: str, key: str, data: Mapping[st
         to=User.objects.filter(pk__in=monitor.recipients),
         template=template,
         subject=f"{monitor.name}: {said}",
-        topic=topic_of(monitor.id),
+        topic=topic_of(monitor),
         organization=monitor.organization,
         key=f"{monitor.id}:{key}",
         context={

@@ -21,7 +21,6 @@ from django.db.models import Q
 from infrastructure import queue
 from scans.models import Scan
 from scans.visits.claims import REFUNDED
-from sites.events import record_monitor_event
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import (
     CertificateNews,
@@ -36,11 +35,13 @@ from sites.models.documents import (
     ScoreMemory,
 )
 from sites.monitors import alerts, notices
-from sites.monitors.changes import DIRECTIONS, cut
+from sites.monitors.changes import DIRECTIONS
 from sites.monitors.comparison import Comparison, compare_audit
+from sites.monitors.events import record_monitor_event
 from sites.monitors.scores import Run, Scored, scored
 from webhooks.models import EventKind
 from website_scan.document import ExportedError
+from website_scan.messages import cut
 from website_scan.timestamps import timestamp
 
 logger = logging.getLogger(__name__)

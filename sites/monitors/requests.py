@@ -9,17 +9,16 @@ from typing import Any
 
 from rest_framework import serializers
 
-from accounts import access
 from accounts.models import Interval, Tier
-from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Pattern, Text, Whole
+from infrastructure.api.inputs import Choice, Flag, Pattern, Text, Whole
 from sites.audits.requests import AuditFields, AuditRequest, parse_audit
 from sites.models import Audit, Monitor
+from sites.models.monitor import NAME_LENGTH
 from sites.monitors.alerts import USUAL, AlertSerializer
-from sites.monitors.schedule import PERIODS, time_zones
+from sites.recipients import NotifySerializer
+from sites.schedule import PERIODS, time_zones
 from website_scan.net.policy import Policy
 
-NAME_LENGTH = 100
-MOST_EMAILS = 50
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change that names the target replaces all of them.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
@@ -33,30 +32,6 @@ class MonitorRequest:
     audit: AuditRequest | None
     columns: dict[str, Any]
     is_paused: bool | None = None
-
-
-class Members(Parsed, serializers.ListField):
-    """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
-
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.CharField(), max_length=MOST_EMAILS, **kwargs)
-
-    def to_internal_value(self, data: Any) -> list[int]:
-        if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):
-            raise serializers.ValidationError(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
-        people = access.people_of(self.context["organization_id"]).values_list("id", "email")
-        members = {email.casefold(): id for id, email in people}
-        for position, each in enumerate(data, 1):
-            if each.casefold() not in members:
-                raise serializers.ValidationError(f"notify.emails: number {position} is not the address of a member.")
-        return list(dict.fromkeys(members[each.casefold()] for each in data))
-
-
-class NotifySerializer(Nested):
-    """Recipients of alerts: members by e-mail, and webhooks that want events of monitors."""
-
-    emails = Members(required=False)
-    webhooks = Flag(required=False)
 
 
 def _every(**options: Any) -> Choice:

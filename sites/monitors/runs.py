@@ -22,8 +22,8 @@ from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
 from sites.monitors import notices
 from sites.monitors.requests import audit_body
-from sites.monitors.schedule import PERIODS, Schedule, spread
 from sites.monitors.services import allowed, schedule_of
+from sites.schedule import PERIODS, Schedule, spread
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from drf_spectacular.utils import extend_schema_field
@@ -14,23 +14,15 @@ from reports.serializers import SEVERITIES
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.requests import DISCOVER
-from sites.models import Audit, Monitor, MonitorRun, SiteList
+from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import News
 from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
-from sites.monitors.recipients import Recipients, recipients_of
-from sites.monitors.requests import TIME, NotifySerializer
+from sites.monitors.requests import TIME
+from sites.recipients import WithRecipients, recipients_of
+from sites.serializers import MONITOR_ID, RUN_ID, ByTypeField
 
-MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
-RUN_ID = r"^run_[0-9A-Za-z]{22}$"
 STATUSES = list(STATUS_FILTERS)
-
-
-class ByTypeField(serializers.DictField):
-    """Field for values by scan type, always in the order of the types."""
-
-    def to_representation(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        return super().to_representation({each: value[each] for each in Scan.Type.values if each in value})
 
 
 @extend_schema_field(serializers.RegexField(TIME))
@@ -41,31 +33,6 @@ class TimeOfDayField(serializers.TimeField):
 class TypeScoreSerializer(serializers.Serializer):
     score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
     grade = serializers.RegexField(GRADE, allow_null=True)
-
-
-class WithRecipients:
-    """Methods of the fields `notify`, `unsubscribed` and `warning`, of monitors and of lists.
-
-    The context has the `recipients` of each by its ID.
-    """
-
-    context: dict[str, Any]
-
-    def _recipients(self, row: Monitor | SiteList) -> Recipients:
-        found: Recipients = self.context["recipients"][row.id]
-        return found
-
-    @extend_schema_field(NotifySerializer)
-    def get_notify(self, row: Monitor | SiteList) -> dict[str, Any]:
-        return {"emails": list(self._recipients(row).emails), "webhooks": row.tells_webhooks}
-
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
-    def get_unsubscribed(self, row: Monitor | SiteList) -> list[str]:
-        return list(self._recipients(row).unsubscribed)
-
-    @extend_schema_field(serializers.CharField(allow_null=True))
-    def get_warning(self, row: Monitor | SiteList) -> str | None:
-        return self._recipients(row).warning
 
 
 class MonitorSerializer(WithRecipients, serializers.Serializer):

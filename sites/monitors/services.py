@@ -10,6 +10,7 @@ from django.db import transaction
 from django.utils import timezone
 
 from accounts import access, activity, usage
+from accounts.access import Lock
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
 from infrastructure import queue
@@ -20,17 +21,13 @@ from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
-from sites.monitors.recipients import usual_recipients
 from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
-from sites.monitors.schedule import Schedule
 from sites.monitors.serializers import shown
+from sites.recipients import usual_recipients
+from sites.resources import MONITOR
+from sites.schedule import Schedule
 from website_scan.errors import Refusal
-from website_scan.ids import is_id
-
-
-class MonitorNotFound(Refusal):
-    code = "MONITOR_NOT_FOUND"
-    status = 404
+from website_scan.messages import counted
 
 
 class MonitorLimit(Refusal):
@@ -38,11 +35,6 @@ class MonitorLimit(Refusal):
 
     code = "MONITOR_LIMIT"
     status = 409
-
-
-class RunNotFound(Refusal):
-    code = "RUN_NOT_FOUND"
-    status = 404
 
 
 class MonitorBusy(Refusal):
@@ -106,26 +98,19 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
 def _refuse_too_many(organization: Organization) -> None:
     most = organization.tier.schedules
     if access.rows(Monitor, organization.id).count() >= most:
-        monitors = "1 monitor" if most == 1 else f"{most} monitors"
-        raise MonitorLimit(f"Your plan allows {monitors}. Delete one, or ask the operator for a larger plan.")
-
-
-def find_monitor(organization_id: int, monitor_id: str) -> Monitor:
-    """Return a monitor. Raises MonitorNotFound (unknown, or another organization's)."""
-    monitors = access.rows(Monitor, organization_id).select_related("organization__tier")
-    monitor = monitors.filter(id=monitor_id).first() if is_id("mon", monitor_id) else None
-    if monitor is None:
-        raise MonitorNotFound("There is no monitor with this ID.")
-    return monitor
+        raise MonitorLimit(
+            f"Your plan allows {counted(most, 'monitor')}. Delete one, or ask the operator for a larger plan."
+        )
 
 
 def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) -> Monitor:
-    """Change the named fields. Raises the same refusals as `create_monitor`, and MonitorNotFound."""
-    monitor = find_monitor(caller.organization_id, monitor_id)
+    """Change the named fields. Raises the same refusals as `create_monitor`, and NotFound."""
+    monitor = MONITOR.find(caller.organization_id, monitor_id)
     tier = monitor.organization.tier
     request = parse_change(body, scan_policy(), tier, monitor)
     with transaction.atomic():
-        monitor = _locked(monitor)
+        # Lock order everywhere: the monitor before its runs and its organization.
+        monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
         before = {name: getattr(monitor, name) for name in request.columns}
         _change(monitor, request.columns)
         changed = [name for name, value in before.items() if value != getattr(monitor, name)]
@@ -179,12 +164,11 @@ def _plan(monitor: Monitor, tier: Tier, now: datetime, *, is_paused: bool) -> No
 def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
     """Start a run outside the schedule, or at once the one that waits for its time, such as that of its second try.
 
-    Raises MonitorNotFound or MonitorBusy.
+    Raises NotFound or MonitorBusy.
     """
-    monitor = find_monitor(caller.organization_id, monitor_id)
     now = timezone.now()
     with transaction.atomic():
-        monitor = _locked(monitor)
+        monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
         run = monitor.runs.filter(status__in=MonitorRun.UNFINISHED).first()
         if run is None:
             run = monitor.runs.create(due_at=now, not_before=now, is_requested=True)
@@ -198,28 +182,9 @@ def run_now(*, caller: Caller, monitor_id: str) -> MonitorRun:
     return run
 
 
-def find_run(organization_id: int, monitor_id: str, run_id: str) -> MonitorRun:
-    """Return a run of a monitor. Raises MonitorNotFound or RunNotFound."""
-    runs = find_monitor(organization_id, monitor_id).runs
-    run = runs.filter(id=run_id).first() if is_id("run", run_id) else None
-    if run is None:
-        raise RunNotFound("There is no run with this ID.")
-    return run
-
-
 def delete_monitor(*, caller: Caller, monitor_id: str) -> None:
-    """Delete a monitor with its runs and states; reports of its runs stay. Raises MonitorNotFound."""
-    monitor = find_monitor(caller.organization_id, monitor_id)
+    """Delete a monitor with its runs and states; reports of its runs stay. Raises NotFound."""
     with transaction.atomic():
-        monitor = _locked(monitor)
+        monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.DELETION)
         activity.record_call(caller, "monitor.deleted", monitor.name, monitor=monitor.id, url=monitor.url)
         monitor.delete()
-
-
-def _locked(monitor: Monitor) -> Monitor:
-    """Lock the monitor. Lock order everywhere: the monitor before its runs and its organization."""
-    rows = access.rows(Monitor, monitor.organization_id).select_related("organization__tier")
-    found = rows.select_for_update(of=("self",)).filter(id=monitor.id).first()
-    if found is None:
-        raise MonitorNotFound("There is no monitor with this ID.")
-    return found

@@ -22,6 +22,8 @@ HINTS = {
 }
 SITEMAP, LINKS = DISCOVER
 NONE_CHOSEN = "Choose at least one."
+# Length of the token of a form that creates something once, however often it is sent.
+ONCE_BYTES = 16
 
 
 class PatternsField(forms.CharField):

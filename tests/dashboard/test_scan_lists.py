@@ -108,8 +108,7 @@ def test_a_query_that_makes_no_sense_shows_the_newest(home: Member, query: str) 
 )
 def test_a_place_survives_its_link(moment: datetime, random: str) -> None:
     place = (moment.replace(tzinfo=UTC), f"scan_{random}")
-    ((raw,),) = parse_qs(keyset._link({}, before=place)).values()
-    assert keyset._cursor(raw) == place
+    assert keyset.NEWEST_FIRST.parse(keyset.NEWEST_FIRST.text(place)) == place
 
 
 def test_scans_are_filtered_by_type_status_and_text(home: Member) -> None:

@@ -6,6 +6,7 @@ import json
 import re
 import shlex
 import string
+import sys
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
@@ -20,6 +21,7 @@ from django.test import Client
 from django.urls import get_resolver
 from django.utils import timezone
 
+from accounts.access import Resource
 from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Tier
 from reports.models import Report
 from scans import tasks
@@ -315,6 +317,10 @@ def test_the_table_of_errors_is_complete() -> None:
     assert list(get_resolver().url_patterns)  # imports the modules that define refusals
     of_scans = {*subclasses(NetError), *subclasses(ScanFailed), NetError, ScanFailed}
     refusals = {(each.status, each.code) for each in subclasses(Refusal) if each not in of_scans}
+    resources = {
+        each for module in list(sys.modules.values()) for each in vars(module).values() if type(each) is Resource
+    }
+    refusals |= {(404, each.not_found().code) for each in resources}
     # Network errors that a request for a scan or a webhook may return.
     refusals |= {(400, "URL_NOT_REACHABLE"), (403, "DOMAIN_BLOCKED")}
     handler = (ROOT / "infrastructure" / "api" / "errors.py").read_text(encoding="utf-8")

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from website_scan.messages import counted
+
 # Limits of a line, of the headline, of the findings listed for each kind of change, and of the pages of a finding.
 LINE_CHARACTERS = 300
 HEADLINE_CHARACTERS = 150
@@ -76,7 +78,7 @@ def _scan(name: str, data: Mapping[str, Any]) -> Told:
     kind = _type_name(data["type"])
     if name == "scan.failed":
         return f"{kind} scan failed", [[data["url"], *_error(data)]], []
-    lines = [data["url"], _counted(data["findings_count"], "finding")]
+    lines = [data["url"], counted(data["findings_count"], "finding")]
     if name == "scan.partial":
         lines.append("Some checks could not run.")
     return f"{kind} scan: {_result(data)}", [lines], links
@@ -89,8 +91,8 @@ def _audit(name: str, data: Mapping[str, Any]) -> Told:
     if name == "audit.failed":
         return "Audit failed", [[data["target"], *_error(data)]], links
     pages = data["pages"]
-    judged = f"{pages['done']} of {_counted(pages['planned'], 'page')} checked"
-    failed = f"{judged}, {pages['failed']} failed" if pages["failed"] else judged
+    judged = f"{pages['done']:,} of {counted(pages['planned'], 'page')} checked"
+    failed = f"{judged}, {pages['failed']:,} failed" if pages["failed"] else judged
     results = [f"{_type_name(kind)}: {_result(result)}" for kind, result in data["results"].items()]
     return "Audit completed", [[data["target"], failed], results], links
 
@@ -113,7 +115,7 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
     certificate = data["certificate"]
     expiry = certificate and (
         f"The certificate of {certificate['host']} expires on {_moment(certificate['expires_at'])},"
-        f" in {_counted(certificate['days_left'], 'day')}."
+        f" in {counted(certificate['days_left'], 'day')}."
     )
     paragraphs: list[Sequence[str | Line]] = [[data["target"]], scores, [expiry or ""]]
     paragraphs += [[f"{title}:", *_findings(data[change], more[change])] for change, title in CHANGES if data[change]]
@@ -128,9 +130,9 @@ def _monitor(name: str, data: Mapping[str, Any]) -> Told:
 def _list(name: str, data: Mapping[str, Any]) -> Told:
     run = data["run"]
     links = [("Open the list", data["list_url"])]
-    judged = f"{run['done']} of {_counted(run['entries'], 'site')} judged"
-    judged += f", {run['failed']} failed" if run["failed"] else ""
-    judged += f", {run['left_out']} not looked at" if run["left_out"] else ""
+    judged = f"{run['done']:,} of {counted(run['entries'], 'site')} judged"
+    judged += f", {run['failed']:,} failed" if run["failed"] else ""
+    judged += f", {run['left_out']:,} not looked at" if run["left_out"] else ""
     means = [
         f"{_type_name(kind)}: {mean['mean']} of 100 on average ({mean['grade']})"
         for kind, mean in data["results"].items()
@@ -139,7 +141,7 @@ def _list(name: str, data: Mapping[str, Any]) -> Told:
     if name == "list.completed":
         return f"{data['name']}: run {run['status']}", [[judged, *_error(run)], means], links
     changes = data["changes"]
-    grades = [f"{_counted(number, 'site')} with a {kind} grade" for kind, number in changes["grades"].items() if number]
+    grades = [f"{counted(number, 'site')} with a {kind} grade" for kind, number in changes["grades"].items() if number]
     paragraphs: list[Sequence[str | Line]] = [[judged], means]
     for kind, title in (("worse", "Worse"), ("better", "Better")):
         if sites := changes[kind]:
@@ -300,10 +302,6 @@ def _result(result: Mapping[str, Any]) -> str:
 
 def _error(data: Mapping[str, Any]) -> list[str]:
     return [data["error"]["message"]] if data.get("error") else []
-
-
-def _counted(count: int, noun: str) -> str:
-    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
 
 
 def _moment(timestamp: str) -> str:

@@ -17,6 +17,7 @@ from website_scan.document import (
     StoredWaterfall,
 )
 from website_scan.findings import Severity
+from website_scan.messages import counted
 from website_scan.need import by_need
 from website_scan.report.elsewhere import OtherReport, told_by
 from website_scan.report.held import held
@@ -158,7 +159,7 @@ class Gate:
             yield f"{judged.type} of {judged.url}: {judged.score}{without} is below {self.lowest(judged.type)}."
         failed = [check["title"] for check in self.failing(judged)]
         if failed:
-            count = "1 failed check is" if len(failed) == 1 else f"{len(failed)} failed checks are"
+            count = counted(len(failed), "failed check is", "failed checks are")
             severe = self.fail_on if self.fail_on == Severity.CRITICAL else f"{self.fail_on} or worse"
             new = " and new" if IN_BASELINE in judged.accepted.values() else ""
             more = f", and {len(failed) - CHECKS_TOLD} more" if len(failed) > CHECKS_TOLD else ""

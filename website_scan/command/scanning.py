@@ -15,6 +15,7 @@ from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
 from website_scan.document import ExportedError
 from website_scan.findings import ScanType, Severity
+from website_scan.messages import counted
 
 INTERRUPTED: ExportedError = {"code": "SCAN_CANCELLED", "message": "The command was interrupted before the scan ended."}
 
@@ -72,7 +73,7 @@ def _outcome(options: Options, gate: Gate, accepted: Baseline | None, progress: 
         if judged or early is INTERRUPTED:
             output.end(outcome)
         if early is INTERRUPTED:
-            say(f"Interrupted: {len(unfinished)} of {_counted(len(options.urls), 'page')} not finished.")
+            say(f"Interrupted: {len(unfinished)} of {counted(len(options.urls), 'page')} not finished.")
     return outcome
 
 
@@ -100,15 +101,11 @@ def _concluded(options: Options, outcome: Outcome, *, has_gate: bool) -> int:
         write(options.write_baseline, baseline_of(reports, options.served_at))
         written.append(options.write_baseline)
     if outcome.is_good and not options.is_quiet:
-        pages = _counted(len({each.url for each in outcome.reports}), "page")
-        count = _counted(len(outcome.reports), "report")
+        pages = counted(len({each.url for each in outcome.reports}), "page")
+        count = counted(len(outcome.reports), "report")
         files = f" Written: {', '.join(map(str, written))}." if written else ""
         say(f"{'Gate passed' if has_gate else 'Done'}: {count} of {pages}.{files}")
     return EXIT_FAILED if failed else EXIT_GATE if outcome.complaints else 0
-
-
-def _counted(number: int, noun: str) -> str:
-    return f"{number} {noun}{'' if number == 1 else 's'}"
 
 
 def _previewed(options: Options, progress: ProgressLine) -> AbstractContextManager[Options]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from website_scan.document import ExportedCheck
+from website_scan.messages import agreeing
 from website_scan.need import Need, is_emergency, need_of
 from website_scan.report.elsewhere import Elsewhere
 from website_scan.report.evidence import contrasts, fixes
@@ -150,4 +151,4 @@ def _message(exported: ExportedCheck) -> str:
 
 
 def _win(points: float) -> str:
-    return f"+{points:g} point{'' if points == 1 else 's'}" if points > 0 else ""
+    return f"+{points:g} {agreeing(points, 'point', 'points')}" if points > 0 else ""

@@ -14,6 +14,7 @@ from typing import Generic, NamedTuple, TypeVar
 
 from website_scan.document import ComparableCheck, ComparableDocument, ComparableFinding, ExportDocument
 from website_scan.fingerprints import fingerprint
+from website_scan.messages import counted
 from website_scan.need import SEVERITY_RANK, STATUS_RANK, Need, need_of
 from website_scan.report.mute_matching import NO_MUTES, Covered, Mutes
 from website_scan.report.places import is_cut, occurrences_of
@@ -99,7 +100,7 @@ class Change:
                 parts.append(f"now {self.after.severity}, was {self.before.severity}")
         for places, word in ((self.new_places, "new"), (self.fixed_places, "fixed")):
             if places and self.before and self.after:
-                parts.append(f"{len(places)} {word} place{'' if len(places) == 1 else 's'}")
+                parts.append(counted(len(places), f"{word} place"))
         return "; ".join(parts)
 
 

@@ -6,6 +6,7 @@ from collections.abc import Collection, Iterator, Sequence
 
 from website_scan.document import StoredBasis
 from website_scan.findings import Severity
+from website_scan.messages import agreeing
 from website_scan.scoring import Hold, Holders, hold
 
 MOST_STEPS = 3
@@ -28,12 +29,12 @@ def held(stored: StoredBasis, reasons: Sequence[str], spared: Collection[str] = 
     subject = f"{_number(first.count).capitalize()} {_findings(first)}{_spared(found, word)}"
     steps = ", ".join(_steps(found))
     then = f"; fix {steps}" if steps else ""
-    return f"{subject} {'holds' if first.count == 1 else 'hold'} the score at {found.value}{then}."
+    return f"{subject} {agreeing(first.count, 'holds', 'hold')} the score at {found.value}{then}."
 
 
 def _findings(group: Holders) -> str:
     kind = f"{KINDS[group.severity]} " if group.severity else ""
-    return f"{kind}finding{'' if group.count == 1 else 's'}"
+    return kind + agreeing(group.count, "finding", "findings")
 
 
 def _spared(found: Hold, word: str) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from website_scan.document import ExportDocument
+from website_scan.messages import counted
 
 WORTH = {
     "performance": "The load was estimated from the page's files, not measured. With a browser the score can be lower "
@@ -21,5 +22,5 @@ def judged_without_browser(document: ExportDocument) -> str:
     omitted = document.get("omitted_checks", ())
     if not omitted:
         return ""
-    left_out = "1 check was" if len(omitted) == 1 else f"{len(omitted)} checks were"
+    left_out = counted(len(omitted), "check was", "checks were")
     return f"Judged without a browser: {left_out} left out. {WORTH[document['type']]}"

@@ -10,6 +10,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 from markupsafe import Markup
 
+from website_scan.messages import agreeing, counted
+
 TEMPLATES = Path(__file__).with_name("templates")
 STATIC = Path(__file__).with_name("static")  # style sheets
 # Where an address may break: after these characters, but not between the slashes after the scheme.
@@ -24,7 +26,8 @@ def environment(**options: Any) -> Environment:
     """Return a Jinja2 environment with autoescape and these options, such as the loader."""
     rules = {"autoescape": True, "trim_blocks": True, "lstrip_blocks": True, "undefined": StrictUndefined}
     made = Environment(**options | rules)  # noqa: S701  # `rules` switch autoescape on
-    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line, "plural": plural}
+    made.filters |= {"breakable": breakable, "grouped": grouped, "one_line": one_line}
+    made.filters |= {"counted": counted, "agreeing": agreeing}
     made.globals |= {"zip": zip}
     return made
 
@@ -58,8 +61,3 @@ def one_line(address: object) -> Markup:
 def grouped(number: int) -> str:
     """Return the number with commas between thousands."""
     return f"{number:,}"
-
-
-def plural(number: float, one: str = "", many: str = "s") -> str:
-    """Return `one` for the number 1, `many` for all others, such as the endings of a word."""
-    return one if number == 1 else many

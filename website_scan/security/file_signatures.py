@@ -12,7 +12,7 @@ import re
 import zlib
 from collections.abc import Sequence
 
-from website_scan.messages import some
+from website_scan.messages import counted, some
 
 READ_LINES = 400
 MAX_LINE = 2000
@@ -158,7 +158,7 @@ def htpasswd(body: bytes) -> str | None:
     lines = [line.strip() for line in _lines(body) if not line.lstrip().startswith("#")]
     if not lines or not all(HTPASSWD_LINE.fullmatch(line) for line in lines):
         return None
-    return f"{len(lines)} {'user' if len(lines) == 1 else 'users'} with password hashes"
+    return f"{counted(len(lines), 'user')} with password hashes"
 
 
 def private_key(body: bytes) -> str | None:
@@ -261,7 +261,7 @@ def log_file(body: bytes) -> str | None:
     entries = sum(1 for line in lines if LOG_LINE.match(line))
     if entries + sum(1 for line in lines if LOG_REST.match(line)) < 0.6 * len(lines):
         return None  # prose that quotes a log
-    return f"{entries} log {'entry' if entries == 1 else 'entries'} at the beginning"
+    return f"{counted(entries, 'log entry', 'log entries')} at the beginning"
 
 
 def api_description(body: bytes) -> str | None:

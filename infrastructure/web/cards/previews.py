@@ -10,7 +10,7 @@ from django.urls import reverse
 
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.responses import digest_of
-from infrastructure.web.reading import cut
+from website_scan.messages import cut
 
 HOST_LENGTH, PATH_LENGTH = 60, 40
 

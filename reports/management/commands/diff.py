@@ -14,6 +14,7 @@ from django.core.management.base import BaseCommand, CommandError
 from reports.diff_serializers import DiffSerializer
 from website_scan.command.terminal import printable, show_what_can_be_shown
 from website_scan.document import ExportDocument
+from website_scan.messages import counted
 from website_scan.report.diff import Change, Diff, NotCompared, diff
 
 EXIT_WORSE = 1
@@ -128,8 +129,7 @@ def _text(found: Diff[ExportDocument]) -> Iterator[str]:
             yield f"  {title}"
         for each in group:
             yield from _lines(each)
-    same = "1 finding is" if found.same_count == 1 else f"{found.same_count} findings are"
-    yield f"  {same} the same."
+    yield f"  {counted(found.same_count, 'finding is', 'findings are')} the same."
 
 
 def _lines(each: Change | NotCompared) -> Iterator[str]:

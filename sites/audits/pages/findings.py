@@ -12,6 +12,7 @@ from sites.audits.findings import ListedFinding, by_need, critical_in_order, lis
 from sites.audits.muting import ALL, AuditMutes, MutedOn
 from sites.models import Audit, AuditFinding
 from website_scan.findings import ScanType
+from website_scan.messages import counted
 from website_scan.repeats import REPEATS, CheckKey
 from website_scan.report.evidence.fixes import Part, parts
 from website_scan.report.snippets import HowTo, how_to
@@ -99,7 +100,7 @@ class Finding:
     @property
     def spread(self) -> str:
         """Pages and places in words: a place that several pages share is fixed once."""
-        pages = "1 page" if self.pages == 1 else f"{self.pages:,} pages"
+        pages = counted(self.pages, "page")
         if self.pages == self.judged:
             of_pages = "the only page" if self.pages == 1 else f"all {pages}"
         else:

@@ -8,24 +8,25 @@ from datetime import datetime
 from typing import Any, NamedTuple
 from urllib.parse import urlencode
 
-from django.db.models import F, QuerySet
+from django.db.models import F
 from django.urls import reverse
 from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Membership
+from infrastructure.web import keyset
 from reports.models import HAS_SCREENSHOT, Report
 from reports.page.reader_muting import muting_of
 from scans.models import Scan, path_of, report_path
 from sites.audits.progress import Progress, progress_of
 from sites.models import Audit, AuditPage, Monitor
+from website_scan.messages import counted
 from website_scan.report.explanations import advice
 from website_scan.report.mute_matching import Mutes
 from website_scan.report.report_page import ReportPage, report_page
 
 PAGES_SIZE = 50
 PRINTED_PAGES = 50
-MAX_PAGE = 1_000
 LABELS = dict(Scan.Type.choices)
 NOT_RUN = "Could not run"
 
@@ -78,8 +79,8 @@ class Listed:
     """Part of a paginated list, and the query strings of the neighbouring parts; None at the list's end."""
 
     rows: Sequence[Any]
-    newer: str | None
-    older: str | None
+    previous: str | None
+    next: str | None
 
 
 STATUSES = {
@@ -145,7 +146,7 @@ def capped(audit: Audit, shown: str) -> list[str]:
 
 
 def _with_pages(reason: str, pages: int) -> str:
-    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({'1 page' if pages == 1 else f'{pages:,} pages'})"
+    return f"{reason[:1].lower()}{reason[1:].removesuffix('.')} ({counted(pages, 'page')})"
 
 
 def _named(types: Sequence[str]) -> str:
@@ -159,7 +160,7 @@ def _note(audit: Audit, type: str, scan: Scan | None) -> str:
     if audit.kind != Audit.Kind.PAGE:
         judged = audit.pages_judged(type)
         if judged:
-            return f"{judged:,} page{'' if judged == 1 else 's'}"
+            return counted(judged, "page")
         return NOT_RUN if audit.is_final else "No pages yet"
     if scan is None or scan.status == Scan.Status.QUEUED:
         return "Not started" if audit.is_final else "Waiting"
@@ -196,11 +197,9 @@ def pages(audit: Audit, query: Mapping[str, str]) -> Listed:
         rows = rows.filter(status__in=STATUSES[filters["status"]][1])
     if filters.get("q"):
         rows = rows.filter(url__icontains=filters["q"])
-    if filters.get("order"):
-        ordered = rows.order_by(F("worst_score").asc(nulls_last=True), "position")
-    else:
-        ordered = rows.order_by("position")
-    return _listed(ordered, query, PAGES_SIZE, filters, lambda found: _page_rows(audit, found))
+    columns = ["worst_score", "position"] if filters.get("order") else ["position"]
+    found = keyset.by_columns(rows, query, columns=columns, size=PAGES_SIZE, filters=filters)
+    return Listed(_page_rows(audit, found.rows), found.previous, found.next)
 
 
 def worst_pages(audit: Audit) -> list[PageRow]:
@@ -237,19 +236,6 @@ def _page_grade(page: AuditPage, type: str) -> PageGrade | None:
         return None
     note = "" if result["score"] is not None else "Failed"
     return PageGrade(str(LABELS[type]), result["score"], result["grade"], note, report_path(result["scan_id"]))
-
-
-def _listed(
-    ordered: QuerySet[Any], query: Mapping[str, str], size: int, filters: Mapping[str, str], shown: Any
-) -> Listed:
-    """Return the part of the rows that the query's `part` selects, counted from 1."""
-    raw = query.get("part", "")
-    part = min(int(raw), MAX_PAGE) if raw.isascii() and raw.isdecimal() and len(raw) < 6 else 1
-    part = max(part, 1)
-    found = list(ordered[(part - 1) * size : part * size + 1])
-    newer = urlencode({**filters, "part": part - 1}) if part > 1 else None
-    older = urlencode({**filters, "part": part + 1}) if len(found) > size else None
-    return Listed(shown(found[:size]), newer, older)
 
 
 def left_out(audit: Audit) -> int:

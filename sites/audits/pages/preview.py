@@ -11,6 +11,7 @@ from sites.audits.muting import AuditMutes
 from sites.audits.pages.findings import findings
 from sites.audits.pages.page import LABELS
 from sites.models import Audit
+from website_scan.messages import counted
 
 
 def card_of(audit: Audit) -> Card:
@@ -57,7 +58,7 @@ def _grades(audit: Audit) -> tuple[CardGrade, ...]:
 def _scope(audit: Audit) -> str:
     if audit.kind == Audit.Kind.PAGE:
         return "One page"
-    pages = f"{audit.pages_done:,} page{'' if audit.pages_done == 1 else 's'}"
+    pages = counted(audit.pages_done, "page")
     return f"Whole site, {pages}" if audit.kind == Audit.Kind.SITE else pages
 
 

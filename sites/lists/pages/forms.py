@@ -13,10 +13,9 @@ from infrastructure.web.forms import HintedLabel, JudgedForm, TicksField
 from scans.models import Scan
 from sites.lists.requests import MAX_WINDOW_HOURS, USUAL_WINDOW_HOURS
 from sites.models import SiteList
+from sites.models.monitor import NAME_LENGTH
 from sites.models.site_list import ListInterval
-from sites.monitors.pages.forms import ONCE_BYTES
-from sites.monitors.requests import NAME_LENGTH
-from sites.pages.forms import HINTS, NONE_CHOSEN
+from sites.pages.forms import HINTS, NONE_CHOSEN, ONCE_BYTES
 
 EVERY = (
     ("", HintedLabel("Only when started by hand", "Someone presses “Run now”, or a script does")),

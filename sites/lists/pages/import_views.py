@@ -14,17 +14,17 @@ from django.views.decorators.http import require_http_methods
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
-from accounts.roles import MemberRequest, page_of, requires
+from accounts.roles import MemberRequest, known, page_of, requires
+from infrastructure.api.errors import NotFound
 from infrastructure.web.uploads import takes_file
 from sites.lists.importing import add_entries, replace_entries
 from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
 from sites.lists.pages.rows import Room, room_of
-from sites.lists.pages.states import counted
-from sites.lists.pages.views import WORK, find, known, refuse_now
-from sites.lists.services import ListNotFound
+from sites.lists.pages.views import WORK, find, refuse_now
 from sites.lists.uploads import InvalidEntries
 from sites.models import SiteList
 from website_scan.errors import Refusal
+from website_scan.messages import counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ def _change(request: MemberRequest, found: SiteList) -> HttpResponse:
     try:
         refuse_now(request)
         numbers = change(caller=member_caller(request.membership), list_id=found.id, rows=rows)
-    except ListNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         return _page(request, found, refusal.status, problems=Problems(str(refusal), [], 0))

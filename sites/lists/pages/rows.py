@@ -70,7 +70,7 @@ class Room:
 @dataclass(frozen=True, slots=True)
 class ListPage:
     rows: list[ListRow]
-    page: keyset.RowPage[SiteList]
+    page: keyset.LinkedPage[SiteList, keyset.Moment]
     text: str
     has_any: bool
     room: Room
@@ -89,7 +89,7 @@ def list_page(organization: Organization, query: Mapping[str, str]) -> ListPage:
     text = search_text(query)
     rows = access.rows(SiteList, organization.id).defer("encrypted_credentials")
     match = Q(name__icontains=text) if text else None
-    found = keyset.page([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
+    found = keyset.by_time([rows], query, size=PAGE_SIZE, filters={"q": text} if text else {}, match=match)
     has_any = bool(found.rows) or (bool(text) and rows.exists())
     return ListPage(_rows(found.rows), found, text, has_any, room_of(organization))
 

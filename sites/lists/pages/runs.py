@@ -60,8 +60,8 @@ class RunPage:
 
     rows: list[RunRow]
     labels: tuple[str, ...]
-    newer: str | None
-    older: str | None
+    previous: str | None
+    next: str | None
 
 
 def latest_runs(site_list: SiteList) -> tuple[RunRow | None, RunRow | None]:
@@ -79,9 +79,9 @@ def running_of(site_list: SiteList) -> RunRow | None:
 
 def run_page(site_list: SiteList, query: Mapping[str, str]) -> RunPage:
     """Return a page of the list's runs, newest first; three queries at most."""
-    found = keyset.page_by_time(site_list.runs.all(), query, column="started_at", size=PAGE_SIZE, filters={})
+    found = keyset.by_time([site_list.runs.all()], query, column="started_at", size=PAGE_SIZE, filters={})
     labels = tuple(str(label) for type, label in Scan.Type.choices if type in site_list.types)
-    return RunPage(_with_means(found.rows), labels, found.newer, found.older)
+    return RunPage(_with_means(found.rows), labels, found.previous, found.next)
 
 
 def _with_means(runs: Sequence[ListRun]) -> list[RunRow]:

@@ -13,15 +13,15 @@ from django.views.decorators.http import require_POST, require_safe
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership
-from accounts.roles import MemberRequest, page_of, requires
+from accounts.roles import MemberRequest, known, page_of, requires
+from infrastructure.api.errors import NotFound
 from scans.models import Scan
 from sites.lists import exports, sharing
 from sites.lists.pages import changes, snapshots
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.states import state_of_run
-from sites.lists.pages.views import find, known, refuse_now
-from sites.lists.services import ListNotFound
-from sites.lists.snapshots import SnapshotNotFound, find_snapshot, latest, previous
+from sites.lists.pages.views import find, refuse_now
+from sites.lists.snapshots import find_snapshot, latest, previous
 from sites.models import ListRun, SiteList
 from website_scan.errors import Refusal
 
@@ -168,7 +168,7 @@ def list_share(request: MemberRequest, list_id: str) -> HttpResponse:
             has_table=bool(request.POST.get("table")),
         )
         messages.success(request, "The page is public. Anyone with its address can read it until you revoke it.")
-    except (ListNotFound, SnapshotNotFound):
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"Nothing was shared. {refusal}")

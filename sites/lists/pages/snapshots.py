@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlsplit
 
 from django.db.models import Value
 from django.db.models.functions import Substr
 
+from infrastructure.web import keyset
 from scans.check_catalogue import CheckEntry, entries
 from scans.models import Scan, path_of
 from sites.lists.adoption import PREDICATES, percent, sentence
@@ -22,8 +23,6 @@ SITES_SHOWN = 100
 LABELS = dict(Scan.Type.choices)
 # Width of the bar of grades, in SVG user units.
 BAR_WIDTH = 600
-# Positions have at most this many digits.
-POSITION_DIGITS = 9
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,19 +167,12 @@ def sites_of_check(run: ListRun, query: Mapping[str, str]) -> SitesOfCheck | Non
         return None
     letter = Substr("statuses", run.checks.index(check) + 1, 1)
     rows = ListResult.objects.filter(run=run, status=ListResult.Status.DONE).alias(letter=letter)
-    rows = rows.filter(letter=Value(status[0]), position__gt=_position(query.get("after", "")))
+    rows = rows.filter(letter=Value(status[0])).defer("seen", "facts", "statuses")
     if tag:
         rows = rows.filter(tags__contains=[tag])
-    found = list(rows.order_by("position").defer("seen", "facts", "statuses")[: SITES_SHOWN + 1])
-    shown = found[:SITES_SHOWN]
     kept = {"check": check, "status": status} | ({"tag": tag} if tag else {})
-    following = urlencode({**kept, "after": shown[-1].position}) if len(found) > SITES_SHOWN else None
-    return SitesOfCheck(held(figures), _sites(run, check, figures["type"], shown), status, following)
-
-
-def _position(entered: str) -> int:
-    is_number = entered.isascii() and entered.isdecimal() and len(entered) <= POSITION_DIGITS
-    return int(entered) if is_number else -1
+    found = keyset.by_columns(rows, query, columns=["position"], size=SITES_SHOWN, filters=kept)
+    return SitesOfCheck(held(figures), _sites(run, check, figures["type"], found.rows), status, found.next)
 
 
 def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -> list[SiteOfCheck]:

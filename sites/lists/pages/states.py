@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from accounts.usage import Quota
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
+from website_scan.messages import agreeing, counted
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,14 +50,9 @@ EVERY = {
 }
 
 
-def counted(number: int, thing: str) -> str:
-    """Return the number with its noun: "1 site", "1,204 sites"."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
-
-
 def state_of_run(run: ListRun) -> State:
     """Return the state of a run, and how it ended where it did not simply complete."""
-    judged = f"{run.done:,} of {counted(run.entries, 'site')} {'was' if run.done == 1 else 'were'} judged"
+    judged = f"{run.done:,} of {counted(run.entries, 'site')} {agreeing(run.done, 'was', 'were')} judged"
     match run.status:
         case ListRun.Status.RUNNING:
             return State("Running", "accent")

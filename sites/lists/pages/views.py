@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
 from django.db.models import Q
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
-from django.http.response import HttpResponseBase
+from django.http import HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -21,45 +18,27 @@ from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
-from accounts.roles import MemberRequest, page_of, requires
-from infrastructure.api.errors import InvalidParams, refuse_in_maintenance
+from accounts.roles import MemberRequest, known, page_of, requires
+from infrastructure.api.errors import InvalidParams, NotFound, refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.forms import ListForm, entered_of
-from sites.lists.pages.states import cost_of, counted, schedule_words
-from sites.lists.recipients import recipients_of
-from sites.lists.services import EntryNotFound, ListNotFound
-from sites.lists.sharing import ShareNotFound
-from sites.lists.snapshots import SnapshotNotFound
+from sites.lists.pages.states import cost_of, schedule_words
 from sites.models import SiteList
-from sites.monitors.recipients import Recipients
-from sites.monitors.requests import MOST_EMAILS
-from sites.monitors.schedule import time_zones
-from sites.monitors.services import RunNotFound
+from sites.recipients import MOST_EMAILS, Recipients, recipients_of
+from sites.resources import LIST, LIST_RUN
+from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
+from website_scan.messages import counted
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS
 ONCE = re.compile(r"[0-9a-f]{32}")
-NOT_FOUND = (ListNotFound, EntryNotFound, RunNotFound, SnapshotNotFound, ShareNotFound)
 WORK = "the organization's own work, which all members see"
-
-
-def known(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBase]:
-    """Decorate a view to respond with 404 if the organization does not have the list, the run or the site."""
-
-    @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponseBase:
-        try:
-            return view(request, *args, **kwargs)
-        except NOT_FOUND as error:
-            raise Http404 from error
-
-    return wrapped
 
 
 def refuse_now(request: MemberRequest) -> None:
@@ -170,7 +149,7 @@ def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
         refuse_now(request)
         caller = member_caller(request.membership)
         services.change_list(caller=caller, list_id=list_id, body=form.list_body)
-    except ListNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         form.add_refusal(refusal)
@@ -190,7 +169,7 @@ def list_delete(request: MemberRequest, list_id: str) -> HttpResponse:
         return render(request, "sites/lists/delete.html", {"section": "lists", "site_list": found})
     try:
         services.delete_list(caller=member_caller(request.membership), list_id=list_id)
-    except ListNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"The list was not deleted. {refusal}")
@@ -209,7 +188,7 @@ def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
         refuse_now(request)
         run = runs.begin_run(caller=member_caller(request.membership), list_id=list_id)
         messages.success(request, f"The run has begun: {counted(run.entries, 'site')}.")
-    except ListNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"The run was not started. {refusal}")
@@ -222,7 +201,7 @@ def list_run(request: MemberRequest, list_id: str) -> HttpResponse:
 @session_suffices(WORK)
 def list_cancel(request: MemberRequest, list_id: str, run_id: str) -> HttpResponse:
     """Cancel a run: sites that have not started are left out."""
-    before = runs.find_run(request.membership.organization_id, list_id, run_id)
+    before = LIST_RUN.find_in(find(request, list_id).runs.all(), run_id)
     runs.cancel_run(caller=member_caller(request.membership), list_id=list_id, run_id=run_id)
     if before.has_ended:
         messages.error(request, "The run had already ended, so it could not be cancelled.")
@@ -269,7 +248,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     try:
         refuse_now(request)
         messages.success(request, _act(request, found, action, entries))
-    except (ListNotFound, EntryNotFound):
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"Nothing was changed. {refusal}")
@@ -286,10 +265,10 @@ def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list
         number = runs.scan_entries(caller=caller, list_id=found.id, entry_ids=ids)
         if not number:
             return "These sites are being scanned already."
-        return f"{counted(number, 'site')} {'is' if number == 1 else 'are'} being scanned again."
+        return f"{counted(number, 'site is', 'sites are')} being scanned again."
     if action == "removed":
         number = services.delete_entries(caller=caller, list_id=found.id, entries=entries)
-        return f"{counted(number, 'site')} {'has' if number == 1 else 'have'} been removed."
+        return f"{counted(number, 'site has', 'sites have')} been removed."
     tags = [each for each in map(str.strip, request.POST.get("tags", "").split(";")) if each]
     if not tags:
         raise InvalidParams("Enter at least one tag.")
@@ -299,7 +278,7 @@ def _act(request: MemberRequest, found: SiteList, action: str, entries: Q | list
 
 
 def find(request: MemberRequest, list_id: str) -> SiteList:
-    return services.find_list(request.membership.organization_id, list_id)
+    return LIST.find(request.membership.organization_id, list_id)
 
 
 def quota_of(request: MemberRequest) -> usage.Quota:

@@ -17,9 +17,10 @@ from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_LISTED
 from sites.models import Audit, Monitor
+from sites.models.monitor import NAME_LENGTH
 from sites.monitors import alerts
-from sites.monitors.requests import NAME_LENGTH, is_shorter
-from sites.pages.forms import TargetForm
+from sites.monitors.requests import is_shorter
+from sites.pages.forms import ONCE_BYTES, TargetForm
 from website_scan.errors import Refusal
 
 HINTS = {
@@ -34,7 +35,6 @@ SCOPES = (
     (Audit.Kind.PAGES, HintedLabel("A list of pages", "Only the pages that you list")),
     (Audit.Kind.SITE, HintedLabel("The whole site", "Finds its pages again for each run")),
 )
-ONCE_BYTES = 16
 
 
 def points(label: str, **kwargs: Any) -> forms.IntegerField:

@@ -22,6 +22,7 @@ from sites.models.documents import News as RunNews
 from sites.models.documents import NewsList
 from sites.models.documents import RunScore as StoredRunScore
 from sites.models.monitor import STATUS_FILTERS
+from website_scan.messages import counted
 
 PAGE_SIZE = 20
 SPARK_RUNS = 20
@@ -131,7 +132,7 @@ class MonitorPage:
     """Page of the list of monitors, and its filters."""
 
     rows: list[MonitorRow]
-    page: keyset.RowPage[Monitor]
+    page: keyset.LinkedPage[Monitor, keyset.Moment]
     text: str
     state: str
     used: int
@@ -180,7 +181,7 @@ def monitor_page(organization_id: int, query: Mapping[str, str], *, most: int) -
     if state:
         match = STATUS_FILTERS[state] & (match or Q())
     filters = {name: value for name, value in (("state", state), ("q", text)) if value}
-    found = keyset.page([rows], query, size=PAGE_SIZE, filters=filters, match=match)
+    found = keyset.by_time([rows], query, size=PAGE_SIZE, filters=filters, match=match)
     used = access.rows(Monitor, organization_id).count()
     return MonitorPage(monitor_rows(organization_id, found.rows), found, text, state, used, most)
 
@@ -227,7 +228,7 @@ def schedule_words(monitor: Monitor) -> str:
     if monitor.at is None:
         return every.label
     if every is Interval.HOUR:
-        return f"{every.label}, at {monitor.at.minute} minute{'' if monitor.at.minute == 1 else 's'} past"
+        return f"{every.label}, at {counted(monitor.at.minute, 'minute')} past"
     day = ""
     if monitor.day is not None and every is Interval.WEEK:
         day = f" on {calendar.day_name[monitor.day - 1]}"
@@ -241,9 +242,9 @@ def schedule_words(monitor: Monitor) -> str:
 def target_words(monitor: Monitor) -> str:
     """Describe the pages that a monitor watches beside its address; empty for a monitor of one page."""
     if monitor.kind == Audit.Kind.SITE:
-        return f"Whole site, up to {monitor.max_pages:,} page{'' if monitor.max_pages == 1 else 's'}"
+        return f"Whole site, up to {counted(monitor.max_pages, 'page')}"
     if monitor.kind == Audit.Kind.PAGES:
-        return f"{len(monitor.pages):,} page{'' if len(monitor.pages) == 1 else 's'}, this one first"
+        return f"{counted(len(monitor.pages), 'page')}, this one first"
     return ""
 
 

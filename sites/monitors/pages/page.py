@@ -137,8 +137,8 @@ class RunRow:
 @dataclass(frozen=True, slots=True)
 class Timeline:
     rows: list[RunRow]
-    newer: str | None
-    older: str | None
+    previous: str | None
+    next: str | None
 
     @property
     def has_running(self) -> bool:
@@ -161,9 +161,9 @@ def trends(monitor: Monitor) -> list[TypeTrend]:
 def timeline(monitor: Monitor, query: Mapping[str, str]) -> Timeline:
     """Return a page of the monitor's runs, newest first; at most three queries."""
     rows = monitor.runs.select_related("audit")
-    found = keyset.page_by_time(rows, query, column="due_at", size=RUNS_SIZE, filters={})
+    found = keyset.by_time([rows], query, column="due_at", size=RUNS_SIZE, filters={})
     reports = _reports_of(monitor, found.rows)
-    return Timeline([_run_row(monitor, each, reports) for each in found.rows], found.newer, found.older)
+    return Timeline([_run_row(monitor, each, reports) for each in found.rows], found.previous, found.next)
 
 
 def running_of(monitor: Monitor) -> MonitorRun | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-import functools
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from typing import Any
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse, QueryDict
+from django.http import Http404, HttpResponse, QueryDict
 from django.shortcuts import redirect, render
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
@@ -19,24 +19,25 @@ from accounts import access, drafts, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
-from accounts.roles import MemberRequest, page_of, requires
-from infrastructure.api.errors import refuse_in_maintenance
+from accounts.roles import MemberRequest, known, page_of, requires
+from infrastructure.api.errors import NotFound, refuse_in_maintenance
 from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
 from infrastructure.api.throttling import refuse_over_rate
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
-from sites.audits.services import AuditNotFound, find_audit
+from sites.audits.services import find_audit
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services
 from sites.monitors.pages import lists
 from sites.monitors.pages import page as one
 from sites.monitors.pages.forms import MonitorForm, entered_of
-from sites.monitors.recipients import Recipients, receivers, recipients_of
-from sites.monitors.requests import MOST_EMAILS, is_shorter
-from sites.monitors.schedule import time_zones
-from sites.monitors.services import MonitorBusy, MonitorNotFound
+from sites.monitors.requests import is_shorter
+from sites.monitors.services import MonitorBusy
 from sites.pages.estimates import estimate
+from sites.recipients import MOST_EMAILS, Recipients, receivers, recipients_of
+from sites.resources import MONITOR
+from sites.schedule import time_zones
 from website_scan.errors import Refusal
 from website_scan.report.references import safe_link
 
@@ -44,19 +45,6 @@ Role = Membership.Role
 # Maximum number of addresses to tick, beside the user's own and those of present recipients.
 MOST_PEOPLE = 2 * MOST_EMAILS
 ONCE = re.compile(r"[0-9a-f]{32}")
-
-
-def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:
-    """Decorate a view to respond with 404 if the organization does not have the monitor."""
-
-    @functools.wraps(view)
-    def wrapped(request: HttpRequest, *args: Any, **kwargs: Any) -> HttpResponse:
-        try:
-            return view(request, *args, **kwargs)
-        except MonitorNotFound as error:
-            raise Http404 from error
-
-    return wrapped
 
 
 @require_safe
@@ -110,7 +98,7 @@ def monitor_new(request: MemberRequest) -> HttpResponse:
 
 @require_safe
 @requires(Role.VIEWER)
-@_known
+@known
 def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show a monitor: its state, grades over time, and runs with the changes that each found."""
     found = _monitor(request, monitor_id)
@@ -133,7 +121,7 @@ def monitor(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_safe
 @requires(Role.VIEWER)
-@_known
+@known
 def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Fragment that the page polls every few seconds during a run (`run`); when the run has ended, the page reloads."""
     if not request.htmx:  # type: ignore[attr-defined]  # django-htmx
@@ -148,7 +136,7 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
-@_known
+@known
 @session_suffices("the organization's own work, which all members see")
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
@@ -163,7 +151,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
         refuse_over_rate(request, caller)
         refuse_in_maintenance()
         services.change_monitor(caller=caller, monitor_id=monitor_id, body=_changes(found, _body(request, form)))
-    except MonitorNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         form.add_refusal(refusal)
@@ -174,7 +162,7 @@ def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@_known
+@known
 @session_suffices("the organization's own work, which all members see")
 def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Pause or resume a monitor: `paused` is `on` or `off`."""
@@ -189,7 +177,7 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_POST
 @requires(Role.MEMBER)
-@_known
+@known
 @session_suffices("the organization's own work, which all members see")
 def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Start a run outside the schedule."""
@@ -200,7 +188,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
         services.run_now(caller=caller, monitor_id=monitor_id)
     except MonitorBusy:
         messages.error(request, "A run is already in progress.")
-    except MonitorNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"The run was not started. {refusal}")
@@ -209,7 +197,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 @require_http_methods(["GET", "HEAD", "POST"])
 @requires(Role.MEMBER)
-@_known
+@known
 @session_suffices("the organization's own work, which all members see")
 def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Delete a monitor, after a page that asks for confirmation."""
@@ -224,7 +212,7 @@ def monitor_delete(request: MemberRequest, monitor_id: str) -> HttpResponse:
 @require_POST
 @requires(Role.MEMBER)
 @fresh_login_needed()
-@_known
+@known
 def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Switch the monitor's badge: `badge` is `on` or `off`."""
     found, switch = _monitor(request, monitor_id), request.POST.get("badge", "")
@@ -236,11 +224,12 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
-                delete_badge(caller=caller, badge_id=badge.id)
+                with suppress(NotFound):  # another request has just switched it off
+                    delete_badge(caller=caller, badge_id=badge.id)
             messages.success(request, "The badge is off. Its address no longer shows anything.")
         else:
             raise BadRequest
-    except MonitorNotFound:
+    except NotFound:
         raise
     except Refusal as refusal:
         messages.error(request, f"The badge was not turned on. {refusal}")
@@ -248,7 +237,7 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
 
 
 def _monitor(request: MemberRequest, monitor_id: str) -> Monitor:
-    return services.find_monitor(request.membership.organization_id, monitor_id)
+    return MONITOR.find(request.membership.organization_id, monitor_id)
 
 
 def _form(
@@ -276,7 +265,7 @@ def _form_page(request: MemberRequest, form: MonitorForm, status: int, monitor: 
         "monitor": monitor,
         "estimate": estimate(form, usage.quota(organization_id, limits, timezone.now())),
         "zones": time_zones(),
-        "lacks_webhook": not receivers(organization_id).exists(),
+        "lacks_webhook": not receivers(organization_id, Monitor).exists(),
     }
     return render(request, "sites/monitors/form.html", context, status=status)
 
@@ -289,7 +278,7 @@ def _suggested(request: MemberRequest) -> dict[str, Any]:
     if audit_id := request.GET.get("of"):
         try:
             audit = find_audit(request.membership.organization_id, audit_id)
-        except AuditNotFound as error:
+        except NotFound as error:
             raise Http404 from error
         suggested = _of_audit(audit)
     shortest = request.membership.organization.tier.shortest_interval

@@ -11,7 +11,7 @@ from django.utils import timezone
 
 from accounts.models import ActivityEvent, Membership
 from reports.models import Mute, Report
-from reports.mutes import services
+from reports.mutes import services, views
 from scans.models import Scan
 from tests.reports.mutes.cast import CHECKS, URL, reported
 from tests.reports.people import page_of, person, text_of
@@ -132,6 +132,32 @@ def test_the_list_says_what_why_and_until_when_and_ends_it(home: Member) -> None
     # A second click, or a click after the back button.
     again = member.post(f"{mutes_of(home)}{row.id}/end", {"scan": scan.id}, follow=True)
     assert "This finding was no longer muted." in text_of(again)
+
+
+def test_paging_shows_every_mute_once_there_and_back(home: Member, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(views, "SHOWN", 2)
+    end = timezone.now() + timedelta(days=30)
+    for number, days in enumerate((3, 1, 1, 2, 0)):
+        values = {"check_id": "hsts", "host": f"h{number}.example.com", "reason": REASON}
+        Mute.objects.create(organization=home.organization, expires_at=end + timedelta(days=days), **values)
+    expected = [mute.host for mute in services.in_force(home.organization.id, timezone.now())]
+    member = person(home.organization)
+
+    def walk(path: str, rel: str) -> tuple[list[list[str]], str]:
+        """Follow the links to the end; return the hosts on each page, and the last path."""
+        pages = []
+        while True:
+            page = page_of(member.get(path))
+            pages.append([host for host in expected if host in page.text_content()])
+            links = page.xpath(f"//nav[@class='pager']/a[@rel='{rel}']/@href")
+            if not links:
+                return pages, path
+            path = f"{mutes_of(home)}{links[0]}"
+
+    there, last = walk(mutes_of(home), "next")
+    assert there == [expected[:2], expected[2:4], expected[4:]]
+    back, _ = walk(last, "prev")
+    assert back[::-1] == there
 
 
 def test_single_places_are_chosen_by_their_names(home: Member) -> None:

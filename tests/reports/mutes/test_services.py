@@ -8,11 +8,11 @@ import pytest
 from django.utils import timezone
 
 from accounts.models import ActivityEvent
+from infrastructure.api.errors import NotFound
 from reports.models import Mute
 from reports.mutes import services
 from reports.mutes.services import (
     MuteLimit,
-    MuteNotFound,
     active_mutes,
     create_mute,
     end_mute,
@@ -48,7 +48,7 @@ def test_another_organizations_mutes_never_apply() -> None:
     acme, other = member_of("Acme"), member_of("Other")
     mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
     assert not is_muted(other)
-    with pytest.raises(MuteNotFound):
+    with pytest.raises(NotFound, match="no mute"):
         end_mute(caller=caller_with_key(other), mute_id=mute.id)
     assert is_muted(acme)
 
@@ -98,7 +98,7 @@ def test_ended_it_shows_again_and_cannot_be_ended_twice() -> None:
     mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     assert not is_muted(acme)
-    with pytest.raises(MuteNotFound):
+    with pytest.raises(NotFound, match="no mute"):
         end_mute(caller=caller_with_key(acme), mute_id=mute.id)
 
 

@@ -14,8 +14,8 @@ from accounts.models import ActivityEvent, Tier
 from infrastructure.api.scopes import Scope
 from scans.models import IdempotencyRecord
 from sites.lists import services
-from sites.lists.recipients import NOBODY
 from sites.models import ListCount, ListEntry, ListResult, ListRun, ListShare, SiteList
+from sites.recipients import warning_of
 from tests.queries import counted
 from tests.sites.lists.cast import make_entries, make_entry, make_list
 from tests.world import Api, Member, key_caller, member_of, person_of, register_webhook
@@ -51,7 +51,7 @@ def test_a_list_has_defaults_and_an_address(home: Member) -> None:
         "timezone": "UTC",
         "notify": {"emails": [], "webhooks": True},
         "unsubscribed": [],
-        "warning": NOBODY,
+        "warning": warning_of(SiteList),
         "entries": 0,
         "next_run_at": None,
         "run": None,

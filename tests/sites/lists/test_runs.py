@@ -14,7 +14,7 @@ from django.utils import timezone
 from accounts.closing.services import organization_closed
 from accounts.models import ActivityEvent, MonthlyUsage, Organization, Tier
 from accounts.usage import QuotaExceeded
-from infrastructure.api.errors import InvalidParams
+from infrastructure.api.errors import InvalidParams, NotFound
 from scans import addresses
 from scans.models import BlockedDomain, Scan
 from scans.policy import scan_policy
@@ -25,7 +25,7 @@ from sites.audits.requests import parse_audit
 from sites.audits.services import insert_audit
 from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
-from sites.lists.services import EntryNotFound, ListLimit, ListNotFound, ListRunning, RunNotFound
+from sites.lists.services import ListLimit, ListRunning
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
 from tests.sites.lists.running import HOUR, UNREACHABLE, Names, Script, entry_of, listed, statuses, usual
 from tests.world import Member, key_caller, make_result, member_of
@@ -118,7 +118,7 @@ def test_a_list_of_another_organization_is_unknown(owner: Member, stranger: Memb
         lambda: runs.scan_entry(caller=caller, list_id=towns.id, entry_id=entry_id),
         lambda: runs.scan_entries(caller=caller, list_id=towns.id, entry_ids=[entry_id]),
     ):
-        with pytest.raises(ListNotFound):
+        with pytest.raises(NotFound, match="no list"):
             refused()
 
 
@@ -338,7 +338,7 @@ def test_a_cancelled_run_ends_what_waits_and_what_is_queued(owner: Member) -> No
     again = runs.cancel_run(caller=caller, list_id=towns.id, run_id=run.id)
     assert again.ended_at == cancelled.ended_at
     assert ActivityEvent.objects.filter(action="list.run_cancelled").count() == 1
-    with pytest.raises(RunNotFound):
+    with pytest.raises(NotFound, match="no run"):
         runs.cancel_run(caller=caller, list_id=towns.id, run_id="run_1111111111111111111111")
 
 
@@ -388,7 +388,7 @@ def test_a_single_look_is_news_of_its_entry_only(owner: Member) -> None:
     run.refresh_from_db()
     assert (run.ended_at, run.done) == (before, 2)
     assert run.counts.get(tag="").data["scores"] == {"security": {"80": 2}}
-    with pytest.raises(EntryNotFound):
+    with pytest.raises(NotFound, match="no entry"):
         runs.scan_entry(caller=key_caller(owner.organization.id), list_id=towns.id, entry_id="ent_x")
 
 

@@ -11,12 +11,12 @@ from django.utils import timezone
 from hypothesis import given
 from hypothesis import strategies as st
 
+from infrastructure.api.errors import NotFound
 from infrastructure.postgresql.statements import fetch
 from scans.check_catalogue import entries
 from sites.lists.adoption import PREDICATES, adoption, percent, sentence
 from sites.lists.differences import diff
 from sites.lists.snapshots import (
-    SnapshotNotFound,
     figures,
     find_snapshot,
     grade_of,
@@ -139,7 +139,7 @@ def test_only_runs_that_have_ended_are_snapshots_and_only_of_the_owner(home: Mem
         (organization, site_list.id, "run_\0"),
         (organization, "", ""),
     ):
-        with pytest.raises(SnapshotNotFound):
+        with pytest.raises(NotFound, match="no snapshot"):
             find_snapshot(owner, list_id, run_id)
     assert [is_kept(each) for each in (run, running, expired)] == [True, False, False]
     assert [*snapshots_of(site_list)] == [run]

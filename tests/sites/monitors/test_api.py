@@ -12,7 +12,8 @@ from django.utils import timezone
 from accounts.keys.services import create_api_key
 from accounts.mailing.topics import Subscription
 from accounts.models import Membership, Tier
-from sites.monitors.recipients import NOBODY
+from sites.models import Monitor
+from sites.recipients import warning_of
 from tests.queries import counted
 from tests.sites.monitors.cast import make_monitor
 from tests.sites.monitors.watching import EVENTS, HOOK, Judged, Watch, finding
@@ -128,7 +129,7 @@ def test_who_has_unsubscribed_is_named_so(home: Member) -> None:
     assert home.api.get(f"/v1/monitors/{other.id}").json()["unsubscribed"] == []
     assert home.api.patch(path, {"notify": shown["notify"]}).json()["unsubscribed"] == ["ann@home.test"]
     Subscription(ben, f"monitor:{monitor.id}").stop()
-    assert home.api.get(path).json()["warning"] == NOBODY
+    assert home.api.get(path).json()["warning"] == warning_of(Monitor)
 
 
 def test_a_monitor_made_with_a_key_reaches_the_member_who_made_the_key(home: Member, target: str) -> None:
@@ -139,7 +140,7 @@ def test_a_monitor_made_with_a_key_reaches_the_member_who_made_the_key(home: Mem
     made = key.post("/v1/monitors", body).json()
     assert (made["notify"]["emails"], made["warning"]) == (["ann@home.test"], None)
     named = key.post("/v1/monitors", body | {"notify": {"emails": []}}).json()
-    assert (named["notify"]["emails"], named["warning"]) == ([], NOBODY)
+    assert (named["notify"]["emails"], named["warning"]) == ([], warning_of(Monitor))
     Membership.objects.filter(user=ann).delete()
     assert key.post("/v1/monitors", body).json()["notify"]["emails"] == [], "she has left"
 
@@ -159,7 +160,7 @@ def test_a_monitor_that_reaches_nobody_says_so(
     if hook:
         register_webhook(home, HOOK, hook)
     monitor = make_monitor(home, **columns)
-    assert home.api.get(f"/v1/monitors/{monitor.id}").json()["warning"] == (NOBODY if is_warned else None)
+    assert home.api.get(f"/v1/monitors/{monitor.id}").json()["warning"] == (warning_of(Monitor) if is_warned else None)
 
 
 def test_a_list_of_monitors_takes_as_many_queries_as_one(home: Member) -> None:

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from website_scan.command.judged import Judged
 from website_scan.command.terminal import printable
 from website_scan.document import ExportDocument, ExportedFinding
+from website_scan.messages import counted
 from website_scan.report.judge import WORTH
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
@@ -52,7 +53,7 @@ def text(
     findings = judged.findings()
     if findings:
         yield ""
-        yield paint("bold", f"  {_counted([check for _, check in findings])}")
+        yield paint("bold", f"  {_totals([check for _, check in findings])}")
     told = judged.told_by(others)
     for category, check in findings:
         yield from _finding(judged.url, category, check, told.get(check["id"], ""), paint)
@@ -93,13 +94,13 @@ def where(check: ExportedFinding, url: str, most: int = TOLD_PLACES) -> tuple[Se
     named = [each for places in occurrences_of(check, url).values() for each in places if each]
     told = [each if len(each) <= PLACE_LENGTH else f"{each[:PLACE_LENGTH]}…" for each in named[:most]]
     left = len(named) - most
-    return told, "" if left <= 0 else "and 1 more place" if left == 1 else f"and {left} more places"
+    return told, f"and {counted(left, 'more place')}" if left > 0 else ""
 
 
-def _counted(findings: Sequence[ExportedFinding]) -> str:
+def _totals(findings: Sequence[ExportedFinding]) -> str:
     failed = sum(each["status"] == "fail" for each in findings)
     warnings = len(findings) - failed
-    warned = f"{warnings} warning{'' if warnings == 1 else 's'}"
+    warned = counted(warnings, "warning")
     return ", ".join([*([f"{failed} failed"] if failed else []), *([warned] if warnings else [])])
 
 

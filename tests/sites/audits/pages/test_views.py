@@ -15,6 +15,7 @@ from accounts.models import ActivityEvent, Membership, MonthlyUsage, Tier, User
 from reports.models import Report
 from reports.page.since import when_before
 from scans.models import Scan
+from sites.audits.pages import page as audit_page
 from sites.models import Audit, AuditFinding, AuditPage
 from tests.furnished_audits import FAILED, SITE, look_at, make_audit, make_pages, release
 from tests.page_reading import browser_of, page_of, rows_of, text_of, used
@@ -261,7 +262,7 @@ def test_critical_failures_stand_above_what_could_not_be_checked(home: Member) -
 def test_what_a_query_says_wrongly_is_ignored(home: Member) -> None:
     audit = site_audit(home, 3)
     client = browser_of(home)
-    for query in ("part=0", "part=x", "part=99999999999", "part=-1", "type=%00", "show=pages&q=%00&part=²"):
+    for query in ("after=x", "after=99999999999", "before=-1", "before=.", "type=%00", "show=pages&q=%00&after=²"):
         assert client.get(f"/audit/{audit.id}?{query}").status_code == 200
 
 
@@ -283,6 +284,32 @@ def test_pages_are_filtered_and_the_worst_come_first(home: Member) -> None:
     scan = Scan.objects.get(url=f"{SITE}a", type="seo")
     shown = page_of(client.get(f"/audit/{audit.id}?show=pages"))
     assert shown.xpath("//tbody/tr[1]/td[4]//a/@href") == [f"/report/{scan.id}"]
+
+
+@pytest.mark.parametrize("order", ["", "&order=worst"])
+def test_paging_shows_every_page_once_there_and_back(home: Member, monkeypatch: pytest.MonkeyPatch, order: str) -> None:
+    monkeypatch.setattr(audit_page, "PAGES_SIZE", 2)
+    audit = make_audit(home, **WHOLE_SITE)
+    for page, score in zip(make_pages(audit, [f"{SITE}{n}" for n in "abcdefg"]), (90, 60, 75, 60, 60), strict=False):
+        look_at(page, NOW(), score=score)
+    client = browser_of(home)
+
+    def walk(query: str, rel: str) -> tuple[list[str], str]:
+        """Follow the links to the end; return the paths of all pages, and the last query."""
+        rows: list[str] = []
+        while True:
+            shown = client.get(f"/audit/{audit.id}?{query}")
+            part = [each[:2] for each in texts(shown, "//tbody//th")]
+            rows = [*rows, *part] if rel == "next" else [*part, *rows]
+            links = page_of(shown).xpath(f"//nav[@class='pager']/a[@rel='{rel}']/@href")
+            if not links:
+                return rows, query
+            query = links[0].removeprefix("?")
+
+    expected = ["/b", "/d", "/e", "/c", "/a", "/f", "/g"] if order else [f"/{n}" for n in "abcdefg"]
+    there, last = walk(f"show=pages{order}", "next")
+    assert there == expected
+    assert walk(last, "prev")[0] == expected
 
 
 def test_what_was_left_out_and_why_is_said(home: Member) -> None:

@@ -15,7 +15,7 @@ from accounts.models import ActivityEvent, Tier
 from infrastructure.api import idempotency
 from scans.models import Scan
 from sites.models import Audit, Monitor, MonitorRun
-from sites.monitors.recipients import NOBODY, topic_of
+from sites.recipients import topic_of, warning_of
 from tests.furnished_audits import SITE, look_at, make_audit, make_pages
 from tests.furnished_monitors import add_runs, finding, make_monitor, news, score
 from tests.page_reading import browser_of, page_of, rows_of, text_of
@@ -324,13 +324,13 @@ def test_the_page_names_who_has_unsubscribed_and_warns_where_nobody_is_notified(
     monitor = make_monitor(home, recipients=[ann.pk, ben.pk])
     path = f"/o/home/monitors/{monitor.id}"
     assert "ann@home.test, ben@home.test" in text_of(client.get(path))
-    assert NOBODY not in text_of(client.get(path))
-    Subscription(ann, topic_of(monitor.id)).stop()
+    assert warning_of(Monitor) not in text_of(client.get(path))
+    Subscription(ann, topic_of(monitor)).stop()
     assert "ann@home.test (unsubscribed) , ben@home.test" in text_of(client.get(path))
     assert "ann@home.test Unsubscribed" in text_of(client.get(f"{path}/edit"))
-    Subscription(ben, topic_of(monitor.id)).stop()
+    Subscription(ben, topic_of(monitor)).stop()
     page = client.get(path)
-    assert NOBODY in text_of(page)
+    assert warning_of(Monitor) in text_of(page)
     assert page_of(page).xpath("//p[contains(@class, 'warning')]/a/@href") == [f"{path}/edit"]
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from accounts.models import Interval
 from sites.models.monitor import new_monitor_id
-from sites.monitors.schedule import PERIODS, Schedule, time_zones
+from sites.schedule import PERIODS, Schedule, time_zones
 
 
 def utc(text: str) -> datetime:

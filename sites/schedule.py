@@ -1,4 +1,4 @@
-"""Schedule of a monitor. Pure; local times follow the IANA time zone database.
+"""Schedule of the runs of monitors and lists. Pure; local times follow the IANA time zone database.
 
 An hourly schedule runs every sixty minutes, regardless of daylight saving time. Longer intervals run at a time of day:
 a time that a day lacks, because clocks go forward, becomes the first moment after the gap; an ambiguous time is the
@@ -31,7 +31,7 @@ FIRST_MONDAY = datetime(2024, 1, 1, tzinfo=UTC)
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """Schedule of a monitor. `at` is a local time; without it, a digest of `seed` spreads the start over the interval.
+    """Schedule of runs. `at` is a local time; without it, a digest of `seed` spreads the start over the interval.
 
     `day` is an ISO weekday for weeks, a day of the month for months (in shorter months the last one); without it, the
     digest chooses the day.

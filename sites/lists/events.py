@@ -1,0 +1,50 @@
+"""Webhook events of lists: their conditions and their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sites.lists import snapshots
+from sites.lists.serializers import ListRunSerializer
+from sites.models import ListCount, ListRun
+from sites.models.site_list import ListCounts
+from webhooks import events
+from webhooks.models import EventKind
+
+
+def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
+    """Record the event of a list's run, with its deliveries, inside the transaction that ends the run.
+
+    `data` is the event's data beside the run's own. Lists that do not notify webhooks record none.
+    """
+    site_list = run.site_list
+    if site_list.tells_webhooks:
+        events.record(kind, site_list.organization_id, at, lambda: {**list_data(run), **data}, site_list=site_list)
+
+
+def list_data(run: ListRun) -> dict[str, Any]:
+    """Return the first fields of `data` in each delivery about a list (docs/lists.md)."""
+    return {
+        "list_id": run.site_list_id,
+        "name": run.site_list.name,
+        "list_url": run.site_list.list_url,
+        "run": dict(ListRunSerializer(run).data),
+        "results": list_results(run),
+    }
+
+
+def list_results(run: ListRun) -> dict[str, dict[str, Any]]:
+    """Return by type the number of sites with a score, the mean of their scores, and its grade (or None)."""
+    counts: ListCounts | None = ListCount.objects.filter(run=run, tag="").values_list("data", flat=True).first()
+    found = {}
+    for name in run.types:
+        scores, grades = ((counts or snapshots.EMPTY)[each].get(name, {}) for each in ("scores", "grades"))
+        figures = snapshots.type_figures(scores, grades)
+        found[name] = {
+            "judged": figures["judged"],
+            "mean": figures["mean"],
+            "grade": snapshots.grade_of(figures) or None,
+        }
+    return found

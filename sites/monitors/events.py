@@ -1,0 +1,30 @@
+"""Webhook events of monitors: their conditions and their data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from sites.models import Monitor
+from webhooks import events
+from webhooks.models import EventKind
+
+
+def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, object], at: datetime) -> None:
+    """Record the event of a monitor's run, with its deliveries, inside the transaction that ends the run.
+
+    `data` is the event's data beside the monitor's own. Monitors that do not notify webhooks record none.
+    """
+    if monitor.tells_webhooks:
+        events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)
+
+
+def monitor_data(monitor: Monitor) -> dict[str, Any]:
+    """Return the first fields of `data` in each delivery about a monitor (docs/monitors.md)."""
+    return {
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
+    }

@@ -1,0 +1,129 @@
+"""Recipients of the messages of monitors and lists: members by e-mail, webhooks, and a warning if there are none."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from django.contrib.postgres.expressions import ArraySubquery
+from django.db.models import OuterRef, QuerySet
+from drf_spectacular.utils import extend_schema_field
+from rest_framework import serializers
+
+from accounts import access
+from accounts.authentication import Caller
+from accounts.models import ApiKey, Unsubscription
+from infrastructure.api.inputs import Flag, Nested, Parsed
+from sites.models import Monitor, SiteList
+from webhooks.models import EventKind, Webhook
+
+MOST_EMAILS = 50
+# The word for the row in topics of e-mails, names of events and sentences.
+WORDS = {Monitor: "monitor", SiteList: "list"}
+
+
+@dataclass(frozen=True, slots=True)
+class Recipients:
+    """Recipients of a row's messages: addresses of members, those of them who have unsubscribed, a warning or None."""
+
+    emails: tuple[str, ...]
+    unsubscribed: tuple[str, ...]
+    warning: str | None
+
+
+def topic_of(row: Monitor | SiteList) -> str:
+    """Return the topic of the row's e-mails. Each row has its own, so that people can unsubscribe from a single one."""
+    return f"{WORDS[type(row)]}:{row.id}"
+
+
+def warning_of(kind: type[Monitor | SiteList]) -> str:
+    """Return the warning about a monitor or a list that notifies nobody."""
+    return f"Nobody is notified: no recipient gets e-mails, and no webhook receives the events of this {WORDS[kind]}."
+
+
+def receivers(organization_id: int, kind: type[Monitor | SiteList]) -> QuerySet[Webhook]:
+    """Return the organization's enabled webhooks that receive any event of monitors, or of lists."""
+    events = [event for event in EventKind if event.startswith(f"{WORDS[kind]}.")]
+    return access.rows(Webhook, organization_id).filter(enabled=True, events__overlap=events)
+
+
+def recipients_of(rows: Sequence[Monitor | SiteList]) -> dict[str, Recipients]:
+    """Return the recipients of monitors, or of lists, of one organization, by their ID; two queries at most."""
+    if not rows:
+        return {}
+    organization_id, kind = rows[0].organization_id, type(rows[0])
+    person_ids = {person for row in rows for person in row.recipients}
+    people = access.people_of(organization_id).filter(id__in=person_ids).order_by("email")
+    topics = [topic_of(row) for row in rows]
+    stopped = Unsubscription.objects.filter(user=OuterRef("id"), topic__in=topics).values("topic")
+    known = list(people.annotate(stopped=ArraySubquery(stopped)).values_list("id", "email", "stopped"))
+    has_webhook = functools.cache(lambda: receivers(organization_id, kind).exists())
+    recipients = {}
+    for row in rows:
+        named = [(email, stopped) for person, email, stopped in known if person in row.recipients]
+        unsubscribed = [email for email, stopped in named if topic_of(row) in stopped]
+        is_reached = len(unsubscribed) < len(named) or (row.tells_webhooks and has_webhook())
+        emails = tuple(email for email, _ in named)
+        recipients[row.id] = Recipients(emails, tuple(unsubscribed), None if is_reached else warning_of(kind))
+    return recipients
+
+
+def usual_recipients(caller: Caller) -> list[int]:
+    """Return the default recipient of a new row: the member, or for an API key the member who made the key."""
+    if caller.member is not None:
+        return [caller.member.user_id]
+    makers = access.people_of(caller.organization_id).filter(
+        id__in=access.rows(ApiKey, caller.organization_id).filter(id=caller.key_id).values("created_by")
+    )
+    return list(makers.values_list("id", flat=True))
+
+
+class Members(Parsed, serializers.ListField):
+    """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.CharField(), max_length=MOST_EMAILS, **kwargs)
+
+    def to_internal_value(self, data: Any) -> list[int]:
+        if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):
+            raise serializers.ValidationError(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
+        people = access.people_of(self.context["organization_id"]).values_list("id", "email")
+        members = {email.casefold(): id for id, email in people}
+        for position, each in enumerate(data, 1):
+            if each.casefold() not in members:
+                raise serializers.ValidationError(f"notify.emails: number {position} is not the address of a member.")
+        return list(dict.fromkeys(members[each.casefold()] for each in data))
+
+
+class NotifySerializer(Nested):
+    """Recipients of alerts: members by e-mail, and webhooks that want events of monitors."""
+
+    emails = Members(required=False)
+    webhooks = Flag(required=False)
+
+
+class WithRecipients:
+    """Methods of the fields `notify`, `unsubscribed` and `warning`, of monitors and of lists.
+
+    The context has the `recipients` of each by its ID.
+    """
+
+    context: dict[str, Any]
+
+    def _recipients(self, row: Monitor | SiteList) -> Recipients:
+        found: Recipients = self.context["recipients"][row.id]
+        return found
+
+    @extend_schema_field(NotifySerializer)
+    def get_notify(self, row: Monitor | SiteList) -> dict[str, Any]:
+        return {"emails": list(self._recipients(row).emails), "webhooks": row.tells_webhooks}
+
+    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
+    def get_unsubscribed(self, row: Monitor | SiteList) -> list[str]:
+        return list(self._recipients(row).unsubscribed)
+
+    @extend_schema_field(serializers.CharField(allow_null=True))
+    def get_warning(self, row: Monitor | SiteList) -> str | None:
+        return self._recipients(row).warning

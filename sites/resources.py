@@ -1,0 +1,16 @@
+"""Kinds of rows that users address by ID: audits, badges, monitors, lists and their parts."""
+
+from __future__ import annotations
+
+from accounts.access import Resource
+from sites.models import Audit, Badge, ListEntry, ListRun, ListShare, Monitor, MonitorRun, SiteList
+
+AUDIT = Resource(Audit, "aud", "audit")
+BADGE = Resource(Badge, "bdg", "badge", related=("monitor",))
+MONITOR = Resource(Monitor, "mon", "monitor", related=("organization__tier",))
+MONITOR_RUN = Resource(MonitorRun, "run", "run")
+LIST = Resource(SiteList, "lst", "list", related=("organization__tier",))
+LIST_ENTRY = Resource(ListEntry, "ent", "entry")
+LIST_RUN = Resource(ListRun, "run", "run")
+LIST_SHARE = Resource(ListShare, "shr", "share")
+SNAPSHOT = Resource(ListRun, "run", "snapshot", related=("site_list",), hint=". A run has one when it has ended.")
