@@ -84,8 +84,8 @@ AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEventDataSerializer)
 
 def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add the headers of deliveries, which drf-spectacular leaves out. Hook of drf-spectacular."""
-    parameters = {
-        name: {
+    parameters = [
+        {
             "in": "header",
             "name": name,
             "required": True,
@@ -93,9 +93,8 @@ def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
             "schema": {"type": "string", "pattern": pattern},
         }
         for name, (description, pattern) in HEADERS.items()
-    }
-    result["components"]["parameters"] = parameters
+    ]
     for methods in result["webhooks"].values():
-        methods["post"]["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in parameters]
+        methods["post"]["parameters"] = list(parameters)
         methods["post"]["security"] = []
     return result

@@ -65,9 +65,9 @@ SPECTACULAR_SETTINGS = {
         "drf_spectacular.hooks.postprocess_schema_enums",
         "infrastructure.api.schema.null_as_a_type",
         "infrastructure.api.schema.as_strict_as_the_api",
-        "infrastructure.api.schema.name_headers_once",
         "webhooks.event_schema.with_headers",
         "infrastructure.api.examples.with_examples",
+        "infrastructure.api.references.share",
     ],
     "ENUM_NAME_OVERRIDES": {
         "ScanType": "scans.models.Scan.Type",

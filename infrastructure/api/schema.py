@@ -125,8 +125,8 @@ EVERYWHERE = [
     *headers([405], Allow=(str, "The allowed methods, separated by commas.")),
     *headers([429, 503], Retry_After=(int, "Seconds to wait before the next try, at least 1.")),
 ]
-# Retry-After is described per operation, because its text may differ there.
-NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
+# Names of headers that the reference describes once. Of Retry-After, operations have texts of their own.
+COMMON_HEADERS = {header.name for header in EVERYWHERE} - {"Retry-After"}
 
 
 # `format` is not in the schema: each operation has one response format, because client generators read only one. Other
@@ -204,18 +204,6 @@ def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
             if operation["operationId"].startswith("update_"):
                 schema["minProperties"] = 1
                 operation["requestBody"]["required"] = True
-    return result
-
-
-def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Describe the headers of all responses once, in `components`, and refer to them. Hook of drf-spectacular."""
-    shared: dict[str, Any] = {}
-    for operation in _operations(result):
-        for response in operation["responses"].values():
-            for name in NAMED_ONCE & response.get("headers", {}).keys():
-                shared[name] = response["headers"][name]
-                response["headers"][name] = {"$ref": f"#/components/headers/{name}"}
-    result["components"]["headers"] = dict(sorted(shared.items()))
     return result
 
 
