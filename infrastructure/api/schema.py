@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -16,6 +17,7 @@ from infrastructure.api.idempotency import MAX_KEY_LENGTH
 from infrastructure.api.names import Names
 from infrastructure.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from infrastructure.api.scopes import Scope
+from infrastructure.api.typed import document_of, list_of
 
 if TYPE_CHECKING:
     from drf_spectacular.generators import SchemaGenerator
@@ -51,6 +53,11 @@ class BearerScheme(OpenApiAuthenticationExtension):
 class ScopedSchema(AutoSchema):
     """Adds to each operation's description the scope that its view requires."""
 
+    def get_response_serializers(self) -> Any:
+        """Return the responses with `list[X]` as a schema, because drf-spectacular would not make X a component."""
+        found = super().get_response_serializers()
+        return {status: list_of(each, self) for status, each in found.items()} if isinstance(found, dict) else found
+
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
         if operation is None:
@@ -66,11 +73,11 @@ class ScopedSchema(AutoSchema):
         return operation
 
 
-class ErrorBody(serializers.Serializer):
+class ErrorBody(TypedDict):
     """Every error of the API."""
 
-    code = serializers.CharField(help_text="Stable and meant for programs.")
-    error = serializers.CharField(help_text="A sentence for people.")
+    code: Annotated[str, "Stable and meant for programs."]
+    error: Annotated[str, "A sentence for people."]
 
 
 # Errors that every endpoint may return.
@@ -84,10 +91,14 @@ COMMON = {
 }
 
 
+# Stands for the type `Document` of a method that returns Answer[Document].
+RETURNED = object()
+
+
 def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
     """Return an endpoint's responses: `answers` by status (and media type), errors as `e400="…"`, and COMMON."""
     described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
-    documented = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
+    documented: dict[Any, Any] = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
     return documented | answers
 
 
@@ -144,6 +155,7 @@ def operation(
     *,
     parameters: Sequence[OpenApiParameter] = (),
     request: type[serializers.Serializer] | None = None,
+    responses: Mapping[Any, Any] = MappingProxyType({}),
     body_optional: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
@@ -162,7 +174,10 @@ def operation(
 
     def decorate(method: Method) -> Method:
         method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
-        return extend_schema(parameters=[*parameters, *EVERYWHERE], request=body, **described)(method)
+        returned = {status: document_of(method) if each is RETURNED else each for status, each in responses.items()}
+        return extend_schema(
+            parameters=[*parameters, *EVERYWHERE], request=body, responses=returned or None, **described
+        )(method)
 
     return decorate
 

@@ -28,7 +28,7 @@ from sites.lists.serializers import (
     EntriesRequestSerializer,
     EntryListSerializer,
     EntrySerializer,
-    ImportErrorSerializer,
+    ImportErrorBody,
     ImportSerializer,
     SiteListListSerializer,
     SiteListSerializer,
@@ -145,7 +145,7 @@ class ListItem(ApiView):
 
 
 IMPORT_RESPONSES = responses(
-    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorSerializer, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
+    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorBody, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
     e404=NOT_FOUND,
     e409="`LIST_LIMIT`: more sites than the plan allows in all lists.",
     e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.",

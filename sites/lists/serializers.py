@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
@@ -17,6 +17,7 @@ from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
 from sites.monitors.serializers import RUN_ID, ByTypeField, WithRecipients
+from website_scan.json_types import Keywords, component
 
 LIST_ID = r"^lst_[0-9A-Za-z]{22}$"
 ENTRY_ID = r"^ent_[0-9A-Za-z]{22}$"
@@ -179,19 +180,20 @@ class ImportSerializer(serializers.Serializer):
     unchanged = serializers.IntegerField(min_value=0)
 
 
-class InvalidEntrySerializer(serializers.Serializer):
+class InvalidEntry(TypedDict):
     """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
 
-    line = serializers.IntegerField(min_value=1)
-    code = serializers.CharField()
-    error = serializers.CharField()
+    line: Annotated[int, Keywords(minimum=1)]
+    code: str
+    error: str
 
 
-class ImportErrorSerializer(ErrorBody):
+@component("ImportError")
+class ImportErrorBody(ErrorBody):
     """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
 
-    entries = InvalidEntrySerializer(many=True, required=False)
-    count = serializers.IntegerField(min_value=1, required=False)
+    entries: NotRequired[list[InvalidEntry]]
+    count: NotRequired[Annotated[int, Keywords(minimum=1)]]
 
 
 class ResultSerializer(serializers.Serializer):

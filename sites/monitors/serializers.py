@@ -10,7 +10,6 @@ from rest_framework import serializers
 
 from accounts.models import Interval
 from infrastructure.api.fields import GRADE
-from reports.serializers import SEVERITIES
 from scans.models import Scan
 from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.requests import DISCOVER
@@ -20,6 +19,7 @@ from sites.models.monitor import STATUS_FILTERS
 from sites.monitors.alerts import AlertSerializer
 from sites.monitors.recipients import Recipients, recipients_of
 from sites.monitors.requests import TIME, NotifySerializer
+from website_scan.json_types import SEVERITIES
 
 MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
 RUN_ID = r"^run_[0-9A-Za-z]{22}$"
