@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
+from infrastructure.api.typed import DocumentField
+from scans.documents import ScanFailure, failure_of
 from scans.models import Scan
-from scans.serializers import ScanFailureSerializer
 from sites.audits.serializers import AUDIT_ID, AuditScoreSerializer
 from sites.lists.serializers import LIST_ID, ListRunSerializer, SnapshotDiffSerializer
 from sites.models import Audit
 from sites.monitors.serializers import MONITOR_ID, RUN_ID, ByTypeField, NewsSerializer
-from webhooks.event_schema import described
+from webhooks.event_schema import body_with, described
 from webhooks.models import EventKind
+from website_scan.json_types import GRADE
 
 
 class AuditEventPagesSerializer(serializers.Serializer):
@@ -33,7 +34,9 @@ class AuditEventDataSerializer(serializers.Serializer):
     pages = AuditEventPagesSerializer()
     results = serializers.DictField(child=AuditScoreSerializer())
     audit_url = serializers.URLField()
-    error = ScanFailureSerializer(required=False, help_text="Of an audit that is `failed` or `partial`.")
+    error = DocumentField(
+        ScanFailure, failure_of, required=False, help_text="Of an audit that is `failed` or `partial`."
+    )
 
 
 class EventRunSerializer(serializers.Serializer):
@@ -63,7 +66,7 @@ class MonitorFailedEventDataSerializer(MonitorEventDataSerializer):
     """A monitor, its run and why it fails."""
 
     since = serializers.DateTimeField()
-    error = ScanFailureSerializer()
+    error = DocumentField(ScanFailure, failure_of)
 
 
 class MonitorRecoveredEventDataSerializer(MonitorEventDataSerializer):
@@ -111,10 +114,10 @@ class ListChangedEventDataSerializer(ListEventDataSerializer):
     changes = ListChangesSerializer()
 
 
-AUDIT_COMPLETED = described(EventKind.AUDIT_COMPLETED, AuditEventDataSerializer)
-AUDIT_FAILED = described(EventKind.AUDIT_FAILED, AuditEventDataSerializer)
-MONITOR_CHANGED = described(EventKind.MONITOR_CHANGED, MonitorChangedEventDataSerializer)
-MONITOR_FAILED = described(EventKind.MONITOR_FAILED, MonitorFailedEventDataSerializer)
-MONITOR_RECOVERED = described(EventKind.MONITOR_RECOVERED, MonitorRecoveredEventDataSerializer)
-LIST_COMPLETED = described(EventKind.LIST_COMPLETED, ListEventDataSerializer)
-LIST_CHANGED = described(EventKind.LIST_CHANGED, ListChangedEventDataSerializer)
+AUDIT_COMPLETED = described(EventKind.AUDIT_COMPLETED, body_with(AuditEventDataSerializer))
+AUDIT_FAILED = described(EventKind.AUDIT_FAILED, body_with(AuditEventDataSerializer))
+MONITOR_CHANGED = described(EventKind.MONITOR_CHANGED, body_with(MonitorChangedEventDataSerializer))
+MONITOR_FAILED = described(EventKind.MONITOR_FAILED, body_with(MonitorFailedEventDataSerializer))
+MONITOR_RECOVERED = described(EventKind.MONITOR_RECOVERED, body_with(MonitorRecoveredEventDataSerializer))
+LIST_COMPLETED = described(EventKind.LIST_COMPLETED, body_with(ListEventDataSerializer))
+LIST_CHANGED = described(EventKind.LIST_CHANGED, body_with(ListChangedEventDataSerializer))

@@ -12,12 +12,12 @@ import pytest
 from django.core.management import call_command
 from django.utils import timezone
 
-from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_OFFSET
 from tests.generated import assert_described, description, examples
 from webhooks.delivery.signing import new_secret, signature_headers
 from webhooks.examples import example
 from webhooks.models import EventKind, new_event_id
+from website_scan.json_types import GRADES
 
 ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = description()

@@ -90,7 +90,7 @@ SPECTACULAR_SETTINGS = {
         "DisabledReason": "webhooks.models.Webhook.Reason",
         "EventKind": "webhooks.models.EventKind",
         "WebhookFormat": "webhooks.models.Webhook.Format",
-        "ScanPhase": "scans.serializers.PHASES",
+        "ScanPhase": "scans.documents.PHASES",
         "DiscoverySource": "sites.audits.requests.DISCOVER",
         "NotComparedReason": "reports.diff_document.REASONS",
         "ComparedSide": "reports.diff_document.SIDES",

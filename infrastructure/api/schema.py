@@ -17,7 +17,7 @@ from infrastructure.api.idempotency import MAX_KEY_LENGTH
 from infrastructure.api.names import Names
 from infrastructure.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from infrastructure.api.scopes import Scope
-from infrastructure.api.typed import document_of, list_of
+from infrastructure.api.typed import returned_by
 
 if TYPE_CHECKING:
     from drf_spectacular.generators import SchemaGenerator
@@ -52,11 +52,6 @@ class BearerScheme(OpenApiAuthenticationExtension):
 
 class ScopedSchema(AutoSchema):
     """Adds to each operation's description the scope that its view requires."""
-
-    def get_response_serializers(self) -> Any:
-        """Return the responses with `list[X]` as a schema, because drf-spectacular would not make X a component."""
-        found = super().get_response_serializers()
-        return {status: list_of(each, self) for status, each in found.items()} if isinstance(found, dict) else found
 
     def get_operation(self, *args: Any, **kwargs: Any) -> dict[str, Any] | None:
         operation: dict[str, Any] | None = super().get_operation(*args, **kwargs)
@@ -174,7 +169,7 @@ def operation(
 
     def decorate(method: Method) -> Method:
         method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
-        returned = {status: document_of(method) if each is RETURNED else each for status, each in responses.items()}
+        returned = {status: returned_by(method) if each is RETURNED else each for status, each in responses.items()}
         return extend_schema(
             parameters=[*parameters, *EVERYWHERE], request=body, responses=returned or None, **described
         )(method)

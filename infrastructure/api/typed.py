@@ -93,15 +93,13 @@ class DocumentFieldSchema(OpenApiSerializerFieldExtension):
         return schema_of(self.target.document, auto_schema, direction)
 
 
-def document_of(method: Callable[..., object]) -> Any:
-    """Return the type of the documents that a method returns, from its annotation `-> Answer[Document]`."""
+def returned_by(method: Callable[..., object]) -> Any:
+    """Return the type `Document` of a method that returns Answer[Document], as drf-spectacular takes it."""
     (document,) = get_args(get_type_hints(method)["return"])
+    if get_origin(document) is list:  # drf-spectacular would put its items in place, without a component
+        (item,) = get_args(document)
+        return serializers.ListSerializer(child=DocumentField(item, of=dict))
     return document
-
-
-def list_of(documented: Any, auto_schema: AutoSchema) -> Any:
-    """Return the schema of a response that is a list; anything else unchanged."""
-    return schema_of(documented, auto_schema) if get_origin(documented) is list else documented
 
 
 def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction: Direction) -> Schema:
@@ -152,9 +150,9 @@ def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "respon
         return {"type": "object", "additionalProperties": values}
     if is_typeddict(hint):
         return dict(auto_schema.resolve_serializer(hint, direction).ref)
-    schema = build_basic_type(hint)
-    assert schema is not None
-    return dict(schema)
+    basic = build_basic_type(hint)
+    assert basic is not None
+    return dict(basic)
 
 
 def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema, direction: Direction) -> Schema:

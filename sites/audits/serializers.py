@@ -8,17 +8,16 @@ from typing import Any, TypedDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
 from infrastructure.api.typed import DocumentField
+from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.findings import ListedFinding, ListedPlace
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditPage
 from sites.models.audit import PageResult, SamplePage, TypeScore
 from website_scan.document import CHECK_STATUSES
-from website_scan.json_types import SEVERITIES
+from website_scan.json_types import GRADE, SEVERITIES
 from website_scan.report.muting import MuteDocument, mute_document_of
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
@@ -126,7 +125,7 @@ class AuditSummarySerializer(serializers.Serializer):
     scans = serializers.SerializerMethodField()
     results = serializers.SerializerMethodField()
     audit_url = serializers.URLField()
-    error = ScanFailureSerializer(source="failure", allow_null=True)
+    error = DocumentField(ScanFailure, failure_of, source="failure", allow_null=True)
 
     @extend_schema_field(AuditPagesCountSerializer)
     def get_pages(self, audit: Audit) -> dict[str, int]:
@@ -154,7 +153,7 @@ class AuditSerializer(AuditSummarySerializer):
     exclude = serializers.ListField(child=serializers.CharField())
     max_pages = serializers.IntegerField(min_value=1)
     notes = serializers.ListField(child=serializers.CharField())
-    request = CredentialNamesSerializer(source="credential_names", required=False)
+    request = DocumentField(CredentialNames, credential_names_of, source="credential_names", required=False)
 
     def to_representation(self, audit: Audit) -> dict[str, Any]:
         shown: dict[str, Any] = super().to_representation(audit)

@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, page_of
 from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
@@ -37,6 +36,7 @@ from sites.lists.serializers import (
 )
 from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList
+from website_scan.json_types import GRADES
 
 NOT_FOUND = "`LIST_NOT_FOUND`: no such list, or another organization's."
 ENTRY_NOT_FOUND = f"{NOT_FOUND} `ENTRY_NOT_FOUND`: it has no such entry."

@@ -8,7 +8,7 @@ import pytest
 from drf_spectacular.plumbing import ComponentRegistry
 
 from infrastructure.api.schema import ScopedSchema
-from infrastructure.api.typed import Answer, document_of, list_of
+from infrastructure.api.typed import Answer, returned_by
 from website_scan.json_types import Component, Count, Grade, Published, Timestamp, component, values
 
 COLOURS = Annotated[str, values([("red", "Red"), ("green", "Green")])]
@@ -98,6 +98,5 @@ def test_the_annotation_of_a_method_names_the_document() -> None:
         return Answer({"colour": None, "grade": "A"}, status=201)
 
     get.__annotations__["return"] = Answer[Leaf]
-    assert document_of(get) is Leaf
+    assert returned_by(get) is Leaf
     assert (get().status_code, get().data) == (201, {"colour": None, "grade": "A"})
-    assert list_of(Leaf, ScopedSchema()) is Leaf
