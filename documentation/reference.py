@@ -16,6 +16,8 @@ from django.conf import settings
 
 from documentation.documents import EXAMPLE_ORIGIN, anchor_of
 from infrastructure.api.framework import TAGS
+from infrastructure.api.references import inlined
+from infrastructure.api.schema import COMMON_HEADERS
 
 Schema = Mapping[str, Any]
 
@@ -94,7 +96,7 @@ class Api:
 def api() -> Api:
     """Return the API from openapi.yaml. Parsing takes half a second of CPU, so the result is cached."""
     text = (settings.BASE_DIR / "openapi.yaml").read_text(encoding="utf-8")
-    description = yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader())  # noqa: S506  # safe
+    description = inlined(yaml.load(text.replace(EXAMPLE_ORIGIN, settings.BASE_URL), Loader=_loader()))  # noqa: S506  # safe
     reader = _Reader(description)
     found: dict[str, list[Operation]] = {}
     for path, methods in description["paths"].items():
@@ -150,7 +152,9 @@ class _Reader:
         media_type = next(iter(content), "")
         found = content.get(media_type, {})
         headers = (
-            (name, each["description"]) for name, each in response.get("headers", {}).items() if "$ref" not in each
+            (name, each["description"])
+            for name, each in response.get("headers", {}).items()
+            if name not in COMMON_HEADERS
         )
         return Answer(
             status=status,

@@ -11,19 +11,18 @@ from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import choice, unknown_format
-from infrastructure.api.schema import FORMAT, file_response, headers, id_parameter, operation, responses
+from infrastructure.api.schema import FORMAT, RETURNED, file_response, headers, id_parameter, operation, responses
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView
-from reports.diff_serializers import DiffSerializer
-from reports.mutes.serializers import ReportMutesSerializer
+from reports.diff_document import DiffDocument, diff_document_of
 from reports.mutes.services import active_mutes
-from reports.serializers import ReportExportSerializer, ReportSerializer
 from reports.services import PREVIOUS, access_report, documents_to_compare, scoring_of
 from scans.check_catalogue import check_pages
-from website_scan.document import read_export
+from website_scan.document import ExportDocument, ReportDocument, read_export
 from website_scan.report import exports
 from website_scan.report.diff import diff
 from website_scan.report.mute_matching import NO_MUTES
-from website_scan.report.muting import muted_of_report
+from website_scan.report.muting import MutedOfReport, muted_of_report
 
 CACHE_CONTROL = "public, max-age=86400"
 DIFF_CACHE_CONTROL = "private, no-cache"
@@ -47,7 +46,7 @@ class ReportView(ApiView):
             ),
         ],
         responses=responses(
-            {200: ReportSerializer, 304: None},
+            {200: ReportDocument, 304: None},
             e404="`SCAN_NOT_FOUND`: no such scan, another organization's, or the report has expired.",
             e409="`SCAN_NOT_COMPLETE`: the scan still runs, or it failed and has no report.",
         ),
@@ -87,9 +86,7 @@ class ReportExport(ApiView):
         summary="Export the report as JSON with evidence",
         tags=["Reports"],
         parameters=[*EXPORT_PARAMETERS, FORMAT],
-        responses=responses(
-            {200: ReportExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS
-        ),
+        responses=responses({200: ExportDocument}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, scan_id: str) -> HttpResponse:
         """The report with check IDs, evidence, references and points.
@@ -154,7 +151,7 @@ class ReportDiff(ApiView):
             ),
         ],
         responses=responses(
-            {200: DiffSerializer, 304: None},
+            {200: DiffDocument, 304: None},
             e400="`REPORTS_NOT_COMPARABLE`: the reports are of different pages or types.",
             e404="`SCAN_NOT_FOUND`: one of the scans does not exist, is another organization's, or its report has "
             "expired. `NO_PREVIOUS_REPORT`: there is none to compare with.",
@@ -173,7 +170,7 @@ class ReportDiff(ApiView):
             response = HttpResponse(status=304)
             del response["Content-Type"]
         else:
-            response = Response(DiffSerializer(diff(before, after, mutes)).data)
+            response = Answer[DiffDocument](diff_document_of(diff(before, after, mutes)))
         response["ETag"] = etag
         # The previous report may change, and so may the code that compares reports.
         response["Cache-Control"] = DIFF_CACHE_CONTROL
@@ -190,18 +187,17 @@ class ReportMutes(ApiView):
         tags=["Mutes"],
         parameters=[id_parameter("scan_id", "scan")],
         responses=responses(
-            {200: ReportMutesSerializer},
+            {200: RETURNED},
             e404="`SCAN_NOT_FOUND`.",
             e409="`SCAN_NOT_COMPLETE`.",
         ),
     )
-    def get(self, request: Request, scan_id: str) -> Response:
+    def get(self, request: Request, scan_id: str) -> Answer[MutedOfReport]:
         """The mutes in force now; the report itself never changes."""
         organization_id = caller_of(request).organization_id
         found_id, export = access_report(organization_id, scan_id, "export")
         mutes = active_mutes(organization_id, timezone.now())
-        shown = muted_of_report(read_export(export), scoring_of(organization_id, found_id), mutes)
-        return Response(ReportMutesSerializer(shown).data)
+        return Answer(muted_of_report(read_export(export), scoring_of(organization_id, found_id), mutes))
 
 
 def _export(request: Request, scan_id: str, ending: str) -> HttpResponse:

@@ -8,28 +8,33 @@ from django.http import HttpResponse, QueryDict
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
-from rest_framework.response import Response
 
 from accounts import usage
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import choice, slice_of
-from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, headers, id_parameter, operation, responses
+from infrastructure.api.schema import (
+    PAGE_PARAMETERS,
+    RETURNED,
+    creation_parameters,
+    headers,
+    id_parameter,
+    operation,
+    responses,
+)
 from infrastructure.api.scopes import Scope
+from infrastructure.api.throttling import Rate
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans import services
+from scans.documents import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import (
-    ScanDetailSerializer,
-    ScanListSerializer,
-    ScanRequestSerializer,
-    UsageSerializer,
-    scan_detail,
-)
+from scans.serializers import ScanRequestSerializer
 from scans.visits.queue import running_visits
 from website_scan.ids import is_id
+from website_scan.timestamps import timestamp
 
 POLL_AFTER_S = 2
 
@@ -46,7 +51,7 @@ class ScanCollection(ApiView):
         request=ScanRequestSerializer,
         parameters=creation_parameters(201, "scan"),
         responses=responses(
-            {201: ScanDetailSerializer},
+            {201: RETURNED},
             e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_REQUEST_FIELD`, `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
             e409="`IDEMPOTENCY_CONFLICT`: a request with this key is still in progress.",
@@ -56,11 +61,11 @@ class ScanCollection(ApiView):
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED` or `CONCURRENT_LIMIT`.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[ScanDetail]:
         """Queues a scan of a public web page and returns it."""
         body, key = json_body(request), idempotency.key_of(request.headers)
         created = services.create_scan(caller=caller_of(request), body=body, idempotency_key=key)
-        return Response(created.response, status=201, headers=created.headers("/v1/scan"))
+        return Answer(created.response, status=201, headers=created.headers("/v1/scan"))
 
 
 class ScanItem(ApiView):
@@ -74,17 +79,15 @@ class ScanItem(ApiView):
             id_parameter("scan_id", "scan"),
             *headers([200], Retry_After=(int, "Seconds to wait before asking again; absent once final.")),
         ],
-        responses=responses(
-            {200: ScanDetailSerializer}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."
-        ),
+        responses=responses({200: RETURNED}, e404="`SCAN_NOT_FOUND`: no such scan, or another organization's."),
     )
-    def get(self, request: Request, scan_id: str) -> Response:
+    def get(self, request: Request, scan_id: str) -> Answer[ScanDetail]:
         """Poll this until the status is `completed` or `partial` (or `failed`)."""
         scan = find_scan(caller_of(request).organization_id, scan_id)
         if scan is None:
             raise services.SCAN.not_found()
         waiting = {} if scan.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Response(scan_detail(scan), headers=waiting)
+        return Answer(scan_detail_of(scan), headers=waiting)
 
 
 class ScanListing(ApiView):
@@ -100,9 +103,7 @@ class ScanListing(ApiView):
             OpenApiParameter("type", str, enum=Scan.Type.values),
             OpenApiParameter("audit", str, description="The ID of an audit: only its scans."),
         ],
-        responses=responses(
-            {200: ScanListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."
-        ),
+        responses=responses({200: ScanList}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown."),
     )
     def get(self, request: Request) -> HttpResponse:
         """The organization's scans, newest first."""
@@ -132,27 +133,32 @@ class UsageView(ApiView):
         operation_id="get_usage",
         summary="Get usage and quota",
         tags=["Usage"],
-        responses=responses({200: UsageSerializer}),
+        responses=responses({200: RETURNED}),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[Usage]:
         """This month's scans, the scans running now, and the request rate."""
         caller = caller_of(request)
         now = timezone.now()
         period = usage.month_of(now)
-        used = UsageSerializer(
+        rate: Rate = request._request.rate  # type: ignore[attr-defined]  # set by the throttle
+        return Answer(
             {
                 "period": {"start": _midnight(period), "end": _midnight(usage.next_month(period))},
-                "quota": usage.quota(caller.organization_id, caller.limits, now),
+                "quota": quota_of(usage.quota(caller.organization_id, caller.limits, now)),
                 "concurrent": {
                     "running": running_visits(caller.organization_id),
                     "limit": caller.limits.concurrent_scans,
                 },
-                "rate_limit": request._request.rate,  # type: ignore[attr-defined]  # set by the throttle
+                "rate_limit": {
+                    "limit": rate.limit,
+                    "remaining": rate.remaining,
+                    "reset": rate.reset,
+                    "window_seconds": rate.window_seconds,
+                },
                 "by_type": scan_counts(caller.organization_id, "type", period),
                 "by_status": scan_counts(caller.organization_id, "status", period),
             }
         )
-        return Response(used.data)
 
 
 def _audit_id(query: QueryDict) -> str | None:
@@ -162,5 +168,5 @@ def _audit_id(query: QueryDict) -> str | None:
     return raw
 
 
-def _midnight(day: date) -> datetime:
-    return datetime(day.year, day.month, day.day, tzinfo=UTC)
+def _midnight(day: date) -> str:
+    return timestamp(datetime(day.year, day.month, day.day, tzinfo=UTC))

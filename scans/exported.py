@@ -8,8 +8,8 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
+from scans.documents import scan_detail_of
 from scans.models import Scan
-from scans.serializers import scan_detail
 
 
 def _scans(organization_id: int) -> QuerySet[Scan]:
@@ -18,8 +18,7 @@ def _scans(organization_id: int) -> QuerySet[Scan]:
 
 
 def _scan(scan: Scan) -> dict[str, Any]:
-    shown = scan_detail(scan)
-    del shown["progress"]
+    shown = {key: value for key, value in scan_detail_of(scan).items() if key != "progress"}
     return shown | {
         "catalogue_version": scan.catalogue_version or None,
         "audit_id": scan.audit_page.audit_id if scan.audit_page else None,

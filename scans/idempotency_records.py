@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Generic, Literal, TypeVar
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,12 +15,14 @@ from infrastructure.api import idempotency
 from scans.models import IdempotencyRecord
 from website_scan.net.credentials import Credentials
 
+Document = TypeVar("Document", bound=Mapping[str, object])
+
 
 @dataclass(frozen=True, slots=True)
-class Created:
+class Created(Generic[Document]):
     """Response to a request that creates something; `replayed` if its Idempotency-Key was seen before."""
 
-    response: dict[str, Any]
+    response: Document
     replayed: bool = False
 
     def headers(self, collection: str) -> dict[str, str]:
@@ -34,9 +36,9 @@ def created_once(
     key: str | None,
     body: Mapping[str, Any],
     credentials: Credentials | None,
-    create: Callable[[], dict[str, Any]],
+    create: Callable[[], Document],
     kind: Literal["scan", "audit", "monitor", "site_list"],
-) -> Created:
+) -> Created[Document]:
     """Return the response of `create`, or the first response to a known key. Raises the refusals of `create`,
     IdempotencyConflict and IdempotencyMismatch.
 
@@ -52,11 +54,11 @@ def created_once(
         if earlier is not None:
             return Created(earlier, replayed=True)
         answer = create()
-        _keep(organization_id, key, digest, answer, **{f"{kind}_id": answer["id"]})
+        _keep(organization_id, key, digest, answer, **{f"{kind}_id": str(answer["id"])})
         return Created(answer)
 
 
-def _find(organization_id: int, key: str, digest: str, credentials: Credentials | None) -> dict[str, Any] | None:
+def _find(organization_id: int, key: str, digest: str, credentials: Credentials | None) -> Any:
     """Return the first response to a request with this key, or None. Raises IdempotencyMismatch.
 
     Credentials are compared in plain text: a digest of them in the database would allow guessing passwords.
@@ -70,11 +72,10 @@ def _find(organization_id: int, key: str, digest: str, credentials: Credentials 
     given = made.credentials if made is not None else None
     if record.request_digest != digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
-    answer: dict[str, Any] = json.loads(record.response)
-    return answer
+    return json.loads(record.response)
 
 
-def _keep(organization_id: int, key: str, digest: str, answer: dict[str, Any], **made: str) -> None:
+def _keep(organization_id: int, key: str, digest: str, answer: Mapping[str, object], **made: str) -> None:
     """Store the response and the ID of the created object, such as `scan_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,

@@ -6,16 +6,16 @@ import functools
 import json
 from collections.abc import Mapping
 from datetime import date, datetime
+from typing import get_type_hints
 
 from django.db.models import Sum
-from rest_framework.serializers import DateTimeField
 
 from accounts import access
 from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parameters
 from infrastructure.api.pagination import Slice
 from infrastructure.postgresql.statements import sql_timestamp
+from scans.documents import ListedScan, quota_of
 from scans.models import Scan, ScanCount
-from scans.serializers import ListedScanSerializer, QuotaObjectSerializer
 from website_scan.ids import is_id
 
 # Clients poll GET /v1/scan/:id, so it is a prepared statement with the columns that it shows.
@@ -91,22 +91,21 @@ def scan_list(
     ((scans, total, used, elsewhere),) = access.fetch_rows(
         query, organization_id, limit=part.limit, offset=part.offset, **quota_parameters(limits, now), **filters
     )
-    quota = QuotaObjectSerializer(Quota(used, elsewhere, limits.scans_per_month, limits.tier)).data
+    quota = quota_of(Quota(used, elsewhere, limits.scans_per_month, limits.tier))
     rest = json.dumps({"total": total, "limit": part.limit, "offset": part.offset, "quota": quota})
     return f'{{"scans": {scans}, {rest[1:]}'
 
 
 @functools.cache
 def _summary_columns() -> str:
-    """Return the SQL columns for the serializer's fields, with timestamps in the serializer's format."""
-    fields = ListedScanSerializer().fields.items()
+    """Return the SQL columns for the keys of a listed scan, with timestamps in the format of the API."""
     return ", ".join(
         f"{AUDIT} AS audit"
         if name == "audit"
         else f"{sql_timestamp(f'scan.{name}')} AS {name}"
-        if isinstance(field, DateTimeField)
+        if name.endswith("_at")
         else name
-        for name, field in fields
+        for name in get_type_hints(ListedScan)
     )
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import functools
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
@@ -15,11 +14,12 @@ from accounts.access import Resource
 from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
 from infrastructure.logging import request_id
+from scans.documents import ScanDetail, scan_detail_of
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
 from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
-from scans.serializers import ScanRequestSerializer, scan_detail
+from scans.serializers import ScanRequestSerializer
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
@@ -36,7 +36,7 @@ class NotRequeued(Exception):
     """Refusal to requeue a scan; the message tells operators the reason."""
 
 
-def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: str | None) -> Created:
+def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: str | None) -> Created[ScanDetail]:
     """Create a scan, or raise the refusal that comes first in the order of decisions.md.
 
     With an Idempotency-Key everything happens under its lock and in one transaction, including the reachability test:
@@ -54,7 +54,7 @@ def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: 
     )
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> dict[str, Any]:
+def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> ScanDetail:
     refuse_when_overloaded([scan_type])
     now = timezone.now()
 
@@ -82,7 +82,7 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
         )
         activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
         transaction.on_commit(lambda: enqueue(scan.id, scan_type))
-    return scan_detail(scan)
+    return scan_detail_of(scan)
 
 
 def cancel_scan(*, member: Membership, scan_id: str) -> bool:

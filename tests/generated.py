@@ -10,14 +10,19 @@ from typing import Any
 import jsonschema
 import yaml
 
+from infrastructure.api.references import inlined
+
 ROOT = Path(__file__).resolve().parents[1]
 DESCRIPTION = ROOT / "openapi.yaml"
 
 
 @cache
 def description() -> dict[str, Any]:
-    """Load openapi.yaml with libyaml: PyYAML's own parser takes a second, in each process that collects tests."""
-    return dict(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
+    """Return openapi.yaml with the responses, parameters and headers in place of references to them.
+
+    It is loaded with libyaml: PyYAML's own parser takes a second, in each process that collects tests.
+    """
+    return inlined(yaml.load(DESCRIPTION.read_text(encoding="utf-8"), yaml.CSafeLoader))
 
 
 def examples() -> Iterator[tuple[str, dict[str, Any], Any]]:

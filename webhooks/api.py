@@ -11,22 +11,30 @@ from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import choice, slice_of
 from infrastructure.api.parsing import moment
-from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body, optional_json_body
 from webhooks import services
+from webhooks.documents import (
+    CreatedWebhook,
+    DeliveryDetail,
+    DeliveryList,
+    RotatedSecret,
+    WebhookDetail,
+    WebhookSummary,
+    created_webhook_of,
+    delivery_detail_of,
+    webhook_detail_of,
+    webhook_summary_of,
+)
 from webhooks.models import Delivery, EventKind, Webhook
 from webhooks.serializers import (
-    CreatedWebhookSerializer,
-    DeliveryDetailSerializer,
-    DeliveryListSerializer,
-    RotatedSecretSerializer,
     RotationRequestSerializer,
     TestRequestSerializer,
     WebhookChangesSerializer,
-    WebhookDetailSerializer,
     WebhookRequestSerializer,
-    WebhookSummarySerializer,
 )
+from website_scan.timestamps import timestamp
 
 WEBHOOK_ID = id_parameter("webhook_id", "wh")
 OF_BODY = {
@@ -46,28 +54,28 @@ class WebhookCollection(ApiView):
         tags=["Webhooks"],
         request=WebhookRequestSerializer,
         responses=responses(
-            {201: CreatedWebhookSerializer},
+            {201: RETURNED},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             e409="`WEBHOOK_LIMIT`: your plan allows no more.",
             **OF_BODY,
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[CreatedWebhook]:
         """The response contains the secret that signs the deliveries. It is never shown again."""
         webhook, secret = services.register_webhook(caller=caller_of(request), body=json_body(request))
-        return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
+        return Answer(created_webhook_of(webhook, secret), status=201)
 
     @operation(
         operation_id="list_webhooks",
         summary="List webhooks",
         tags=["Webhooks"],
-        responses=responses({200: WebhookSummarySerializer(many=True)}),
+        responses=responses({200: RETURNED}),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[list[WebhookSummary]]:
         """The organization's receivers, oldest first."""
         webhooks = access.rows(Webhook, caller_of(request).organization_id)
-        return Response(WebhookSummarySerializer(webhooks, many=True).data)
+        return Answer([webhook_summary_of(webhook) for webhook in webhooks])
 
 
 class WebhookItem(ApiView):
@@ -78,12 +86,12 @@ class WebhookItem(ApiView):
         summary="Get a webhook",
         tags=["Webhooks"],
         parameters=[WEBHOOK_ID],
-        responses=responses({200: WebhookDetailSerializer}, **NOT_FOUND),
+        responses=responses({200: RETURNED}, **NOT_FOUND),
     )
-    def get(self, request: Request, webhook_id: str) -> Response:
+    def get(self, request: Request, webhook_id: str) -> Answer[WebhookDetail]:
         """The receiver with its settings and its state."""
         webhook = services.WEBHOOK.find(caller_of(request).organization_id, webhook_id)
-        return Response(WebhookDetailSerializer(webhook).data)
+        return Answer(webhook_detail_of(webhook))
 
     @operation(
         operation_id="update_webhook",
@@ -92,17 +100,17 @@ class WebhookItem(ApiView):
         request=WebhookChangesSerializer,
         parameters=[WEBHOOK_ID],
         responses=responses(
-            {200: WebhookDetailSerializer},
+            {200: RETURNED},
             e400="`INVALID_URL` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the receiver is not publicly accessible.",
             **NOT_FOUND,
             **OF_BODY,
         ),
     )
-    def patch(self, request: Request, webhook_id: str) -> Response:
+    def patch(self, request: Request, webhook_id: str) -> Answer[WebhookDetail]:
         """While a webhook is disabled, its deliveries wait; they are sent when it is enabled again."""
         webhook = services.update_webhook(caller=caller_of(request), webhook_id=webhook_id, changes=json_body(request))
-        return Response(WebhookDetailSerializer(webhook).data)
+        return Answer(webhook_detail_of(webhook))
 
     @operation(
         operation_id="delete_webhook",
@@ -127,18 +135,16 @@ class WebhookTest(ApiView):
         request=TestRequestSerializer,
         body_optional=True,
         parameters=[WEBHOOK_ID],
-        responses=responses(
-            {202: DeliveryDetailSerializer}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY
-        ),
+        responses=responses({202: RETURNED}, e400="`INVALID_PARAMS`.", **NOT_FOUND, **DISABLED, **OF_BODY),
     )
-    def post(self, request: Request, webhook_id: str) -> Response:
+    def post(self, request: Request, webhook_id: str) -> Answer[DeliveryDetail]:
         """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
         delivery = services.send_test(
             caller=caller_of(request),
             webhook_id=webhook_id,
             body=optional_json_body(request),
         )
-        return Response(DeliveryDetailSerializer(delivery).data, status=202)
+        return Answer(delivery_detail_of(delivery), status=202)
 
 
 class WebhookSecret(ApiView):
@@ -152,14 +158,14 @@ class WebhookSecret(ApiView):
         body_optional=True,
         parameters=[WEBHOOK_ID],
         responses=responses(
-            {200: RotatedSecretSerializer},
+            {200: RETURNED},
             e400="`INVALID_PARAMS`.",
             e409="`ROTATION_LIMIT`: too many former secrets are still valid.",
             **NOT_FOUND,
             **OF_BODY,
         ),
     )
-    def post(self, request: Request, webhook_id: str) -> Response:
+    def post(self, request: Request, webhook_id: str) -> Answer[RotatedSecret]:
         """The response contains the new secret, which is never shown again.
 
         The former secret stays valid for 24 hours, or not at all with `immediately`.
@@ -169,8 +175,7 @@ class WebhookSecret(ApiView):
             webhook_id=webhook_id,
             body=optional_json_body(request),
         )
-        rotated = {"id": webhook_id, "secret": secret, "previous_secret_expires_at": expires_at}
-        return Response(RotatedSecretSerializer(rotated).data)
+        return Answer({"id": webhook_id, "secret": secret, "previous_secret_expires_at": timestamp(expires_at)})
 
 
 class DeliveryListing(ApiView):
@@ -188,10 +193,10 @@ class DeliveryListing(ApiView):
             OpenApiParameter("since", OpenApiTypes.DATETIME, description="Created then or later, in UTC."),
         ],
         responses=responses(
-            {200: DeliveryListSerializer}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
+            {200: RETURNED}, e400="`INVALID_PARAMS`: a parameter is out of range or unknown.", **NOT_FOUND
         ),
     )
-    def get(self, request: Request, webhook_id: str) -> Response:
+    def get(self, request: Request, webhook_id: str) -> Answer[DeliveryList]:
         """Deliveries, newest first, each with its attempts. Kept for 30 days after the last one."""
         query = request.query_params
         part = slice_of(query)
@@ -202,8 +207,8 @@ class DeliveryListing(ApiView):
             since=moment("since", query["since"]) if "since" in query else None,
         )
         page = part.of(found.select_related("event", "webhook").prefetch_related("attempts"))
-        listed = part.listed("deliveries", page, found.count())
-        return Response(DeliveryListSerializer(listed).data)
+        deliveries = [delivery_detail_of(delivery) for delivery in page]
+        return Answer({"deliveries": deliveries, "total": found.count(), "limit": part.limit, "offset": part.offset})
 
 
 class DeliveryReplay(ApiView):
@@ -215,11 +220,9 @@ class DeliveryReplay(ApiView):
         tags=["Webhooks"],
         request=None,
         parameters=[WEBHOOK_ID, id_parameter("delivery_id", "dlv")],
-        responses=responses(
-            {202: DeliveryDetailSerializer}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED
-        ),
+        responses=responses({202: RETURNED}, e404="`WEBHOOK_NOT_FOUND` or `DELIVERY_NOT_FOUND`.", **DISABLED),
     )
-    def post(self, request: Request, webhook_id: str, delivery_id: str) -> Response:
+    def post(self, request: Request, webhook_id: str, delivery_id: str) -> Answer[DeliveryDetail]:
         """Sends the same body with the same `webhook-id` again, whatever the delivery's status."""
         delivery = services.replay_delivery(caller=caller_of(request), webhook_id=webhook_id, delivery_id=delivery_id)
-        return Response(DeliveryDetailSerializer(delivery).data, status=202)
+        return Answer(delivery_detail_of(delivery), status=202)

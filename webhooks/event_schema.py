@@ -8,9 +8,7 @@ from typing import Any
 from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema, inline_serializer
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
-from scans.models import Scan
-from scans.serializers import ScanFailureSerializer
+from webhooks.documents import AuditScanEvent, ScanEvent
 from webhooks.models import EventKind
 
 # Headers of a delivery with the pattern of their values (docs/webhooks.md).
@@ -31,28 +29,8 @@ HEADERS = {
 ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after anything else, there are retries.")
 
 
-class ScanEventDataSerializer(serializers.Serializer):
-    """The scan that has ended."""
-
-    scan_id = serializers.RegexField(r"^scan_[0-9A-Za-z]{22}$")
-    url = serializers.CharField()
-    type = serializers.ChoiceField(Scan.Type.choices)
-    status = serializers.ChoiceField(Scan.Status.choices)
-    score = serializers.IntegerField(min_value=0, max_value=100, allow_null=True)
-    grade = serializers.RegexField(GRADE, allow_null=True)
-    findings_count = serializers.IntegerField(min_value=0, help_text="The number of failed and warned checks.")
-    report_url = serializers.URLField()
-    error = ScanFailureSerializer(required=False, help_text="Why it failed; absent otherwise.")
-
-
-class AuditScanEventDataSerializer(ScanEventDataSerializer):
-    """The scan of an audit that has ended."""
-
-    audit_id = serializers.RegexField(r"^aud_[0-9A-Za-z]{22}$", allow_null=True)
-
-
 @cache
-def _body(data: type[serializers.Serializer]) -> serializers.Serializer:
+def body_with(data: type[serializers.Serializer]) -> serializers.Serializer:
     """Return the body of a delivery with these data: a class cannot have a field `data`, which serializers have."""
     fields: dict[str, serializers.Field] = {
         "event": serializers.ChoiceField(EventKind.choices),
@@ -63,29 +41,29 @@ def _body(data: type[serializers.Serializer]) -> serializers.Serializer:
     return inline_serializer(data.__name__.removesuffix("DataSerializer"), fields)
 
 
-def described(kind: EventKind, data: type[serializers.Serializer]) -> OpenApiWebhook:
-    """Describe the delivery of an event."""
+def described(kind: EventKind, body: Any) -> OpenApiWebhook:
+    """Describe the delivery of an event with such a body: a TypedDict or a serializer."""
     decorator = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=str(kind.label),
         description="To webhooks with the format `standard`.",
         tags=["Webhooks"],
-        request=_body(data),
+        request=body,
         responses={"2XX": ANSWER},
     )
     return OpenApiWebhook(str(kind), decorator)
 
 
-SCAN_COMPLETED = described(EventKind.SCAN_COMPLETED, ScanEventDataSerializer)
-SCAN_FAILED = described(EventKind.SCAN_FAILED, ScanEventDataSerializer)
-SCAN_PARTIAL = described(EventKind.SCAN_PARTIAL, ScanEventDataSerializer)
-AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEventDataSerializer)
+SCAN_COMPLETED = described(EventKind.SCAN_COMPLETED, ScanEvent)
+SCAN_FAILED = described(EventKind.SCAN_FAILED, ScanEvent)
+SCAN_PARTIAL = described(EventKind.SCAN_PARTIAL, ScanEvent)
+AUDIT_SCAN = described(EventKind.AUDIT_SCAN, AuditScanEvent)
 
 
 def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
     """Add the headers of deliveries, which drf-spectacular leaves out. Hook of drf-spectacular."""
-    parameters = {
-        name: {
+    parameters = [
+        {
             "in": "header",
             "name": name,
             "required": True,
@@ -93,9 +71,8 @@ def with_headers(result: dict[str, Any], **_: object) -> dict[str, Any]:
             "schema": {"type": "string", "pattern": pattern},
         }
         for name, (description, pattern) in HEADERS.items()
-    }
-    result["components"]["parameters"] = parameters
+    ]
     for methods in result["webhooks"].values():
-        methods["post"]["parameters"] = [{"$ref": f"#/components/parameters/{name}"} for name in parameters]
+        methods["post"]["parameters"] = list(parameters)
         methods["post"]["security"] = []
     return result

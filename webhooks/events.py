@@ -14,6 +14,7 @@ from accounts import access
 from infrastructure import queue
 from scans.models import Scan
 from scans.signals import Ended
+from webhooks.documents import AuditScanEventData, ScanEventData, scan_data
 from webhooks.models import Delivery, Event, EventKind
 from website_scan.result import ScanResult
 from website_scan.timestamps import timestamp
@@ -45,13 +46,13 @@ def _kind_of(scan: Scan) -> EventKind:
     return EventKind.AUDIT_SCAN if scan.is_background else EventKind(f"scan.{scan.status}")
 
 
-def _data_of(scan: Scan, result: ScanResult | None) -> dict[str, Any] | None:
+def _data_of(scan: Scan, result: ScanResult | None) -> ScanEventData | AuditScanEventData | None:
     audit = scan.audit_page.audit if scan.audit_page else None
     if audit is not None and audit.run_of:
         return None
     findings = sum(check.status != "pass" for check in result.checks) if result else 0
     data = scan_data(scan, findings)
-    return data | {"audit_id": audit.id if audit else None} if scan.is_background else data
+    return {**data, "audit_id": audit.id if audit else None} if scan.is_background else data
 
 
 def record(
@@ -90,23 +91,6 @@ def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[Ev
     """Return the webhooks that are subscribed to these kinds of events, and lock them against deletion."""
     rows = access.fetch_rows(RECEIVERS, organization_id, kinds=[str(kind) for kind in kinds])
     return {kind: [webhook_id for webhook_id, events in rows if kind in events] for kind in kinds}
-
-
-def scan_data(scan: Scan, findings: int) -> dict[str, Any]:
-    """Return the `data` of an event about a scan (section 6.2 of the interface)."""
-    data: dict[str, Any] = {
-        "scan_id": scan.id,
-        "url": scan.url,
-        "type": str(scan.type),
-        "status": str(scan.status),
-        "score": scan.score,
-        "grade": scan.grade,
-        "findings_count": findings,
-        "report_url": scan.report_url,
-    }
-    if scan.error_code:
-        data["error"] = {"code": scan.error_code, "message": scan.error_message}
-    return data
 
 
 def wake_dispatcher(row_id: str) -> None:

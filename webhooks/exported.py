@@ -9,8 +9,8 @@ from django.db.models import QuerySet
 
 from accounts import access
 from accounts.export.kinds import Kind
+from webhooks.documents import delivery_detail_of, webhook_detail_of
 from webhooks.models import Delivery, Webhook
-from webhooks.serializers import DeliveryDetailSerializer, WebhookDetailSerializer
 
 
 def _deliveries(organization_id: int) -> QuerySet[Delivery]:
@@ -19,15 +19,18 @@ def _deliveries(organization_id: int) -> QuerySet[Delivery]:
 
 
 def _delivery(delivery: Delivery) -> dict[str, Any]:
-    shown = DeliveryDetailSerializer(delivery).data
-    return {**shown, "webhook_id": delivery.webhook_id, "body": json.loads(bytes(delivery.event.body))}
+    return {
+        **delivery_detail_of(delivery),
+        "webhook_id": delivery.webhook_id,
+        "body": json.loads(bytes(delivery.event.body)),
+    }
 
 
 KINDS = (
     Kind(
         "webhooks",
         lambda id: access.rows(Webhook, id).defer("encrypted_secret"),
-        lambda webhook: dict(WebhookDetailSerializer(webhook).data),
+        lambda webhook: dict(webhook_detail_of(webhook)),
     ),
     Kind("deliveries", _deliveries, _delivery, ("webhook_id", "created_at", "pk")),
 )

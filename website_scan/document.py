@@ -8,62 +8,84 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Literal, NotRequired, TypedDict, final
+from typing import Annotated, Literal, NotRequired, TypedDict, final
 
 from website_scan.findings import EvidenceItem
+from website_scan.json_types import (
+    Component,
+    Count,
+    Grade,
+    Published,
+    ScanId,
+    Score,
+    SeverityName,
+    Timestamp,
+    TypeName,
+    component,
+    identifier,
+    values,
+)
+
+# Documents of failed scans, which only the command writes, have other statuses than stored reports.
+CHECK_STATUSES = ("pass", "fail", "warn")
+FINDING_STATUSES = ("fail", "warn")
+REPORT_STATUSES = ("completed", "partial")
+FindingStatus = Annotated[str, values(FINDING_STATUSES)]
+ReportStatus = Annotated[str, values(REPORT_STATUSES)]
 
 
 class DocumentHead(TypedDict):
     """Head of a report and of an export. Score and grade are None if the scan failed."""
 
-    id: str  # of the scan
-    type: str
+    id: ScanId
+    type: TypeName
     url: str
-    score: int | None
-    grade: str | None
-    created_at: str
-    completed_at: str
+    score: Annotated[Score | None, Published.NOT_NULL]
+    grade: Annotated[Grade | None, Published.NOT_NULL]
+    created_at: Timestamp
+    completed_at: Timestamp
 
 
+@component("ReportSummary")
 class Summary(TypedDict):
     """Numbers of checks by status, and of failed or warned checks by severity."""
 
-    total_checks: int
-    passed: int
-    failed: int
-    warnings: int
-    critical: int
-    high: int
-    medium: int
-    low: int
+    total_checks: Count
+    passed: Count
+    failed: Count
+    warnings: Count
+    critical: Count
+    high: Count
+    medium: Count
+    low: Count
 
 
-# The report (2.2 of the interface).
+# The report.
 
 
-class Fix(TypedDict, total=False):
-    """Fix of a finding; a few findings have none."""
-
-    fix: str
-
-
-class ReportedCheck(Fix):
-    """Check of a report (2.4 of the interface). The severity is None on a pass."""
+@component("Check")
+class ReportedCheck(TypedDict):
+    """Check of a report. The severity is null on a pass; a few findings have no fix."""
 
     name: str
-    status: Literal["pass", "warn", "fail"]
-    severity: str | None
+    status: Literal["pass", "fail", "warn"]
+    severity: SeverityName | None
     message: str
+    fix: NotRequired[str]
 
 
+@component("Category")
 class ReportedCategory(TypedDict):
+    """Category of a report."""
+
     name: str
-    score: int
+    score: Score
     checks: list[ReportedCheck]
 
 
+@component("Report")
 class ReportDocument(DocumentHead):
-    """Report of a scan, as the API returns it."""
+    """The report of a scan."""
 
     categories: list[ReportedCategory]
     summary: Summary
@@ -76,18 +98,23 @@ class AddedByExport(TypedDict):
     """Fields that an export adds to a check of the report. The last three: see `website_scan.result.CheckResult`."""
 
     id: str
-    title: str
+    title: Annotated[str, "What was found; on a pass the check's name."]
     evidence: list[EvidenceItem]
     references: list[str]
-    points: float
-    later: float
-    holds: bool
+    points: Annotated[float, "What the score would gain if this check passed."]
+    later: Annotated[float, "What the score would gain if this check passed and no cap applied."]
+    holds: Annotated[bool, "True if a cap that lowers the score counts this failure."]
 
 
-@final
-class ExportedPass(AddedByExport):
-    """Check of an export that passed."""
+class _FindingHead(TypedDict):
+    name: str
+    status: Literal["fail", "warn"]
+    severity: SeverityName
+    message: str
+    fix: NotRequired[str]
 
+
+class _PassHead(TypedDict):
     name: str
     status: Literal["pass"]
     severity: None
@@ -95,51 +122,62 @@ class ExportedPass(AddedByExport):
 
 
 @final
-class ExportedFinding(Fix, AddedByExport):
-    """Check of an export that failed or warned. `why` is the sentence with which `message` ends."""
+class ExportedFinding(_FindingHead, AddedByExport):
+    """Check of an export that failed or warned."""
 
-    name: str
-    status: Literal["warn", "fail"]
-    severity: str
-    message: str
-    why: str
+    why: Annotated[str, "Why a failed or warned check matters: the sentence with which `message` ends."]
 
 
-ExportedCheck = ExportedPass | ExportedFinding
+@final
+class ExportedPass(_PassHead, AddedByExport):
+    """Check of an export that passed."""
+
+
+ExportedCheck = Annotated[
+    ExportedFinding | ExportedPass,
+    Component("ExportedCheck", "A check of an export, with more fields than in the report."),
+]
 
 
 class ExportedCategory(TypedDict):
+    """A category of an export."""
+
     name: str
-    score: int
+    score: Score
     checks: list[ExportedCheck]
 
 
 class ExportedSkippedCheck(TypedDict):
-    """Check that could not run, and why."""
+    """A check that could not run, with its ID."""
 
     name: str
     reason: str
     id: str
 
 
+@component("OmittedCheck")
 class ExportedOmittedCheck(TypedDict):
-    """Check that was left out, because it needs a browser and none was available."""
+    """A check that was left out because it needs a browser and none was available."""
 
     id: str
     name: str
 
 
+@component("RepeatedCheck")
 class ExportedRepeatedCheck(TypedDict):
-    """Check that found the same fact as the check `told_by`, which tells it; `reason` says so in words."""
+    """A check that found the same fact as another one, which tells it. It costs no points."""
 
     id: str
     name: str
-    told_by: str
+    told_by: Annotated[str, "ID of the check whose finding includes this one."]
     reason: str
 
 
+@component("Cap")
 class ExportedCap(TypedDict):
-    limit: int
+    """A cap that lowered the score."""
+
+    limit: Score
     reason: str
 
 
@@ -148,22 +186,39 @@ class ExportedError(TypedDict):
     message: str
 
 
+@component("ReportExport")
 class ExportDocument(DocumentHead):
-    """JSON export: the report with all that is stored beside it."""
+    """The JSON export: the report with all data stored beside it."""
 
     categories: list[ExportedCategory]
     summary: Summary
-    report_id: str
-    status: Literal["completed", "partial", "failed"]
+    report_id: Annotated[str, identifier("rpt")]
+    status: Annotated[Literal["completed", "partial", "failed"], values(REPORT_STATUSES)]
     skipped_checks: list[ExportedSkippedCheck]
-    browser: NotRequired[str | None]  # such as Chromium 156.0; older exports have none
-    omitted_checks: NotRequired[list[ExportedOmittedCheck]]  # older exports have none
-    repeated_checks: NotRequired[list[ExportedRepeatedCheck]]  # older exports have none
+    # Older exports have no `browser`, `omitted_checks`, `repeated_checks` and `site_evidence_at`.
+    browser: NotRequired[
+        Annotated[
+            str | None,
+            "The browser that the page was judged in, such as Chromium 156.0; null without one.",
+            Published.PRESENT,
+        ]
+    ]
+    omitted_checks: NotRequired[Annotated[list[ExportedOmittedCheck], Published.PRESENT]]
+    repeated_checks: NotRequired[Annotated[list[ExportedRepeatedCheck], Published.PRESENT]]
     caps: list[ExportedCap]
-    held: str  # sentence on what holds the score, and the score after fixes; empty if no cap lowers it visibly
+    held: Annotated[
+        str, "What holds the score, and what it is after fixing the first of it; empty if no cap lowers it."
+    ]
     catalogue_version: str
-    site_evidence_at: NotRequired[str | None]  # older exports have none
-    error: NotRequired[ExportedError]  # of a failed scan; only the command writes such documents
+    site_evidence_at: NotRequired[
+        Annotated[
+            Timestamp | None,
+            "When an earlier visit of the audit gathered the oldest evidence about the whole site; null if this scan "
+            "gathered all of it.",
+            Published.PRESENT,
+        ]
+    ]
+    error: NotRequired[Annotated[ExportedError, Published.ABSENT]]  # of a failed scan
 
 
 def read_export(text: str) -> ExportDocument:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from http import HTTPStatus
-from typing import TYPE_CHECKING, Any, TypeVar, cast
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Annotated, Any, TypedDict, TypeVar, cast
 
 from drf_spectacular.extensions import OpenApiAuthenticationExtension
 from drf_spectacular.openapi import AutoSchema
@@ -16,6 +17,7 @@ from infrastructure.api.idempotency import MAX_KEY_LENGTH
 from infrastructure.api.names import Names
 from infrastructure.api.pagination import MAX_OFFSET, MAX_PAGE, USUAL_PAGE
 from infrastructure.api.scopes import Scope
+from infrastructure.api.typed import returned_by
 
 if TYPE_CHECKING:
     from drf_spectacular.generators import SchemaGenerator
@@ -66,11 +68,11 @@ class ScopedSchema(AutoSchema):
         return operation
 
 
-class ErrorBody(serializers.Serializer):
+class ErrorBody(TypedDict):
     """Every error of the API."""
 
-    code = serializers.CharField(help_text="Stable and meant for programs.")
-    error = serializers.CharField(help_text="A sentence for people.")
+    code: Annotated[str, "Stable and meant for programs."]
+    error: Annotated[str, "A sentence for people."]
 
 
 # Errors that every endpoint may return.
@@ -84,10 +86,14 @@ COMMON = {
 }
 
 
+# Stands for the type `Document` of a method that returns Answer[Document].
+RETURNED = object()
+
+
 def responses(answers: dict[Any, Any], **errors: str) -> dict[Any, Any]:
     """Return an endpoint's responses: `answers` by status (and media type), errors as `e400="…"`, and COMMON."""
     described = COMMON | {int(name.removeprefix("e")): text for name, text in errors.items()}
-    documented = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
+    documented: dict[Any, Any] = {status: OpenApiResponse(ErrorBody, text) for status, text in described.items()}
     return documented | answers
 
 
@@ -125,8 +131,8 @@ EVERYWHERE = [
     *headers([405], Allow=(str, "The allowed methods, separated by commas.")),
     *headers([429, 503], Retry_After=(int, "Seconds to wait before the next try, at least 1.")),
 ]
-# Retry-After is described per operation, because its text may differ there.
-NAMED_ONCE = {each.name for each in EVERYWHERE} - {"Retry-After"}
+# Names of headers that the reference describes once. Of Retry-After, operations have texts of their own.
+COMMON_HEADERS = {header.name for header in EVERYWHERE} - {"Retry-After"}
 
 
 # `format` is not in the schema: each operation has one response format, because client generators read only one. Other
@@ -144,6 +150,7 @@ def operation(
     *,
     parameters: Sequence[OpenApiParameter] = (),
     request: type[serializers.Serializer] | None = None,
+    responses: Mapping[Any, Any] = MappingProxyType({}),
     body_optional: bool = False,
     **described: Any,
 ) -> Callable[[Method], Method]:
@@ -162,7 +169,10 @@ def operation(
 
     def decorate(method: Method) -> Method:
         method.names = names  # type: ignore[attr-defined]  # read by ApiView.initial
-        return extend_schema(parameters=[*parameters, *EVERYWHERE], request=body, **described)(method)
+        returned = {status: returned_by(method) if each is RETURNED else each for status, each in responses.items()}
+        return extend_schema(
+            parameters=[*parameters, *EVERYWHERE], request=body, responses=returned or None, **described
+        )(method)
 
     return decorate
 
@@ -204,18 +214,6 @@ def as_strict_as_the_api(result: dict[str, Any], **_: object) -> dict[str, Any]:
             if operation["operationId"].startswith("update_"):
                 schema["minProperties"] = 1
                 operation["requestBody"]["required"] = True
-    return result
-
-
-def name_headers_once(result: dict[str, Any], **_: object) -> dict[str, Any]:
-    """Describe the headers of all responses once, in `components`, and refer to them. Hook of drf-spectacular."""
-    shared: dict[str, Any] = {}
-    for operation in _operations(result):
-        for response in operation["responses"].values():
-            for name in NAMED_ONCE & response.get("headers", {}).keys():
-                shared[name] = response["headers"][name]
-                response["headers"][name] = {"$ref": f"#/components/headers/{name}"}
-    result["components"]["headers"] = dict(sorted(shared.items()))
     return result
 
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Annotated, TypedDict
+
 from django.utils import timezone
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -9,12 +11,24 @@ from rest_framework.response import Response
 
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import slice_of
-from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
-from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
+from reports.mutes.serializers import MuteRequestSerializer
+from website_scan.json_types import Count, Keywords
+from website_scan.report.muting import MuteDocument, mute_document_of
 
 NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has ended."
+
+
+class MuteList(TypedDict):
+    """The response of GET /v1/mutes."""
+
+    mutes: list[MuteDocument]
+    total: Count
+    limit: Annotated[int, Keywords(minimum=1)]
+    offset: Count
 
 
 class MuteCollection(ApiView):
@@ -26,19 +40,19 @@ class MuteCollection(ApiView):
         tags=["Mutes"],
         request=MuteRequestSerializer,
         responses=responses(
-            {200: MuteSerializer, 201: MuteSerializer},
+            {200: RETURNED, 201: RETURNED},
             e400="`INVALID_PARAMS`: a field is missing, unknown or out of range.",
             e409="`MUTE_LIMIT`: 1,000 mutes are in force.",
             e413="`PAYLOAD_TOO_LARGE`: over 64 KiB.",
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[MuteDocument]:
         """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
         mute, is_new = services.create_mute(caller=caller_of(request), body=json_body(request))
-        shown = MuteSerializer(services.rule_of(mute)).data
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
-        return Response(shown, status=201 if is_new else 200, headers=headers)
+        document = mute_document_of(services.rule_of(mute))
+        return Answer(document, status=201 if is_new else 200, headers=headers)
 
     @operation(
         operation_id="list_mutes",
@@ -49,18 +63,17 @@ class MuteCollection(ApiView):
             OpenApiParameter("check", str, description="Only of the check with this ID."),
             OpenApiParameter("host", str, description="Only on this host."),
         ],
-        responses=responses({200: MuteListSerializer}, e400="`INVALID_PARAMS`."),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[MuteList]:
         """The organization's mutes that are in force, those that end first at the beginning."""
         part = slice_of(request.query_params)
         found = services.in_force(caller_of(request).organization_id, timezone.now())
         for name, column in (("check", "check_id"), ("host", "host")):
             if (value := request.query_params.get(name)) is not None:
                 found = found.filter(**{column: value.replace("\0", "")})
-        rules = [services.rule_of(mute) for mute in part.of(found)]
-        listed = part.listed("mutes", rules, found.count())
-        return Response(MuteListSerializer(listed).data)
+        mutes = [mute_document_of(services.rule_of(mute)) for mute in part.of(found)]
+        return Answer({"mutes": mutes, "total": found.count(), "limit": part.limit, "offset": part.offset})
 
 
 class MuteItem(ApiView):
@@ -71,12 +84,12 @@ class MuteItem(ApiView):
         summary="Get a mute",
         tags=["Mutes"],
         parameters=[id_parameter("mute_id", "mute")],
-        responses=responses({200: MuteSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, mute_id: str) -> Response:
+    def get(self, request: Request, mute_id: str) -> Answer[MuteDocument]:
         """The mute, with its reason and its end."""
         mute = services.MUTE.find_in(services.in_force(caller_of(request).organization_id, timezone.now()), mute_id)
-        return Response(MuteSerializer(services.rule_of(mute)).data)
+        return Answer(mute_document_of(services.rule_of(mute)))
 
     @operation(
         operation_id="end_mute",

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
+from infrastructure.api.typed import DocumentField
+from scans.documents import ScanFailure, failure_of
 from scans.models import Scan
-from scans.serializers import ScanFailureSerializer
 from sites.audits.serializers import AUDIT_ID, AuditScoreSerializer
 from sites.models import Audit
-from webhooks.event_schema import described
+from webhooks.event_schema import body_with, described
 from webhooks.models import EventKind
 
 
@@ -30,8 +31,10 @@ class AuditEventDataSerializer(serializers.Serializer):
     pages = AuditEventPagesSerializer()
     results = serializers.DictField(child=AuditScoreSerializer())
     audit_url = serializers.URLField()
-    error = ScanFailureSerializer(required=False, help_text="Of an audit that is `failed` or `partial`.")
+    error = DocumentField(
+        ScanFailure, failure_of, required=False, help_text="Of an audit that is `failed` or `partial`."
+    )
 
 
-AUDIT_COMPLETED = described(EventKind.AUDIT_COMPLETED, AuditEventDataSerializer)
-AUDIT_FAILED = described(EventKind.AUDIT_FAILED, AuditEventDataSerializer)
+AUDIT_COMPLETED = described(EventKind.AUDIT_COMPLETED, body_with(AuditEventDataSerializer))
+AUDIT_FAILED = described(EventKind.AUDIT_FAILED, body_with(AuditEventDataSerializer))

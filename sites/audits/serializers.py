@@ -8,16 +8,17 @@ from typing import Any, TypedDict
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
-from reports.mutes.serializers import MuteSerializer
-from reports.serializers import CHECK_STATUSES, SEVERITIES
+from infrastructure.api.typed import DocumentField
+from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.findings import ListedFinding, ListedPlace
 from sites.audits.muting import ALL, NONE, SOME, AuditMutes
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, AuditPage
 from sites.models.audit import PageResult, SamplePage, TypeScore
+from website_scan.document import CHECK_STATUSES
+from website_scan.json_types import GRADE, SEVERITIES
+from website_scan.report.muting import MuteDocument, mute_document_of
 
 AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 SCAN_ID = r"^scan_[0-9A-Za-z]{22}$"
@@ -38,21 +39,6 @@ class TypeResult(TypeScore):
     """Score of a type with the pages that lower it most."""
 
     worst_pages: list[WorstPage]
-
-
-class ShownMute(TypedDict):
-    """Mute as MuteSerializer shows it."""
-
-    id: str
-    check: str
-    host: str
-    path_prefix: str | None
-    fingerprint: str | None
-    place: str | None
-    reason: str
-    by: str | None
-    created_at: str
-    expires_at: str
 
 
 class ShownPlace(TypedDict):
@@ -85,7 +71,7 @@ class ShownFinding(TypedDict):
     places: list[ShownPlace]
     places_total: int
     muted: str  # ALL, SOME or NONE
-    mutes: list[ShownMute]
+    mutes: list[MuteDocument]
 
 
 class AuditPagesCountSerializer(serializers.Serializer):
@@ -139,7 +125,7 @@ class AuditSummarySerializer(serializers.Serializer):
     scans = serializers.SerializerMethodField()
     results = serializers.SerializerMethodField()
     audit_url = serializers.URLField()
-    error = ScanFailureSerializer(source="failure", allow_null=True)
+    error = DocumentField(ScanFailure, failure_of, source="failure", allow_null=True)
 
     @extend_schema_field(AuditPagesCountSerializer)
     def get_pages(self, audit: Audit) -> dict[str, int]:
@@ -167,7 +153,7 @@ class AuditSerializer(AuditSummarySerializer):
     exclude = serializers.ListField(child=serializers.CharField())
     max_pages = serializers.IntegerField(min_value=1)
     notes = serializers.ListField(child=serializers.CharField())
-    request = CredentialNamesSerializer(source="credential_names", required=False)
+    request = DocumentField(CredentialNames, credential_names_of, source="credential_names", required=False)
 
     def to_representation(self, audit: Audit) -> dict[str, Any]:
         shown: dict[str, Any] = super().to_representation(audit)
@@ -267,10 +253,10 @@ class AuditFindingSerializer(serializers.Serializer):
     def get_sample_pages(self, listed: ListedFinding) -> list[SamplePage]:
         return listed.row.samples  # stored in this format
 
-    @extend_schema_field(MuteSerializer(many=True))
-    def get_mutes(self, listed: ListedFinding) -> list[Any]:
+    @extend_schema_field(DocumentField(list[MuteDocument], list))
+    def get_mutes(self, listed: ListedFinding) -> list[MuteDocument]:
         mutes: AuditMutes = self.context["mutes"]
-        return list(MuteSerializer(listed.muted_on.rules, many=True).data) if mutes.shows_rules else []
+        return list(map(mute_document_of, listed.muted_on.rules)) if mutes.shows_rules else []
 
 
 class _ListSerializer(serializers.Serializer):

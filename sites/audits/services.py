@@ -67,7 +67,7 @@ class DiscoveryClaim:
     token: uuid.UUID
 
 
-def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
     """Create an audit, or raise the first refusal, in the order of `scans.services.create_scan`."""
     policy = scan_policy()
     request = parse_audit(body, policy, caller.limits.pages_per_audit)

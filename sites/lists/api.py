@@ -11,7 +11,6 @@ from rest_framework.response import Response
 from accounts import access
 from accounts.authentication import caller_of
 from infrastructure.api import idempotency
-from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, slice_of
 from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
@@ -29,7 +28,7 @@ from sites.lists.serializers import (
     EntriesRequestSerializer,
     EntryListSerializer,
     EntrySerializer,
-    ImportErrorSerializer,
+    ImportErrorBody,
     ImportSerializer,
     SiteListListSerializer,
     SiteListSerializer,
@@ -38,6 +37,7 @@ from sites.lists.serializers import (
 )
 from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList
+from website_scan.json_types import GRADES
 
 NOT_FOUND = "`LIST_NOT_FOUND`: no such list, or another organization's."
 ENTRY_NOT_FOUND = f"{NOT_FOUND} `ENTRY_NOT_FOUND`: it has no such entry."
@@ -146,7 +146,7 @@ class ListItem(ApiView):
 
 
 IMPORT_RESPONSES = responses(
-    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorSerializer, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
+    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorBody, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
     e404=NOT_FOUND,
     e409="`LIST_LIMIT`: more sites than the plan allows in all lists.",
     e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.",

@@ -16,11 +16,11 @@ from django.db.models import F, Q
 from django.http import QueryDict
 
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, choice, integer
 from infrastructure.web import keyset
 from scans.models import Scan
 from sites.models import ListEntry, SiteList
+from website_scan.json_types import GRADES
 
 MAX_TEXT = 200
 TYPES: Sequence[str] = Scan.Type.values

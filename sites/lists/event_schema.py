@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
 from sites.lists.serializers import LIST_ID, ListRunSerializer, SnapshotDiffSerializer
 from sites.serializers import ByTypeField
-from webhooks.event_schema import described
+from webhooks.event_schema import body_with, described
 from webhooks.models import EventKind
+from website_scan.json_types import GRADE
 
 
 class ListMeanSerializer(serializers.Serializer):
@@ -48,5 +48,5 @@ class ListChangedEventDataSerializer(ListEventDataSerializer):
     changes = ListChangesSerializer()
 
 
-LIST_COMPLETED = described(EventKind.LIST_COMPLETED, ListEventDataSerializer)
-LIST_CHANGED = described(EventKind.LIST_CHANGED, ListChangedEventDataSerializer)
+LIST_COMPLETED = described(EventKind.LIST_COMPLETED, body_with(ListEventDataSerializer))
+LIST_CHANGED = described(EventKind.LIST_CHANGED, body_with(ListChangedEventDataSerializer))

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Annotated, Any, NotRequired, TypedDict
 
 from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
-from infrastructure.api.fields import GRADE
 from infrastructure.api.schema import ErrorBody
+from infrastructure.api.typed import DocumentField
+from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH
 from sites.models import ListEntry, ListRun, SiteList
 from sites.models.site_list import ListInterval
 from sites.recipients import WithRecipients, recipients_of
 from sites.serializers import RUN_ID, ByTypeField
+from website_scan.json_types import GRADE, Keywords, component
 
 LIST_ID = r"^lst_[0-9A-Za-z]{22}$"
 ENTRY_ID = r"^ent_[0-9A-Za-z]{22}$"
@@ -38,7 +39,7 @@ class ListRunSerializer(serializers.Serializer):
     done = serializers.IntegerField(min_value=0)
     failed = serializers.IntegerField(min_value=0)
     left_out = serializers.IntegerField(min_value=0)
-    error = ScanFailureSerializer(source="failure", allow_null=True)
+    error = DocumentField(ScanFailure, failure_of, source="failure", allow_null=True)
 
 
 class ListRunListSerializer(serializers.Serializer):
@@ -63,7 +64,7 @@ class SiteListSerializer(WithRecipients, serializers.Serializer):
     notify = serializers.SerializerMethodField()
     unsubscribed = serializers.SerializerMethodField(help_text="Recipients who have unsubscribed from its e-mails.")
     warning = serializers.SerializerMethodField(help_text="Says so where nobody is notified; else null.")
-    request = CredentialNamesSerializer(source="credential_names", required=False)
+    request = DocumentField(CredentialNames, credential_names_of, source="credential_names", required=False)
     entries = serializers.IntegerField(source="entries_count", min_value=0)
     next_run_at = serializers.DateTimeField(allow_null=True)
     run = serializers.SerializerMethodField()
@@ -129,7 +130,7 @@ class EntrySerializer(serializers.Serializer):
     )
     judged_at = serializers.DateTimeField(allow_null=True)
     audit_id = serializers.CharField(allow_null=True)
-    error = ScanFailureSerializer(source="failure", allow_null=True)
+    error = DocumentField(ScanFailure, failure_of, source="failure", allow_null=True)
     created_at = serializers.DateTimeField()
 
     def to_representation(self, entry: ListEntry) -> dict[str, Any]:
@@ -179,19 +180,20 @@ class ImportSerializer(serializers.Serializer):
     unchanged = serializers.IntegerField(min_value=0)
 
 
-class InvalidEntrySerializer(serializers.Serializer):
+class InvalidEntry(TypedDict):
     """Line of an import that is wrong, counted from 1; for JSON the item of `entries`."""
 
-    line = serializers.IntegerField(min_value=1)
-    code = serializers.CharField()
-    error = serializers.CharField()
+    line: Annotated[int, Keywords(minimum=1)]
+    code: str
+    error: str
 
 
-class ImportErrorSerializer(ErrorBody):
+@component("ImportError")
+class ImportErrorBody(ErrorBody):
     """Refusal of an import. `INVALID_ENTRIES` also has the first 100 wrong lines, and the number of all."""
 
-    entries = InvalidEntrySerializer(many=True, required=False)
-    count = serializers.IntegerField(min_value=1, required=False)
+    entries: NotRequired[list[InvalidEntry]]
+    count: NotRequired[Annotated[int, Keywords(minimum=1)]]
 
 
 class ResultSerializer(serializers.Serializer):

@@ -72,7 +72,7 @@ class ListRunning(Refusal):
     status = 409
 
 
-def create_list(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+def create_list(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
     """Create a list without entries, or raise the first refusal; its schedule determines the first run."""
     tier = Tier.objects.get(organization=caller.organization_id)
     request = parse_new(body, scan_policy(), tier, caller.organization_id)

@@ -14,13 +14,13 @@ from typing import Any
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Choice, Flag, Nested, Parsed, Whole, path_of
-from reports.serializers import SEVERITIES
 from scans.models import Scan
 from sites.models import Monitor
 from sites.models.documents import CertificateNews, Direction, ToldCertificate
 from sites.monitors.changes import ChangeGroups
 from sites.monitors.scores import Scored
 from website_scan.findings import Severity
+from website_scan.json_types import SEVERITIES
 from website_scan.need import SEVERITY_RANK
 
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from rest_framework import serializers
 
-from scans.serializers import ScanFailureSerializer
+from infrastructure.api.typed import DocumentField
+from scans.documents import ScanFailure, failure_of
 from sites.audits.serializers import AUDIT_ID
 from sites.monitors.serializers import NewsSerializer
 from sites.serializers import MONITOR_ID, RUN_ID
-from webhooks.event_schema import described
+from webhooks.event_schema import body_with, described
 from webhooks.models import EventKind
 
 
@@ -39,7 +40,7 @@ class MonitorFailedEventDataSerializer(MonitorEventDataSerializer):
     """A monitor, its run and why it fails."""
 
     since = serializers.DateTimeField()
-    error = ScanFailureSerializer()
+    error = DocumentField(ScanFailure, failure_of)
 
 
 class MonitorRecoveredEventDataSerializer(MonitorEventDataSerializer):
@@ -50,6 +51,6 @@ class MonitorRecoveredEventDataSerializer(MonitorEventDataSerializer):
     changes = NewsSerializer(allow_null=True)
 
 
-MONITOR_CHANGED = described(EventKind.MONITOR_CHANGED, MonitorChangedEventDataSerializer)
-MONITOR_FAILED = described(EventKind.MONITOR_FAILED, MonitorFailedEventDataSerializer)
-MONITOR_RECOVERED = described(EventKind.MONITOR_RECOVERED, MonitorRecoveredEventDataSerializer)
+MONITOR_CHANGED = described(EventKind.MONITOR_CHANGED, body_with(MonitorChangedEventDataSerializer))
+MONITOR_FAILED = described(EventKind.MONITOR_FAILED, body_with(MonitorFailedEventDataSerializer))
+MONITOR_RECOVERED = described(EventKind.MONITOR_RECOVERED, body_with(MonitorRecoveredEventDataSerializer))

@@ -9,10 +9,9 @@ from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts.models import Interval
-from infrastructure.api.fields import GRADE
-from reports.serializers import SEVERITIES
+from infrastructure.api.typed import DocumentField
+from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of
 from scans.models import Scan
-from scans.serializers import CredentialNamesSerializer, ScanFailureSerializer
 from sites.audits.requests import DISCOVER
 from sites.models import Audit, Monitor, MonitorRun
 from sites.models.documents import News
@@ -21,6 +20,7 @@ from sites.monitors.alerts import AlertSerializer
 from sites.monitors.requests import TIME
 from sites.recipients import WithRecipients, recipients_of
 from sites.serializers import MONITOR_ID, RUN_ID, ByTypeField
+from website_scan.json_types import GRADE, SEVERITIES
 
 STATUSES = list(STATUS_FILTERS)
 
@@ -50,7 +50,7 @@ class MonitorSerializer(WithRecipients, serializers.Serializer):
     max_pages = serializers.IntegerField(required=False)
     include = serializers.ListField(child=serializers.CharField(), required=False)
     exclude = serializers.ListField(child=serializers.CharField(), required=False)
-    request = CredentialNamesSerializer(source="credential_names", required=False)
+    request = DocumentField(CredentialNames, credential_names_of, source="credential_names", required=False)
     every = serializers.ChoiceField(Interval.choices)
     at = TimeOfDayField(format="%H:%M", allow_null=True)
     day = serializers.IntegerField(allow_null=True)
@@ -212,7 +212,7 @@ class MonitorRunSerializer(serializers.Serializer):
     told = serializers.BooleanField(source="is_told", help_text="Whether a message was sent.")
     error = serializers.SerializerMethodField()
 
-    @extend_schema_field(ScanFailureSerializer(allow_null=True))
+    @extend_schema_field(DocumentField(ScanFailure, failure_of, allow_null=True))
     def get_error(self, run: MonitorRun) -> dict[str, str] | None:
         return {"code": run.error_code, "message": run.error_message} if run.error_code else None
 

@@ -55,7 +55,7 @@ def allowed(every: str, shortest: str) -> Interval:
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
-def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created:
+def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
     """Create a monitor, or raise the first refusal; its schedule determines the first run."""
     tier = Tier.objects.get(organization=caller.organization_id)
     request = parse_new(body, scan_policy(), tier, caller.organization_id)

@@ -21,6 +21,7 @@ from lxml import etree, html
 
 from accounts.models import Membership, User
 from documentation import landing as views
+from infrastructure.api.references import inlined
 from infrastructure.environment import contact
 from infrastructure.web.cards.drawing import BRAND, draw
 from infrastructure.web.csp import policy
@@ -397,6 +398,6 @@ def test_a_crash_without_static_files_is_answered_all_the_same(broken_landing: N
 def test_the_description_of_the_api_is_the_committed_one_with_the_address_of_the_installation(
     client: Client, settings: Any
 ) -> None:
-    served = yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader)
+    served = inlined(yaml.load(client.get("/openapi.yaml").content, yaml.CSafeLoader))
     assert served["servers"] == [{"url": settings.BASE_URL, "description": "The installation"}]
     assert served | {"servers": description()["servers"]} == description()

@@ -8,7 +8,6 @@ from itertools import pairwise
 from typing import Any
 
 import pytest
-import yaml
 from django.test import Client
 from lxml import html
 
@@ -16,6 +15,7 @@ from documentation.contents import GUIDES, OVERVIEW, resolver
 from documentation.documents import Chunk, chunks, render
 from documentation.reference import api
 from documentation.views import addresses
+from tests.generated import description
 
 MAX_COMPRESSED_BYTES = 60_000
 PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or each == "/docs/checks/"]
@@ -24,12 +24,6 @@ PAGES = [each for each in addresses() if not each.startswith("/docs/checks/") or
 @pytest.fixture(scope="module")
 def pages() -> dict[str, html.HtmlElement]:
     return {path: html.fromstring(Client().get(path).content.decode()) for path in PAGES}
-
-
-@pytest.fixture(scope="module")
-def description(request: pytest.FixtureRequest) -> dict[str, Any]:
-    loaded: dict[str, Any] = yaml.safe_load((request.config.rootpath / "openapi.yaml").read_text(encoding="utf-8"))
-    return loaded
 
 
 def text_of(element: html.HtmlElement) -> str:
@@ -78,11 +72,9 @@ def test_nothing_that_an_anchor_leads_to_in_the_documents_is_lost() -> None:
         assert sorted(shown, key=repr) == sorted(chunks(document), key=repr), document
 
 
-def test_every_operation_is_on_the_page_of_its_group(
-    pages: dict[str, html.HtmlElement], description: dict[str, Any]
-) -> None:
+def test_every_operation_is_on_the_page_of_its_group(pages: dict[str, html.HtmlElement]) -> None:
     count = 0
-    for path, methods in description["paths"].items():
+    for path, methods in description()["paths"].items():
         for method, operation in methods.items():
             (tag,) = operation["tags"]
             page = pages[f"/docs/api/{tag.lower()}"]
@@ -140,9 +132,9 @@ def test_every_error_code_has_a_row_that_answers_link_to(pages: dict[str, html.H
     assert linked <= listed
 
 
-def test_groups_are_those_of_the_description(description: dict[str, Any]) -> None:
-    tags = {tag for methods in description["paths"].values() for each in methods.values() for tag in each["tags"]}
-    assert tags == {each["name"] for each in description["tags"]}
+def test_groups_are_those_of_the_description() -> None:
+    tags = {tag for methods in description()["paths"].values() for each in methods.values() for tag in each["tags"]}
+    assert tags == {each["name"] for each in description()["tags"]}
 
 
 def test_examples_are_of_this_installation(settings: Any) -> None:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import subprocess
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 import yaml
 
+from infrastructure.api.references import inlined
 from tests.releases import PREVIOUS, ROOT, needs_previous
 
 ENVIRONMENT = re.compile(r"^\| `([A-Z][A-Z_]+)` \|", re.MULTILINE)
@@ -27,8 +28,9 @@ def now(path: str) -> str:
     return (ROOT / path).read_text(encoding="utf-8")
 
 
-def parts(description: Mapping[str, Any]) -> Iterator[str]:
+def parts(description: dict[str, Any]) -> Iterator[str]:
     """Yield the operations, parameters, statuses, events and fields of an OpenAPI description as lines."""
+    description = inlined(description)
     for kind in ("paths", "webhooks"):
         for path, methods in description.get(kind, {}).items():
             for method, operation in methods.items():

@@ -8,8 +8,8 @@ import pytest
 from django.urls import reverse
 from django.utils import timezone
 
+from scans.documents import scan_detail_of
 from scans.models import Scan, ScanCount, report_path
-from scans.serializers import ScanDetailSerializer
 from tests.queries import counted
 from tests.world import Member, finished_scan, make_scan
 
@@ -37,7 +37,7 @@ def test_a_partial_scan_lists_what_could_not_run(home: Member) -> None:
 
 
 def test_a_scan_is_read_as_it_was_answered_when_it_was_created(home: Member, stranger: Member) -> None:
-    """The query reads only the columns that the serializer shows."""
+    """The query reads only the columns that the API shows."""
     names = {"headers": ["X-Key"], "basic_auth": False, "cookies": []}
     scans = [
         make_scan(home, credential_names=names),
@@ -46,7 +46,7 @@ def test_a_scan_is_read_as_it_was_answered_when_it_was_created(home: Member, str
         make_scan(home, status="failed", error_code="TIMEOUT", error_message="It took too long."),
     ]
     for scan in scans:
-        assert home.api.get(f"/v1/scan/{scan.id}").json() == ScanDetailSerializer(Scan.objects.get(id=scan.id)).data
+        assert home.api.get(f"/v1/scan/{scan.id}").json() == scan_detail_of(Scan.objects.get(id=scan.id))
         assert stranger.api.get(f"/v1/scan/{scan.id}").status_code == 404
 
 

@@ -1,7 +1,7 @@
 """Documents of a scan's result: the API's report, and the JSON export, which contains the report.
 
 They are plain dictionaries in the order of the JSON, so that the command line needs no framework.
-`website_scan.document` has their types, and `reports.serializers` describes them for openapi.yaml.
+`website_scan.document` has their types, from which openapi.yaml describes them.
 """
 
 from __future__ import annotations
@@ -9,13 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
+from typing import TypedDict
 
 from website_scan.document import (
     AddedByExport,
     DocumentHead,
     ExportDocument,
     ExportedCheck,
-    Fix,
     ReportDocument,
     ReportedCheck,
     StoredWaterfall,
@@ -152,7 +152,11 @@ def _exported_check(check: CheckResult) -> ExportedCheck:
     }
 
 
-def _fix(check: CheckResult) -> Fix:
+class _Fix(TypedDict, total=False):
+    fix: str
+
+
+def _fix(check: CheckResult) -> _Fix:
     return {} if check.fix is None else {"fix": str(check.fix)}
 
 

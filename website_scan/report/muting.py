@@ -4,14 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TypedDict
+from typing import Annotated, TypedDict
 from urllib.parse import urlencode
 
-from website_scan.document import ExportDocument, ExportedFinding, StoredBasis
+from website_scan.document import ExportDocument, ExportedFinding, FindingStatus, StoredBasis
+from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityName, Timestamp, component, identifier
 from website_scan.report.held import held
 from website_scan.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
 from website_scan.report.places import places_of
 from website_scan.scoring import score_without
+from website_scan.timestamps import timestamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,25 +64,68 @@ class ScoreWithout:
     grade: str
 
 
+@component("Mute")
+class MuteDocument(TypedDict):
+    """A mute that is in force."""
+
+    id: Annotated[str, identifier("mute")]
+    check: str
+    host: str
+    path_prefix: Annotated[str | None, "Null: the whole host."]
+    fingerprint: Annotated[Fingerprint | None, "Null: all places."]
+    place: Annotated[str | None, "The place in words, if it was muted on a page."]
+    reason: str
+    by: Annotated[str | None, "A member's address or an API key's name; null if removed."]
+    created_at: Timestamp
+    expires_at: Timestamp
+
+
 class MutedFinding(TypedDict):
-    """Finding that is muted as a whole or in part."""
+    """A failed or warned check of a report that is muted as a whole or in part."""
 
     check: str
     title: str
-    status: str
-    severity: str
-    is_whole: bool
-    mutes: list[MuteRule]
+    status: FindingStatus
+    severity: SeverityName
+    is_whole: Annotated[bool, "False where other places of it are not muted."]
+    mutes: list[MuteDocument]
 
 
+@component("ScoreWithout")
+class ScoreWithoutMuted(TypedDict):
+    """The score as if the muted findings had passed."""
+
+    score: Score
+    grade: Grade
+
+
+@component("ReportMutes")
 class MutedOfReport(TypedDict):
-    """The API's document on the muted findings of a report; `reports.mutes.serializers` writes it."""
+    """The findings of a report that are muted now, and its score without them."""
 
-    id: str
-    score: int | None
-    grade: str | None
-    without_muted: ScoreWithout | None
+    id: ScanId
+    score: Score
+    grade: Grade
+    without_muted: Annotated[
+        ScoreWithoutMuted | None,
+        "Null where no finding is muted as a whole, and for reports from before mutes.",
+    ]
     findings: list[MutedFinding]
+
+
+def mute_document_of(rule: MuteRule) -> MuteDocument:
+    return {
+        "id": rule.id,
+        "check": rule.check_id,
+        "host": rule.host,
+        "path_prefix": rule.path_prefix or None,
+        "fingerprint": rule.fingerprint or None,
+        "place": rule.place or None,
+        "reason": rule.reason,
+        "by": rule.by or None,
+        "created_at": timestamp(rule.created_at),
+        "expires_at": timestamp(rule.expires_at),
+    }
 
 
 def muted_parts(finding: ExportedFinding, url: str, covered: Covered) -> tuple[MutedPart, ...]:
@@ -116,16 +161,20 @@ def muted_of_report(document: ExportDocument, scoring: StoredBasis | None, mutes
             "status": check["status"],
             "severity": check["severity"],
             "is_whole": muted[check["id"]].is_whole,
-            "mutes": [part.rule for part in muted_parts(check, document["url"], muted[check["id"]])],
+            "mutes": [mute_document_of(part.rule) for part in muted_parts(check, document["url"], muted[check["id"]])],
         }
         for category in document["categories"]
         for check in category["checks"]
         if check["status"] != "pass" and check["id"] in muted
     ]
+    score, grade = document["score"], document["grade"]
+    assert score is not None  # a failed scan has no report
+    assert grade is not None
+    without = without_muted(scoring, muted)
     return {
         "id": document["id"],
-        "score": document["score"],
-        "grade": document["grade"],
-        "without_muted": without_muted(scoring, muted),
+        "score": score,
+        "grade": grade,
+        "without_muted": {"score": without.score, "grade": without.grade} if without else None,
         "findings": findings,
     }

@@ -11,7 +11,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand, CommandError
 
-from reports.diff_serializers import DiffSerializer
+from reports.diff_document import diff_document_of
 from website_scan.command.terminal import printable, show_what_can_be_shown
 from website_scan.document import ExportDocument
 from website_scan.messages import counted
@@ -54,7 +54,7 @@ class Command(BaseCommand):
             ) from None
         for position, each in enumerate(found):
             if options["format"] == "json":
-                self.stdout.write(json.dumps(DiffSerializer(each).data, indent=2 if len(found) == 1 else None))
+                self.stdout.write(json.dumps(diff_document_of(each), indent=2 if len(found) == 1 else None))
             else:
                 self.stdout.write("\n".join(map(printable, [*([""] if position else []), *_text(each)])))
         if any(each.new or each.worse for each in found):

@@ -12,7 +12,6 @@ from django.urls import reverse
 
 from accounts import access
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.fields import GRADES
 from infrastructure.postgresql.statements import fetch
 from infrastructure.web import charts
 from infrastructure.web.keyset import EPOCH
@@ -21,6 +20,7 @@ from scans.models import Scan, path_of
 from sites.lists.entries import EntryPage, Wanted, entries_page
 from sites.lists.pages.states import ENTRY_STATES, State
 from sites.models import Audit, ListCount, ListEntry, SiteList
+from website_scan.json_types import GRADES
 from website_scan.scoring import mean_grade
 
 PAGE_SIZE = 50

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from infrastructure.api.fields import GRADES as LETTERS
 from website_scan.catalogue import checks
 from website_scan.findings import ScanType
+from website_scan.json_types import GRADES as LETTERS
 from website_scan.report.explanations import ADVICE, CATEGORIES, GRADES, advice, category_meaning, grade_meaning
 from website_scan.report.metrics import METRICS, metrics
 

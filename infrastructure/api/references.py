@@ -1,0 +1,98 @@
+"""References in openapi.yaml: what many operations have in common is described once, in `components`.
+
+Without drf-spectacular, because the documentation resolves the references of the committed file.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+from collections.abc import Iterator
+from typing import Any
+
+Described = dict[str, Any]
+# A container and the key of a description in it, such as a response's `headers` and "ETag".
+Slot = tuple[Any, Any]
+
+KINDS = ("headers", "parameters", "responses")
+# Repeated less often, a description stays in its operations.
+MIN_REPEATS = 3
+CODE = re.compile(r"`([A-Z]+(?:_[A-Z]+)*)`")
+FILLERS = {"a", "an", "the", "is", "it"}
+
+
+def share(result: Described, **_: object) -> Described:
+    """Move the repeated headers, parameters and responses of operations to `components`. Hook of drf-spectacular.
+
+    The component of a header or parameter has its name; of several with one name, only the most frequent is moved.
+    The component of a response is named after the error codes in its text.
+    """
+    for kind in KINDS:
+        by_text: dict[str, list[Slot]] = {}
+        for container, key in _slots(result, kind):
+            by_text.setdefault(json.dumps(container[key], sort_keys=True, default=str), []).append((container, key))
+        repeated = sorted((slots for slots in by_text.values() if len(slots) >= MIN_REPEATS), key=len, reverse=True)
+        described = [container[key] for (container, key), *_ in repeated]
+        names = _names_of_responses(described) if kind == "responses" else [_name(*slots[0]) for slots in repeated]
+        components: dict[str, Any] = {}
+        for name, slots, shared in zip(names, repeated, described, strict=True):
+            if components.setdefault(name, shared) is shared:
+                for container, key in slots:
+                    container[key] = {"$ref": f"#/components/{kind}/{name}"}
+        result["components"][kind] = dict(sorted(components.items()))
+    return result
+
+
+def inlined(description: Described) -> Described:
+    """Return a description with its headers, parameters and responses in place of references to them.
+
+    References to schemas remain.
+    """
+    whole = copy.deepcopy(description)
+    for kind in reversed(KINDS):
+        for container, key in _slots(whole, kind):
+            if reference := container[key].get("$ref"):
+                container[key] = copy.deepcopy(description["components"][kind][reference.rpartition("/")[2]])
+    return whole
+
+
+def _slots(description: Described, kind: str) -> Iterator[Slot]:
+    paths = [*description["paths"].values(), *description["webhooks"].values()]
+    for operation in [operation for methods in paths for operation in methods.values()]:
+        if kind == "parameters":
+            parameters = operation.get("parameters", [])
+            yield from ((parameters, index) for index in range(len(parameters)))
+        elif kind == "responses":
+            yield from ((operation["responses"], status) for status in operation["responses"])
+        else:
+            for response in operation["responses"].values():
+                headers = response.get("headers", {})
+                yield from ((headers, name) for name in headers)
+
+
+def _name(container: Any, key: Any) -> str:
+    return str(container[key]["name"] if isinstance(key, int) else key)
+
+
+def _names_of_responses(responses: list[Described]) -> list[str]:
+    """Return names such as `UnauthorizedOrKeyRevoked`, with the last words of the text where several have the codes."""
+    texts = [str(response["description"]) for response in responses]
+    names = [_codes_or_beginning(text) for text in texts]
+    return [
+        name + (_joined(_words(text)[-3:]) if names.count(name) > 1 else "")
+        for name, text in zip(names, texts, strict=True)
+    ]
+
+
+def _codes_or_beginning(text: str) -> str:
+    codes = CODE.findall(text)
+    return "Or".join(_joined(code.lower().split("_")) for code in codes) or _joined(re.split("[.,:;]", text)[0].split())
+
+
+def _words(text: str) -> list[str]:
+    return [word for word in re.findall(r"\w+", CODE.sub("", text)) if word not in FILLERS]
+
+
+def _joined(words: list[str]) -> str:
+    return "".join(word[:1].upper() + word[1:] for word in words)

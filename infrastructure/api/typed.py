@@ -1,0 +1,184 @@
+"""Schemas of TypedDicts for openapi.yaml: the type of what a view returns is its description, too.
+
+`website_scan.json_types` has what `typing.Annotated` adds to the types of keys.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
+from types import UnionType
+from typing import (
+    TYPE_CHECKING,
+    Annotated,
+    Any,
+    Generic,
+    Literal,
+    NotRequired,
+    TypeVar,
+    Union,
+    get_args,
+    get_origin,
+    get_type_hints,
+    is_typeddict,
+)
+
+from drf_spectacular.extensions import OpenApiSerializerExtension, OpenApiSerializerFieldExtension
+from drf_spectacular.plumbing import (
+    ResolvedComponent,
+    append_meta,
+    build_basic_type,
+    build_choice_description_list,
+    list_hash,
+)
+from rest_framework import serializers
+from rest_framework.response import Response
+
+from website_scan.json_types import Component, JsonValue, Keywords, Published, Values
+
+if TYPE_CHECKING:
+    from drf_spectacular.openapi import AutoSchema
+    from drf_spectacular.utils import Direction
+
+Document = TypeVar("Document")
+Schema = dict[str, Any]
+
+
+class Answer(Generic[Document], Response):  # not the other way: Response[…] is Response
+    """Response with a document as JSON. `-> Answer[Mute]` at a view's method makes `Mute` the schema of RETURNED."""
+
+    def __init__(self, document: Document, *, status: int = 200, headers: Mapping[str, str] | None = None) -> None:
+        super().__init__(document, status=status, headers=headers)
+
+
+class _Kind(type):
+    def __subclasscheck__(cls, kind: type) -> bool:
+        return is_typeddict(kind)
+
+
+class TypedDictClass(metaclass=_Kind):
+    """Every TypedDict, to `issubclass`."""
+
+
+class TypedDictSchema(OpenApiSerializerExtension):
+    """Schema of a TypedDict, a component with the name of the class or that of `json_types.component`."""
+
+    target_class = TypedDictClass
+    match_subclasses = True
+
+    def get_name(self, auto_schema: AutoSchema, direction: Direction) -> str:
+        return str(vars(self.target).get("component_name", self.target.__name__))
+
+    def map_serializer(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        return _object([self.target], inspect.cleandoc(self.target.__doc__ or ""), auto_schema, direction)
+
+
+class DocumentField(serializers.Field):
+    """Field of a serializer with a document, which `of` makes of the value."""
+
+    def __init__(self, document: Any, of: Callable[[Any], Any], **options: Any) -> None:
+        super().__init__(**options)
+        self.document, self.of = document, of
+
+    def to_representation(self, value: Any) -> Any:
+        return self.of(value)
+
+
+class DocumentFieldSchema(OpenApiSerializerFieldExtension):
+    target_class = DocumentField
+
+    def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
+        return schema_of(self.target.document, auto_schema, direction)
+
+
+def returned_by(method: Callable[..., object]) -> Any:
+    """Return the type `Document` of a method that returns Answer[Document], as drf-spectacular takes it."""
+    (document,) = get_args(get_type_hints(method)["return"])
+    if get_origin(document) is list:  # drf-spectacular would put its items in place, without a component
+        (item,) = get_args(document)
+        return serializers.ListSerializer(child=DocumentField(item, of=dict))
+    return document
+
+
+def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction: Direction) -> Schema:
+    """Return the schema of an object that is one of the TypedDicts: all of their keys, required if they all have it."""
+    hints: dict[str, list[Any]] = {}
+    required: Counter[str] = Counter()
+    for kind in kinds:
+        for key, hint in get_type_hints(kind, include_extras=True).items():
+            # Python does not recognize NotRequired in annotations that are strings, as ours are.
+            is_optional = key in kind.__optional_keys__ or get_origin(hint) is NotRequired
+            inner = get_args(hint)[0] if get_origin(hint) is NotRequired else hint
+            metadata = get_args(inner) if get_origin(inner) is Annotated else ()
+            if Published.ABSENT not in metadata:
+                hints.setdefault(key, []).append(inner)
+                required[key] += not is_optional or Published.PRESENT in metadata
+    schema: Schema = {"type": "object"} | ({"description": text} if text else {})
+    schema["properties"] = {
+        key: schema_of(Union[tuple(of_key)], auto_schema, direction)  # noqa: UP007  # of a list
+        for key, of_key in hints.items()
+    }
+    names = sorted(key for key, count in required.items() if count == len(kinds))
+    return schema | ({"required": names} if names else {})
+
+
+def schema_of(hint: Any, auto_schema: AutoSchema, direction: Direction = "response") -> Schema:
+    """Return the schema of a type; TypedDicts become references to components."""
+    kind, arguments = get_origin(hint), get_args(hint)
+    if kind is Annotated:
+        return _annotated(arguments[0], arguments[1:], auto_schema, direction)
+    if kind in (Union, UnionType):
+        inner = tuple(each for each in arguments if each is not type(None))
+        if all(get_origin(each) is Literal for each in inner):
+            inner = (Literal[tuple(value for each in inner for value in get_args(each))],)
+        if len(inner) > 1:
+            raise TypeError(f"{hint} has no schema: name the union with json_types.Component")
+        schema = schema_of(inner[0], auto_schema, direction)
+        if type(None) not in arguments:
+            return schema
+        if "enum" in schema:
+            schema["enum"] = [*schema["enum"], None]
+        return append_meta(schema, {"nullable": True})
+    if kind is Literal:
+        return {"type": "string", **_enumeration(tuple((value, value) for value in arguments))}
+    if kind is list:
+        return {"type": "array", "items": schema_of(arguments[0], auto_schema, direction)}
+    if kind in (dict, Mapping):
+        values = {} if arguments[1] in (Any, JsonValue) else schema_of(arguments[1], auto_schema, direction)
+        return {"type": "object", "additionalProperties": values}
+    if is_typeddict(hint):
+        return dict(auto_schema.resolve_serializer(hint, direction).ref)
+    basic = build_basic_type(hint)
+    assert basic is not None
+    return dict(basic)
+
+
+def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema, direction: Direction) -> Schema:
+    for each in metadata:
+        if isinstance(each, Component):
+            schema = _object(get_args(hint), each.description, auto_schema, direction)
+            made = ResolvedComponent(each.name, ResolvedComponent.SCHEMA, schema, each.name)
+            auto_schema.registry.register_on_missing(made)
+            return dict(made.ref)
+    if Published.NOT_NULL in metadata:
+        (hint,) = (each for each in get_args(hint) if each is not type(None))
+    schema = schema_of(hint, auto_schema, direction)
+    texts = [each for each in metadata if isinstance(each, str)]
+    for each in metadata:
+        if isinstance(each, Keywords):
+            schema |= {name: value for name, value in asdict(each).items() if value is not None}
+        elif isinstance(each, Values):
+            schema |= _enumeration(each.choices)
+    if texts:
+        schema = append_meta(schema, {"description": "\n\n".join([*texts, *filter(None, [schema.get("description")])])})
+    return schema
+
+
+def _enumeration(choices: tuple[tuple[str, str], ...]) -> Schema:
+    return {
+        "enum": [value for value, _ in choices],
+        "description": build_choice_description_list(choices),
+        "x-spec-enum-id": list_hash(choices),
+    }

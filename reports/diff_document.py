@@ -1,0 +1,180 @@
+"""The diff of two reports as JSON, for the API and the command `diff`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Annotated, TypedDict
+
+from website_scan.document import ExportDocument, FindingStatus, ReportStatus
+from website_scan.json_types import (
+    Count,
+    Fingerprint,
+    Grade,
+    ScanId,
+    Score,
+    SeverityName,
+    Timestamp,
+    component,
+    values,
+)
+from website_scan.report.diff import Change, Diff, NotCompared, Place, Reason, State
+
+SIDES = ("from", "to")
+REASONS = [str(each) for each in Reason]
+
+
+@component("Place")
+class PlaceDocument(TypedDict):
+    """A place of a finding: an element, an address, a header or a cookie."""
+
+    fingerprint: Annotated[Fingerprint, "The same in every report that has this finding at this place."]
+    text: Annotated[str, "The place as the report names it."]
+
+
+class FindingState(TypedDict):
+    """The verdict of a report on a check that did not pass."""
+
+    status: FindingStatus
+    severity: SeverityName
+
+
+@component("Change")
+class ChangeDocument(TypedDict):
+    """A check that failed or warned in at least one of the reports."""
+
+    id: str
+    name: str
+    title: Annotated[str, "What was found."]
+    category: str
+    message: Annotated[str, "That of the newer finding."]
+    before: FindingState | None
+    after: FindingState | None
+    new_places: list[PlaceDocument]
+    fixed_places: list[PlaceDocument]
+
+
+@component("NotCompared")
+class NotComparedDocument(TypedDict):
+    """A finding of one report on which the other has no verdict: neither new nor fixed."""
+
+    id: str
+    name: str
+    title: str
+    category: str
+    severity: SeverityName
+    found_in: Annotated[str, values(SIDES)]
+    reason: Annotated[str, values(REASONS), "Why the other report is silent."]
+
+
+class ComparedReport(TypedDict):
+    """One of the two reports."""
+
+    id: ScanId
+    url: str
+    created_at: Timestamp
+    completed_at: Timestamp
+    status: ReportStatus
+    score: Score
+    grade: Grade
+    browser: str | None
+    catalogue_version: str
+
+
+class ScoreChange(TypedDict):
+    """Both scores, and the difference of the newer one to the older."""
+
+    before: Score
+    after: Score
+    change: Annotated[int | None, "Null where the scores come from different rules."]
+
+
+# `from` is a keyword and cannot be an attribute in Python.
+_Reports = TypedDict("_Reports", {"from": ComparedReport, "to": ComparedReport})
+
+
+@component("Diff")
+class DiffDocument(_Reports):
+    """Diff of two reports of the same page and type."""
+
+    score: ScoreChange
+    same_rules: Annotated[bool, "False where the reports have different catalogue versions."]
+    same_browser: Annotated[bool, "False where only one of them was judged in a browser."]
+    new: list[ChangeDocument]
+    fixed: list[ChangeDocument]
+    worse: Annotated[list[ChangeDocument], "More severe, failed instead of warned, or at new places."]
+    better: list[ChangeDocument]
+    not_compared: list[NotComparedDocument]
+    muted: Annotated[list[ChangeDocument], "Findings of either that are muted; they are in none of the others."]
+    same: Annotated[Count, "How many findings of both have not changed."]
+
+
+def diff_document_of(diff: Diff[ExportDocument]) -> DiffDocument:
+    before, after = _report_of(diff.before), _report_of(diff.after)
+    return {
+        "from": before,
+        "to": after,
+        "score": {"before": before["score"], "after": after["score"], "change": diff.points},
+        "same_rules": diff.same_rules,
+        "same_browser": diff.same_browser,
+        "new": _changes_of(diff.new),
+        "fixed": _changes_of(diff.fixed),
+        "worse": _changes_of(diff.worse),
+        "better": _changes_of(diff.better),
+        "not_compared": [_not_compared_of(finding) for finding in diff.not_compared],
+        "muted": _changes_of(diff.muted),
+        "same": len(diff.same),
+    }
+
+
+def _report_of(document: ExportDocument) -> ComparedReport:
+    score, grade = document["score"], document["grade"]
+    assert score is not None  # a failed scan has no report
+    assert grade is not None
+    return {
+        "id": document["id"],
+        "url": document["url"],
+        "created_at": document["created_at"],
+        "completed_at": document["completed_at"],
+        "status": document["status"],
+        "score": score,
+        "grade": grade,
+        "browser": document.get("browser"),
+        "catalogue_version": document["catalogue_version"],
+    }
+
+
+def _changes_of(changes: Iterable[Change]) -> list[ChangeDocument]:
+    return [
+        {
+            "id": change.id,
+            "name": change.name,
+            "title": change.title,
+            "category": change.category,
+            "message": change.message,
+            "before": _state_of(change.before),
+            "after": _state_of(change.after),
+            "new_places": _places_of(change.new_places),
+            "fixed_places": _places_of(change.fixed_places),
+        }
+        for change in changes
+    ]
+
+
+def _state_of(state: State | None) -> FindingState | None:
+    return {"status": state.status, "severity": state.severity} if state else None
+
+
+def _places_of(places: Iterable[Place]) -> list[PlaceDocument]:
+    return [{"fingerprint": place.fingerprint, "text": place.text} for place in places]
+
+
+def _not_compared_of(finding: NotCompared) -> NotComparedDocument:
+    return {
+        "id": finding.id,
+        "name": finding.name,
+        "title": finding.title,
+        "category": finding.category,
+        "severity": finding.severity,
+        "found_in": finding.found_in,
+        "reason": str(finding.reason),
+    }

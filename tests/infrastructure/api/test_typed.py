@@ -1,0 +1,102 @@
+"""Schemas of TypedDicts in openapi.yaml."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, NotRequired, TypedDict
+
+import pytest
+from drf_spectacular.plumbing import ComponentRegistry
+
+from infrastructure.api.schema import ScopedSchema
+from infrastructure.api.typed import Answer, returned_by
+from website_scan.json_types import Component, Count, Grade, Published, Timestamp, component, values
+
+COLOURS = Annotated[str, values([("red", "Red"), ("green", "Green")])]
+
+
+class Leaf(TypedDict):
+    """A leaf of a tree."""
+
+    colour: COLOURS | None
+    grade: Annotated[Grade | None, "Null before it was judged."]
+
+
+@component("Oak")
+class OakDocument(TypedDict):
+    leaves: list[Leaf]
+    by_branch: dict[str, Leaf]
+    top: Annotated[Leaf | None, "The highest."]
+    rings: Count
+    felled_at: NotRequired[Timestamp]
+
+
+class Passed(TypedDict):
+    status: Literal["pass"]
+    severity: None
+
+
+class Failed(TypedDict):
+    status: Literal["fail", "warn"]
+    severity: str
+    fix: str
+
+
+class Result(TypedDict):
+    check: Annotated[Passed | Failed, Component("Checked", "A check.")]
+    score: Annotated[Count | None, Published.NOT_NULL]
+    browser: NotRequired[Annotated[str, Published.PRESENT]]
+    error: NotRequired[Annotated[str, Published.ABSENT]]
+
+
+def schemas(kind: Any) -> dict[str, Any]:
+    schema = ScopedSchema()
+    schema.registry = ComponentRegistry()
+    schema.resolve_serializer(kind, "response")
+    return dict(schema.registry.build({})["schemas"])
+
+
+def test_a_typed_dict_becomes_a_component_with_its_docstring_and_keywords() -> None:
+    leaf = schemas(Leaf)["Leaf"]
+    assert leaf["description"] == "A leaf of a tree."
+    assert leaf["required"] == ["colour", "grade"]
+    assert leaf["properties"]["colour"]["enum"] == ["red", "green", None]
+    grade = {"type": ["string", "null"], "pattern": r"^(A\+|[ABCDF])$", "description": "Null before it was judged."}
+    assert leaf["properties"]["grade"] == grade
+
+
+def test_nested_typed_dicts_are_references_and_not_required_keys_are_optional() -> None:
+    reference = {"$ref": "#/components/schemas/Leaf"}
+    oak = schemas(OakDocument)["Oak"]
+    assert oak["properties"]["leaves"] == {"type": "array", "items": reference}
+    assert oak["properties"]["by_branch"] == {"type": "object", "additionalProperties": reference}
+    assert oak["properties"]["top"] == {"oneOf": [reference, {"type": "null"}], "description": "The highest."}
+    assert oak["properties"]["rings"] == {"type": "integer", "minimum": 0}
+    assert oak["required"] == ["by_branch", "leaves", "rings", "top"]
+
+
+def test_a_union_becomes_one_object_with_the_keys_of_all() -> None:
+    checked = schemas(Result)["Checked"]
+    assert checked["properties"]["status"]["enum"] == ["pass", "fail", "warn"]
+    assert checked["properties"]["severity"] == {"type": ["string", "null"]}
+    assert (checked["description"], checked["required"]) == ("A check.", ["severity", "status"])
+
+
+def test_marks_of_published_documents_override_the_type() -> None:
+    result = schemas(Result)["Result"]
+    assert result["properties"]["score"] == {"type": "integer", "minimum": 0}
+    assert result["required"] == ["browser", "check", "score"]
+    assert "error" not in result["properties"]
+
+
+def test_a_union_without_a_name_is_refused() -> None:
+    with pytest.raises(TypeError, match="Component"):
+        schemas(TypedDict("Mixed", {"either": Passed | Failed}))
+
+
+def test_the_annotation_of_a_method_names_the_document() -> None:
+    def get() -> Answer[Leaf]:
+        return Answer({"colour": None, "grade": "A"}, status=201)
+
+    get.__annotations__["return"] = Answer[Leaf]
+    assert returned_by(get) is Leaf
+    assert (get().status_code, get().data) == (201, {"colour": None, "grade": "A"})
