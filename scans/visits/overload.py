@@ -14,7 +14,7 @@ from django.conf import settings
 from django.db import connection
 
 from infrastructure.api.errors import ServiceUnavailable
-from infrastructure.health import redis_answers
+from infrastructure.cache import redis_answers
 from scans.visits.fairness import DOMAINS, MAY_BEGIN, QUEUED, RUNNING, waiting_organizations, with_queries
 from scans.visits.queue import MAX_ATTEMPTS, queue_of, types_of
 from website_scan.findings import ScanType
