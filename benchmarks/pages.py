@@ -194,7 +194,7 @@ def _operators(scan_id: str, number: int) -> Requests:
     from django.urls import reverse
 
     from accounts.models import User
-    from operations import metrics
+    from operations.metrics import endpoint
 
     client = Client()
     client.force_login(User.objects.create_superuser("staff@people.test"))
@@ -214,7 +214,7 @@ def _operators(scan_id: str, number: int) -> Requests:
     }
 
     def metrics_anew() -> HttpResponse:
-        metrics._latest.forget()
+        endpoint._latest.forget()
         return client.get("/metrics", headers={"Authorization": f"Bearer {TOKEN}"})
 
     return {**{name: partial(client.get, path) for name, path in paths.items()}, "/metrics": metrics_anew}

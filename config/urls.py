@@ -35,7 +35,7 @@ from documentation.landing import (
     sitemap,
 )
 from infrastructure.api.views import UnknownPath
-from operations.views import operations_page
+from operations.health.views import operations_page
 from reports.api import EXPORT_VIEWS as REPORT_EXPORT_VIEWS
 from reports.api import ReportDiff, ReportExport, ReportMutes, ReportView, UnknownReportExport
 from reports.mutes import views as mute_views

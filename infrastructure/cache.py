@@ -1,8 +1,11 @@
-"""JSON serializer of Django's Redis cache, and the `Outage` that logs when Redis does not answer."""
+"""JSON serializer of Django's Redis cache, and whether Redis answers."""
 
 from __future__ import annotations
 
 import json
+
+from django.core.cache import cache
+from redis.exceptions import RedisError
 
 from infrastructure.logging import Outage
 
@@ -22,3 +25,14 @@ class JsonSerializer:
             return json.loads(data)
         except ValueError:
             return None
+
+
+def redis_answers() -> bool:
+    """Return True if Redis accepts a write. A read is not enough: Redis still answers reads when its memory is full."""
+    try:
+        cache.set("readiness", 1)
+    except RedisError as error:
+        outage.begin(error)
+        return False
+    outage.end()
+    return True

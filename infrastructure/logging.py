@@ -96,7 +96,7 @@ def logging_config(log_format: str) -> dict[str, Any]:
         "disable_existing_loggers": False,
         "filters": {
             "current_ids": {"()": CurrentIds},
-            "known_states": {"()": "operations.known_states.KnownStates"},
+            "outages": {"()": "infrastructure.outage_filter.OutageFilter"},
         },
         "formatters": {
             "text": {"format": "%(levelname)s %(name)s [%(ids)s] %(message)s"},
@@ -112,15 +112,15 @@ def logging_config(log_format: str) -> dict[str, Any]:
         "root": {"handlers": ["stderr"], "level": "WARNING"},
         "loggers": {
             # Django's line for every 4xx says no more than the response.
-            "django.request": {"level": "ERROR", "filters": ["known_states"]},
+            "django.request": {"level": "ERROR", "filters": ["outages"]},
             # Bots send foreign Host headers all day long, and get a 400.
             "django.security.DisallowedHost": {"level": "CRITICAL"},
-            "celery.app.trace": {"filters": ["known_states"]},
-            "celery.beat": {"filters": ["known_states"]},
-            "celery.worker.request": {"filters": ["known_states"]},
-            "celery.worker.consumer.consumer": {"filters": ["known_states"]},
+            "celery.app.trace": {"filters": ["outages"]},
+            "celery.beat": {"filters": ["outages"]},
+            "celery.worker.request": {"filters": ["outages"]},
+            "celery.worker.consumer.consumer": {"filters": ["outages"]},
             # Logs at INFO that the connection to the queue is back.
-            "celery.worker.consumer.connection": {"level": "INFO", "filters": ["known_states"]},
+            "celery.worker.consumer.connection": {"level": "INFO", "filters": ["outages"]},
         }
         | {name: {"level": "INFO"} for name in ours},
     }

@@ -7,4 +7,4 @@ class OperationsConfig(AppConfig):
     name = "operations"
 
     def ready(self) -> None:
-        from operations import system_checks  # noqa: F401  the import registers the checks
+        from operations.health import system_checks  # noqa: F401  the import registers the checks

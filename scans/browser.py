@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from django.conf import settings
 
 from infrastructure.telemetry.counters import count
-from infrastructure.telemetry.definitions import BROWSER_ENDS, BROWSER_STARTS
+from infrastructure.telemetry.process_metrics import BROWSER_ENDS, BROWSER_STARTS
 from website_scan.browser.visit import History
 from website_scan.net.browser import browser_to_drive
 

@@ -14,6 +14,7 @@ from accounts import access
 from accounts.usage import USED, USED_ELSEWHERE, Quota, TierLimits, quota_parameters
 from infrastructure.api.pagination import Slice
 from infrastructure.postgresql.statements import sql_timestamp
+from scans.audit_sql import audit_sql
 from scans.documents import ListedScan, quota_of
 from scans.models import Scan, ScanCount
 from website_scan.ids import is_id
@@ -31,13 +32,11 @@ SCAN_QUERY = f"""
 
 # GET /v1/scans is the most frequent request of dashboards and pollers: one prepared statement, whose JSON is sent
 # unchanged. The conditions are fixed texts; their values are parameters.
-PAGES = "SELECT id FROM sites_auditpage WHERE audit_id = %(audit)s"
 FILTERS = {
     "status": "status = %(status)s",
     "type": "type = %(type)s",
-    "audit": f"audit_page_id IN ({PAGES})",
+    "audit": "audit_page_id IN ({pages_of_audit})",
 }
-AUDIT = "(SELECT audit_id FROM sites_auditpage WHERE sites_auditpage.id = scan.audit_page_id)"
 LIST_QUERY = """
     SELECT (
         SELECT coalesce(json_agg(summary), '[]') FROM (
@@ -78,7 +77,8 @@ def scan_list(
     now: datetime,
 ) -> str:
     """Return the response of GET /v1/scans as JSON text: newest first; the ID breaks ties, so pages never overlap."""
-    conditions = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
+    given = "".join(f" AND {condition}" for name, condition in FILTERS.items() if name in filters)
+    conditions = given.format(pages_of_audit=audit_sql().pages_of_audit)
     query = LIST_QUERY.format(
         summary=_summary_columns(),
         source=(LATER_PAGE if part.offset else FIRST_PAGE).format(conditions=conditions),
@@ -100,7 +100,7 @@ def scan_list(
 def _summary_columns() -> str:
     """Return the SQL columns for the keys of a listed scan, with timestamps in the format of the API."""
     return ", ".join(
-        f"{AUDIT} AS audit"
+        f"{audit_sql().audit_of_scan} AS audit"
         if name == "audit"
         else f"{sql_timestamp(f'scan.{name}')} AS {name}"
         if name.endswith("_at")

@@ -13,14 +13,13 @@ from django.conf import settings
 from django.db import InterfaceError, OperationalError, connection
 
 from accounts.usage import account_of
-from infrastructure.heartbeat import beat
 from infrastructure.leases import Renewal, written
 from infrastructure.logging import working_on
-from infrastructure.periodic import PeriodicTask
+from infrastructure.periodic import PeriodicTask, beat
 from infrastructure.postgresql.silence import log_failure
 from infrastructure.telemetry import tracing
 from infrastructure.telemetry.counters import count, counters
-from infrastructure.telemetry.definitions import EGRESS_REFUSED
+from infrastructure.telemetry.process_metrics import EGRESS_REFUSED
 from scans import credentials
 from scans.browser import Spent, browser, close_browser
 from scans.models import SCAN_LEASE, EndedScan, Scan

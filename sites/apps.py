@@ -11,13 +11,15 @@ class SitesConfig(AppConfig):
     def ready(self) -> None:
         from accounts.closing.services import organization_closed  # models can't be imported before all apps are loaded
         from accounts.models import Organization
+        from scans import audit_sql
         from scans.signals import page_read, place_freed, scan_ended
         from sites import closing
-        from sites.audits import arrivals, events, release, settling
+        from sites.audits import arrivals, events, release, scan_sql, settling
         from sites.lists import collecting
         from sites.monitors import outcome
         from sites.signals import audit_ended
 
+        audit_sql.register(scan_sql.SCAN_SQL)
         scan_ended.connect(settling.settle_page, dispatch_uid="sites.audits.settling")
         # After the audit has counted the page: the end of the audit ends the result, which this completes.
         scan_ended.connect(collecting.collect_visit, dispatch_uid="sites.lists.collecting.visits")

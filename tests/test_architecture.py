@@ -1,10 +1,11 @@
-"""Architecture rules: layers, no import cycles, tenants' rows through `accounts.access` only, length of files."""
+"""Architecture rules: layers of imports and of SQL, no cycles, rows through `accounts.access` only, length of files."""
 
 from __future__ import annotations
 
 import ast
 import graphlib
 import os
+import re
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import grimp
 import pytest
+from django.apps import apps
 from importlinter import api as importlinter  # importing this module configures the library
 from importlinter.application.use_cases import lint_imports
 
@@ -43,6 +45,36 @@ def test_the_import_contracts_hold(monkeypatch: pytest.MonkeyPatch, capsys: pyte
     report = capsys.readouterr().out
     assert kept, report
     assert f"Contracts: {len(contracts())} kept, 0 broken." in report
+
+
+def strings_of(path: Path) -> Iterator[str]:
+    if path.suffix == ".sql":
+        yield path.read_text(encoding="utf-8")
+    elif path.suffix == ".py":
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.Constant) and isinstance(node.value, str):
+                yield node.value
+
+
+def test_no_sql_names_a_table_of_a_package_above() -> None:
+    (layers,) = (each["layers"] for each in contracts() if each["id"] == "packages")
+    assert isinstance(layers, list)
+    height = {package.strip(): -number for number, layer in enumerate(layers) for package in str(layer).split(":")}
+    owners = {
+        model._meta.db_table: model._meta.app_config.name
+        for model in apps.get_models(include_auto_created=True)
+        if model._meta.app_config and model._meta.app_config.name in height
+    }
+    assert owners["sites_audit"] == "sites"
+    foreign = [
+        f"{path.relative_to(ROOT)} names {word}"
+        for package in PACKAGES
+        for path in (ROOT / package).rglob("*")
+        for text in strings_of(path)
+        for word in re.findall(r"\w+", text)
+        if word in owners and owners[word] != package and height[owners[word]] >= height[package]
+    ]
+    assert not foreign
 
 
 def test_no_two_files_import_each_other() -> None:

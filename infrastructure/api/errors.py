@@ -16,7 +16,7 @@ from rest_framework.response import Response
 from infrastructure.maintenance import maintenance_notice, retry_after_s
 from infrastructure.postgresql.availability import is_unavailable
 from infrastructure.telemetry.counters import count
-from infrastructure.telemetry.definitions import REFUSALS
+from infrastructure.telemetry.process_metrics import REFUSALS
 from website_scan.errors import Refusal
 
 logger = logging.getLogger(__name__)

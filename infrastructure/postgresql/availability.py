@@ -1,4 +1,4 @@
-"""Distinction of database errors: an outage or missing migrations, where requests get a 503, or a bug."""
+"""Whether PostgreSQL can serve: it answers and writes, and its schema is this version's. Else requests get a 503."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import logging
 
 from django.db import DatabaseError, InterfaceError, OperationalError, ProgrammingError, connection
 from django.db.migrations.executor import MigrationExecutor
-from psycopg.errors import UndefinedColumn, UndefinedTable
+from psycopg.errors import DiskFull, UndefinedColumn, UndefinedTable
 
 from infrastructure.postgresql.silence import log_failure
 
@@ -29,6 +29,20 @@ def has_pending_migrations() -> bool:
     """Return True if a migration of this code is not applied. Raises DatabaseError."""
     executor = MigrationExecutor(connection)
     return bool(executor.migration_plan(executor.loader.graph.leaf_nodes()))
+
+
+def write_to_postgresql() -> None:
+    """Let PostgreSQL write. A read is not enough: with a full disk it still answers reads. Raises DatabaseError.
+
+    An exported snapshot is a small file in the data directory that lasts as long as its transaction, so no table grows.
+    """
+    with connection.cursor() as cursor:
+        cursor.execute("SELECT pg_export_snapshot()")
+
+
+def is_disk_full(error: DatabaseError) -> bool:
+    """Return True if PostgreSQL could not write because its disk is full."""
+    return getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
 
 
 def _is_behind() -> bool:

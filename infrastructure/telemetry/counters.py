@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import redis
 from django.conf import settings
 
+PREFIX = "website_scan_"  # of the names of all metrics
 KEY = "telemetry:counters"
 HAND_OVER_EVERY_S = 5.0
 SEPARATOR = "\x1f"  # occurs in no label

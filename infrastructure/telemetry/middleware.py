@@ -8,16 +8,16 @@ from collections.abc import Callable
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from infrastructure.health import PROBES
 from infrastructure.logging import current_id
 from infrastructure.telemetry import access_log, tracing
 from infrastructure.telemetry.counters import counted, counters, observed
-from infrastructure.telemetry.definitions import HTTP_CPU, HTTP_DURATION, HTTP_REQUESTS
+from infrastructure.telemetry.process_metrics import HTTP_CPU, HTTP_DURATION, HTTP_REQUESTS
 
 METHODS = frozenset({"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"})
-METRICS_PATH = "/metrics"
 # Paths that are answered before URLs are resolved, and that monitoring requests all day long.
-MACHINES = frozenset({*PROBES, METRICS_PATH})
+PROBE_PATHS = ("/healthz", "/readyz")
+METRICS_PATH = "/metrics"
+MACHINES = frozenset({*PROBE_PATHS, METRICS_PATH})
 UNKNOWN = "unknown"
 
 

@@ -10,7 +10,7 @@ from django import forms
 from django.forms.renderers import Jinja2
 
 from infrastructure.telemetry.counters import count
-from infrastructure.telemetry.definitions import REFUSALS
+from infrastructure.telemetry.process_metrics import REFUSALS
 from website_scan.errors import Refusal
 
 

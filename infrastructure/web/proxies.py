@@ -13,7 +13,7 @@ from typing import Any
 from django.conf import settings
 from django.http import HttpRequest, HttpResponse
 
-from infrastructure.health import PROBES
+from infrastructure.telemetry.middleware import MACHINES
 from website_scan.environment import IPNetwork
 
 logger = logging.getLogger(__name__)
@@ -22,8 +22,6 @@ Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 
 # Key of `request.META` with the problem that `header_problem` has found, for the operations page.
 PROBLEM = "website_scan.proxy_problem"
-# Load balancers send probes without the headers of a request that they pass on.
-WITHOUT_HEADERS = (*PROBES, "/metrics")
 # Each proxy appends one entry; longer chains do not occur.
 MAX_ENTRIES = 32
 
@@ -40,7 +38,8 @@ class TrustedProxyMiddleware:
         self._logged: set[str] = set()
 
     def __call__(self, request: HttpRequest) -> HttpResponse:
-        if request.path_info not in WITHOUT_HEADERS and (problem := header_problem(request.META)):
+        # Load balancers and Prometheus send requests of their own, without the headers of one that they pass on.
+        if request.path_info not in MACHINES and (problem := header_problem(request.META)):
             request.META[PROBLEM] = problem
             self._log_once(problem)
         trusted = settings.TRUSTED_PROXIES

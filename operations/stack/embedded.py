@@ -82,10 +82,11 @@ def locked(data_dir: Path) -> Iterator[Lock]:
     """Lock `data_dir` (created if missing) for this process. Raises EmbeddedError, AlreadyRunning."""
     data_dir = data_dir.absolute()
     try:
-        # An existing folder keeps its permissions: they are the user's choice. 0711: root's database server runs as
-        # another user.
-        data_dir.mkdir(mode=0o700 if os.geteuid() else 0o711, parents=True, exist_ok=True)
-        file = (data_dir / LOCK_NAME).open("a+", encoding="utf-8")
+        # An existing folder keeps its permissions: they are the user's choice.
+        if not data_dir.is_dir():
+            data_dir.mkdir(parents=True, exist_ok=True)
+            data_dir.chmod(0o700 if os.geteuid() else 0o711)  # root's database server runs as a user of its own
+        file = _open_private(data_dir / LOCK_NAME)
     except OSError as error:
         raise EmbeddedError(f"DATA_DIR {data_dir} is not writable: {error.strerror}.") from error
     with file:
@@ -108,6 +109,13 @@ def locked(data_dir: Path) -> Iterator[Lock]:
             yield lock
         finally:
             file.truncate(0)
+
+
+def _open_private(path: Path) -> TextIO:
+    """Open the lock's file for its owner only: whoever may open it may also lock it."""
+    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC, 0o600)
+    os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "a+", encoding="utf-8")
 
 
 @contextlib.contextmanager

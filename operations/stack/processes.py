@@ -1,4 +1,4 @@
-"""Child processes that end with their parent, and the accounts that servers run as. Imports no Django."""
+"""Child processes that end with their parent, and the users that servers run as. Imports no Django."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ import time
 from abc import ABC, abstractmethod
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from pathlib import Path
 from types import FrameType
 from typing import IO, ClassVar
@@ -19,22 +18,12 @@ from typing import IO, ClassVar
 LAUNCHER = Path(__file__).with_name("launcher.py")
 
 
-class RunAs(Enum):
-    """Way in which a child process gives up root."""
-
-    NONE = auto()
-    USER = auto()  # another user
-    NAMESPACE = auto()  # an ordinary user to itself, root to the system
-    USER_WITH_FILE_ACCESS = auto()  # another user who still may enter root's folders
-
-
 @dataclass(frozen=True, slots=True)
 class Account:
-    """Account that a child process runs as; `uid` and `gid` must own its files."""
+    """User and group IDs of a child process."""
 
     uid: int
     gid: int
-    run_as: RunAs = RunAs.NONE
 
 
 MYSELF = Account(os.geteuid(), os.getegid())
@@ -104,7 +93,7 @@ def spawn(
     Raises OSError, and what this process's handlers of signals raise, after which nothing is left running.
     """
     launch: list[str | Path] = [sys.executable, "-I", "-S", LAUNCHER, str(os.getpid())]
-    launch += [str(int(death_signal)), account.run_as.name, str(account.uid), str(account.gid)]
+    launch += [str(int(death_signal)), str(account.uid), str(account.gid)]
     process: subprocess.Popen[bytes] | None = None
     try:
         with held(ENDING):  # else one that raises here would leave a process that nobody knows

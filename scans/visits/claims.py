@@ -21,13 +21,14 @@ from infrastructure.logging import working_on
 from infrastructure.postgresql.statements import fetch
 from infrastructure.queue import has_messages, is_first_in
 from infrastructure.telemetry.access_log import scan_line
+from scans.audit_sql import audit_sql
 from scans.models import SCAN_LEASE, Scan
 from scans.models.domain import domain_of
 from scans.signals import scan_ended
 from scans.visits import tallies
+from scans.visits.fairness import HELD
 from scans.visits.politeness import enqueue_later, take_domain, wake_after_gaps
 from scans.visits.queue import (
-    HELD,
     MAX_ATTEMPTS,
     QUEUES,
     Turn,
@@ -57,26 +58,28 @@ LOCK = f"""
     FOR NO KEY UPDATE
 """  # noqa: S608  # of constants
 
-# One statement for the scans of a visit. Rows are locked in the order of `locked`.
-CLAIM = f"""
-    WITH held AS (
-        SELECT id FROM scans_scan WHERE id = %(scan)s OR lead_id = %(scan)s
-        ORDER BY lead_id NULLS FIRST, id FOR NO KEY UPDATE
-    )
-    UPDATE scans_scan AS scan SET
-        status = 'scanning',
-        claim_token = %(token)s,
-        lease_expires_at = {SCAN_LEASE.end_sql},
-        started_at = statement_timestamp(),
-        attempts = attempts + 1,
-        worker = %(worker)s
-    FROM held WHERE scan.id = held.id
-    RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
-        CASE WHEN scan.is_background THEN (
-            SELECT audit_id FROM sites_auditpage AS page WHERE page.id = scan.audit_page_id
-        ) END,
-        scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL
-"""  # noqa: S608  # of constants
+
+@functools.cache
+def claim_sql() -> str:
+    """Return the statement that claims the scans of a visit. Rows are locked in the order of `locked`."""
+    return f"""
+        WITH held AS (
+            SELECT id FROM scans_scan WHERE id = %(scan)s OR lead_id = %(scan)s
+            ORDER BY lead_id NULLS FIRST, id FOR NO KEY UPDATE
+        )
+        UPDATE scans_scan AS scan SET
+            status = 'scanning',
+            claim_token = %(token)s,
+            lease_expires_at = {SCAN_LEASE.end_sql},
+            started_at = statement_timestamp(),
+            attempts = attempts + 1,
+            worker = %(worker)s
+        FROM held WHERE scan.id = held.id
+        RETURNING scan.id, scan.type, scan.url, scan.organization_id, scan.host,
+            CASE WHEN scan.is_background THEN {audit_sql().audit_of_scan} END,
+            scan.request_id, scan.attempts, scan.addresses, scan.credential_names IS NOT NULL
+    """  # noqa: S608  # of constants
+
 
 # Progress never decreases, although an earlier attempt may have come further. Rows are locked in the order of `locked`.
 RENEW = f"""
@@ -187,7 +190,7 @@ def claim_scan(scan_id: str, worker: Worker = Worker()) -> ScanClaim | None:  # 
     token = uuid.uuid4()
     if not fetch(LOCK, {"scan": scan_id, "max_attempts": MAX_ATTEMPTS}):
         return None
-    taken = fetch(CLAIM, {"scan": scan_id, "token": token, "worker": worker.name[:100]})
+    taken = fetch(claim_sql(), {"scan": scan_id, "token": token, "worker": worker.name[:100]})
     lead, *others = sorted(taken, key=lambda row: (row[0] != scan_id, row[0]))
     _, scan_type, url, organization_id, host, audit_id, request_id, attempt, addresses, has_credentials = lead
     return ScanClaim(

@@ -18,7 +18,7 @@ from django.conf import settings
 from accounts.usage import Account
 from infrastructure.cache import outage
 from infrastructure.telemetry.counters import count
-from infrastructure.telemetry.definitions import OTHER_SITES, OTHER_SITES_REFUSED
+from infrastructure.telemetry.process_metrics import OTHER_SITES, OTHER_SITES_REFUSED
 from scans.models.domain import address_of, domain_of
 from website_scan.net.errors import BudgetExceeded
 from website_scan.net.targets import DEFAULT_PORTS, Target

@@ -14,8 +14,9 @@ from django.conf import settings
 from django.db import connection
 
 from infrastructure.api.errors import ServiceUnavailable
-from infrastructure.health import redis_answers
-from scans.visits.queue import BUSY, HELD, MAX_ATTEMPTS, queue_of, types_of
+from infrastructure.cache import redis_answers
+from scans.visits.fairness import DOMAINS, MAY_BEGIN, QUEUED, RUNNING, waiting_organizations, with_queries
+from scans.visits.queue import MAX_ATTEMPTS, queue_of, types_of
 from website_scan.findings import ScanType
 
 # Audits and monitors are refused when the wait reaches this share of the limit.
@@ -23,35 +24,23 @@ SHARE_OF_AUDITS = 0.5
 # Maximum Retry-After: a longer one would be a guess.
 LONGEST_RETRY_S = 300
 
-# Loose index scan like `scans.visits.queue.NEXT`, but only over scans that are not in the background.
+# Only what somebody waits for counts: organizations with a queued visit, and those with a running one.
+QUERIES = {
+    "waiting (organization_id)": waiting_organizations("NOT is_background"),
+    "running": f"""
+        SELECT organization_id FROM scans_scan WHERE {RUNNING} AND NOT is_background AND type = ANY(%(types)s)
+    """,  # noqa: S608  # of constants
+    **DOMAINS,
+}
 AGE = f"""
-    WITH RECURSIVE waiting (organization_id) AS (
-        (
-            SELECT organization_id FROM scans_scan
-            WHERE status = 'queued' AND lead_id IS NULL AND NOT is_background
-            ORDER BY organization_id LIMIT 1
-        )
-        UNION ALL
-        SELECT (
-            SELECT other.organization_id FROM scans_scan AS other
-            WHERE other.status = 'queued' AND other.lead_id IS NULL AND NOT is_background
-                AND other.organization_id > waiting.organization_id
-            ORDER BY other.organization_id LIMIT 1
-        )
-        FROM waiting WHERE waiting.organization_id IS NOT NULL
-    ), running AS (
-        SELECT organization_id FROM scans_scan
-        WHERE status = 'scanning' AND lead_id IS NULL AND NOT is_background AND {HELD} AND type = ANY(%(types)s)
-    ), {BUSY}
+    {with_queries(QUERIES)}
     SELECT coalesce(max(extract(epoch FROM
         statement_timestamp() - greatest(scan.created_at, turn.taken_at, domain.taken_at)
     )), 0)::float
     FROM waiting
     CROSS JOIN LATERAL (
         SELECT created_at, domain FROM scans_scan
-        WHERE organization_id = waiting.organization_id AND status = 'queued' AND lead_id IS NULL
-            AND NOT is_background AND type = ANY(%(types)s) AND attempts < %(max_attempts)s
-            AND domain NOT IN (SELECT domain FROM busy)
+        WHERE organization_id = waiting.organization_id AND {QUEUED} AND NOT is_background AND {MAY_BEGIN}
         ORDER BY is_background, created_at, id LIMIT 1
     ) AS scan
     LEFT JOIN scans_turn AS turn ON turn.organization_id = waiting.organization_id AND turn.queue = %(queue)s

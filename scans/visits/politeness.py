@@ -13,7 +13,8 @@ from django.db import connection, transaction
 
 from infrastructure.postgresql.statements import execute, fetch
 from scans.models.domain import domain_of, is_public
-from scans.visits.queue import HELD, enqueue, types_of
+from scans.visits.fairness import HELD
+from scans.visits.queue import enqueue, types_of
 from website_scan.findings import ScanType
 
 # Longer than any gap, and longer than scans may wait before new ones are refused (`overload.py`).

@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.e2e.service import Service, free_port
-from tests.operations.scraping import TOKEN
+from tests.operations.metrics.scraping import TOKEN
 from tests.targets.sample import sample_site
 from tests.targets.server import Site
 

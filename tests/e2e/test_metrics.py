@@ -17,7 +17,7 @@ import pytest
 import requests
 
 from tests.e2e.conftest import Running
-from tests.operations.scraping import TOKEN, Samples, samples
+from tests.operations.metrics.scraping import TOKEN, Samples, samples
 from tests.operations.stack.processes import WORKERS, programs_with, wait_until
 
 pytestmark = [pytest.mark.slow, pytest.mark.xdist_group("service")]

@@ -10,8 +10,8 @@ from django.test import Client
 
 from infrastructure import cache
 from infrastructure.logging import Outage
+from infrastructure.outage_filter import OutageFilter
 from infrastructure.postgresql import silence
-from operations.known_states import KnownStates
 from tests.world import Member
 
 
@@ -74,7 +74,7 @@ def test_a_page_gets_a_503_too(db: None, without_database: None, caplog: pytest.
     ],
 )
 def test_celerys_tries_are_one_line(name: str, message: str, begins: bool, caplog: pytest.LogCaptureFixture) -> None:
-    known = KnownStates()
+    known = OutageFilter()
     arguments = ("there",) * message.count("%")
     record = logging.LogRecord(name, logging.ERROR, "", 0, message, arguments, None)
     assert [known.filter(record) for _ in range(3)] == [not begins] * 3

@@ -9,6 +9,7 @@ import os
 import socket
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -114,14 +115,16 @@ def test_two_schedulers(tmp_path: Path, queue: str) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0 or sys.platform != "linux", reason="only root makes a small file system")
-def test_a_full_disk_at_the_start(tmp_path: Path) -> None:
-    mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(tmp_path)], check=False)
-    if mounted.returncode:
-        pytest.skip("this root may not mount")
-    try:
-        refused = run("up", DATA_DIR=str(tmp_path / "data"), PORT=str(free_port()))
-    finally:
-        subprocess.run(["umount", "--lazy", str(tmp_path)], check=True)
+def test_a_full_disk_at_the_start() -> None:
+    with tempfile.TemporaryDirectory(prefix="wss-full-") as folder:
+        Path(folder).chmod(0o755)
+        mounted = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder], check=False)
+        if mounted.returncode:
+            pytest.skip("this root may not mount")
+        try:
+            refused = run("up", DATA_DIR=f"{folder}/data", PORT=str(free_port()))
+        finally:
+            subprocess.run(["umount", "--lazy", folder], check=True)
     assert refused.returncode == 2
     assert "PostgreSQL could not make its files" in refused.stderr
     assert "No space left on device" in refused.stderr

@@ -16,8 +16,7 @@ from django.utils import timezone
 from accounts.models import DataExport, Mail, User
 from config.celery import app, keep_shared
 from infrastructure import encryption
-from infrastructure.heartbeat import last_beat
-from infrastructure.periodic import PeriodicTask
+from infrastructure.periodic import PeriodicTask, last_beat
 from infrastructure.pool import Autoscaler
 from operations import scheduler
 from operations.scheduler import SteadyScheduler

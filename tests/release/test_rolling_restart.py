@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import socket
+import tempfile
 import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -25,24 +26,30 @@ BYTES_APART_S = 0.02
 
 
 @pytest.fixture
-def release(tmp_path: Path) -> Iterator[Release]:
+def folder() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="wss-restart-") as name:
+        Path(name).chmod(0o755)  # if the tests run as root, the database runs as another user
+        yield Path(name)
+
+
+@pytest.fixture
+def release(folder: Path) -> Iterator[Release]:
     """The current code, with its own PostgreSQL and Redis."""
-    tmp_path.chmod(0o755)
-    (tmp_path / "with_plain_files.py").write_text(SETTINGS)
-    with embedded.stack(tmp_path, durable=False) as stack:
+    (folder / "with_plain_files.py").write_text(SETTINGS)
+    with embedded.stack(folder, durable=False) as stack:
         variables = {
             "SECRET_KEY": "rehearsal-" * 5,
             "DJANGO_SETTINGS_MODULE": "with_plain_files",
             "ALLOWED_HOSTS": "127.0.0.1",
             "DRAIN_S": str(DRAIN_S),
         }
-        yield Release(ROOT, tmp_path / "new", stack.env | variables)
+        yield Release(ROOT, folder / "new", stack.env | variables)
 
 
 @pytest.mark.timeout(600)
-def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Release, tmp_path: Path) -> None:
+def test_nobody_is_refused_while_web_is_restarted_process_by_process(release: Release, folder: Path) -> None:
     """The load balancer (`Switch`) learns only from `/readyz` that a process is stopping."""
-    key = {"Authorization": f"Bearer {release.prepare(tmp_path)['api_key']}"}
+    key = {"Authorization": f"Bearer {release.prepare(folder)['api_key']}"}
     with ExitStack() as running, Switch().running() as switch, Asking() as asking:
         base = f"http://127.0.0.1:{switch.port}"
 

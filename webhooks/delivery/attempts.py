@@ -14,7 +14,7 @@ from django.db.models import Q
 from infrastructure.logging import working_on
 from infrastructure.telemetry.access_log import delivery_line
 from infrastructure.telemetry.counters import count, observe
-from infrastructure.telemetry.definitions import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
+from infrastructure.telemetry.process_metrics import DELIVERY_ATTEMPTS, DELIVERY_DURATION, EGRESS_REFUSED
 from webhooks.delivery import notices, schedule
 from webhooks.delivery.schedule import NextStep, Outcome
 from webhooks.delivery.sending import AttemptResult

@@ -7,7 +7,7 @@ from typing import Any
 
 from django.core.management.base import BaseCommand
 
-from operations.diagnosis import diagnoses
+from operations.health.diagnosis import diagnoses
 
 SUBJECT_WIDTH = 18
 

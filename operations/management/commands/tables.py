@@ -12,9 +12,11 @@ from typing import Any
 from django.conf import settings
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
-from infrastructure.telemetry.counters import Counter, Histogram
-from infrastructure.telemetry.definitions import OF_PROCESSES, PREFIX
-from operations.definitions import OF_ROWS, OF_SERVERS, Gauge
+from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
+from infrastructure.telemetry.process_metrics import OF_PROCESSES
+from operations.metrics.families import Gauge
+from operations.metrics.rows import OF_ROWS
+from operations.metrics.servers import OF_SERVERS
 from sites.monitors.alerts import KINDS
 from webhooks.delivery.schedule import PAUSES
 from website_scan import environment

@@ -99,7 +99,7 @@ def test_nothing_of_an_address_gets_into_it(db: None, lines: Lines, path: str) -
 def test_probes_get_a_line_when_not_all_is_well(db: None, lines: Lines, monkeypatch: pytest.MonkeyPatch) -> None:
     assert Client().get("/readyz").status_code == 200
     assert not [*lines]
-    monkeypatch.setattr("infrastructure.health.redis_answers", lambda: False)
+    monkeypatch.setattr("operations.health.probes.redis_answers", lambda: False)
     assert Client().get("/readyz").status_code == 503
     (line,) = lines
     assert " GET /readyz 503 " in line

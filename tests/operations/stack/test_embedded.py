@@ -26,7 +26,7 @@ from redis.retry import Retry
 
 from operations.stack import embedded, postgres
 from operations.stack import redis as embedded_redis
-from operations.stack.processes import MYSELF, Account, RunAs, spawn
+from operations.stack.processes import MYSELF, Account, spawn
 from tests.operations.stack.processes import running_with, wait_until
 
 BASE_DIR = Path(__file__).resolve().parents[3]
@@ -319,48 +319,100 @@ def test_a_folder_that_cannot_be_made_is_refused(data_dir: Path) -> None:
         start_and_stop(data_dir / "file" / "var")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root has several ways to start PostgreSQL")
-def test_each_of_roots_ways_opens_the_files_of_the_others(data_dir: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def usable(account: Account) -> bool:
-        monkeypatch.setattr(postgres, "accounts", lambda: iter([account]))
-        try:
-            start_and_stop(data_dir / "trial", redis=False)
-        except embedded.EmbeddedError:  # containers may forbid user namespaces
-            return False
-        return True
-
-    ways = [account for account in list(postgres.accounts()) if usable(account)]
-    assert ways
-    for number, account in enumerate([*ways, *ways]):
-        monkeypatch.setattr(postgres, "accounts", lambda account=account: iter([account]))
-        with embedded.stack(data_dir, redis=False, durable=False) as stack:
-            remember(stack.env, number)
-            assert remembered(stack.env) == list(range(number + 1))
-        assert (data_dir / "postgres").stat().st_uid == account.uid
+AS_ROOT = pytest.mark.skipif(os.geteuid() != 0, reason="only root can become another user")
+NOBODY = pwd.getpwnam("nobody")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root can be kept out of its folder's parent")
-def test_a_private_parent_folder_keeps_its_permissions(data_dir: Path) -> None:
-    data_dir.chmod(0o700)
-    with embedded.stack(data_dir / "var", redis=False, durable=False) as stack:
+def tried_by_nobody(*command: str | Path) -> str:
+    """Run a command as the user nobody, and return its output."""
+    ran = subprocess.run(
+        command,
+        user=NOBODY.pw_uid,
+        group=NOBODY.pw_gid,
+        extra_groups=[],
+        cwd="/",
+        env={"LC_ALL": "C"},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        check=False,
+    )
+    return ran.stdout
+
+
+@AS_ROOT
+def test_roots_database_runs_as_a_user_of_its_own(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
         remember(stack.env, 1)
+        (server,) = [each for each in psutil.Process().children() if str(data_dir / "postgres") in each.cmdline()]
+        assert set(server.uids()) == {postgres.SERVER.uid}
+        assert set(server.gids()) == {postgres.SERVER.gid}
+    cluster = data_dir / "postgres"
+    assert cluster.stat().st_mode & 0o777 == 0o700
+    assert {each.stat().st_uid for each in (cluster, *cluster.rglob("*"))} == {postgres.SERVER.uid}
+
+
+@AS_ROOT
+def test_roots_database_takes_over_the_files_of_an_earlier_user(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        remember(stack.env, 1)
+    for path in (data_dir / "postgres", *(data_dir / "postgres").rglob("*")):
+        os.chown(path, NOBODY.pw_uid, NOBODY.pw_gid)
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        assert remembered(stack.env) == [1]
+
+
+@AS_ROOT
+def test_another_user_reaches_neither_socket_nor_files_of_the_database(data_dir: Path) -> None:
+    with embedded.stack(data_dir, redis=False, durable=False) as stack:
+        folder = Path(environ.Env.db_url_config(stack.env["DATABASE_URL"])["HOST"])
+        connecting = (postgres.find_binaries() / "psql", "--host", folder, "--username", "postgres", "-c", "SELECT 1")
+        assert "Permission denied" in tried_by_nobody(*connecting)
+        assert "Permission denied" in tried_by_nobody("/bin/ls", data_dir / "postgres")
+        folder.chmod(0o755)
+        assert "Peer authentication failed" in tried_by_nobody(*connecting)
+
+
+def test_a_database_that_trusted_everybody_admits_only_its_owner(data_dir: Path) -> None:
+    start_and_stop(data_dir, redis=False)
+    (data_dir / "postgres" / "pg_hba.conf").write_text("local all all trust\n")
+    with embedded.stack(data_dir, redis=False, durable=False) as stack, connect(stack.env) as connection:
+        rules = connection.execute("SELECT type, user_name, auth_method FROM pg_hba_file_rules").fetchall()
+    assert rules == [("local", ["postgres"], "peer")]
+
+
+def test_the_lock_is_for_its_owner_only(data_dir: Path) -> None:
+    lock = data_dir / embedded.LOCK_NAME
+    lock.touch(mode=0o644)
+    with embedded.locked(data_dir):
+        assert lock.stat().st_mode & 0o777 == 0o600
+        if os.geteuid() == 0:
+            assert "Permission denied" in tried_by_nobody("/bin/cat", lock), "who cannot open a file cannot lock it"
+
+
+@AS_ROOT
+def test_root_is_told_which_folder_the_database_may_not_enter(data_dir: Path) -> None:
+    data_dir.chmod(0o700)
+    with pytest.raises(embedded.EmbeddedError, match="PostgreSQL cannot run as root") as refusal:
+        start_and_stop(data_dir / "var", redis=False)
+    assert str(data_dir) in str(refusal.value)
+    assert "\n" not in str(refusal.value)
     assert data_dir.stat().st_mode & 0o777 == 0o700
-    assert data_dir.stat().st_uid == 0
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="the other tests run as an ordinary user then")
+@AS_ROOT
 def test_an_ordinary_user_stays_as_it_is(data_dir: Path) -> None:
-    nobody = pwd.getpwnam("nobody")
-    os.chown(data_dir, nobody.pw_uid, nobody.pw_gid)
-    # The account needs file access, because this interpreter may be in a folder of root.
-    account = Account(nobody.pw_uid, nobody.pw_gid, RunAs.USER_WITH_FILE_ACCESS)
-    with hold(data_dir, account) as holder:
+    if closed := postgres.closed_folder(BASE_DIR, Path(sys.executable), Path(sys.prefix)):
+        pytest.skip(f"an ordinary user may not enter {closed}")
+    os.chown(data_dir, NOBODY.pw_uid, NOBODY.pw_gid)
+    with hold(data_dir, Account(NOBODY.pw_uid, NOBODY.pw_gid)) as holder:
         env = first_answer(holder)
-        assert env["uid"] == nobody.pw_uid
-        remember(env, 1)
+        assert env["uid"] == NOBODY.pw_uid
+        with pytest.raises(psycopg.OperationalError, match="Peer authentication failed"):
+            connect(env)
         holder.communicate()
     assert holder.returncode == 0
-    assert (data_dir / "postgres").stat().st_uid == nobody.pw_uid
+    assert (data_dir / "postgres").stat().st_uid == NOBODY.pw_uid
 
 
 @pytest.mark.parametrize(

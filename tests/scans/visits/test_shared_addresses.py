@@ -11,8 +11,8 @@ from django.utils import timezone
 
 from accounts.models import Tier
 from scans.models import Scan
-from scans.visits import queue
 from scans.visits.claims import claim_next, finish_scan, wake_next
+from scans.visits.fairness import next_turn_sql
 from scans.visits.queue import Worker
 from tests.queries import explained, rows_read
 from tests.world import Member, make_result, make_scan
@@ -143,5 +143,5 @@ def test_a_claim_reads_no_more_than_what_runs_and_what_an_organization_may_queue
         "queue": "scans", "types": ["security", "seo"], "worker": "one", "share": 8, "common": 8, "background": 7,
         "per_domain": 4, "max_attempts": 3,
     }  # fmt: skip
-    plan = explained(queue.NEXT, parameters)
+    plan = explained(next_turn_sql(), parameters)
     assert rows_read([each for each in plan if each.get("Relation Name") == "scans_scan"]) < 4 * len(queued)

@@ -15,7 +15,7 @@ from django.utils import timezone
 
 from scans.models import Scan
 from scans.visits.claims import PASSED_ON_AFTER_S, claim_next, finish_scan, wake_next
-from scans.visits.queue import Worker
+from scans.visits.queue import MAX_ATTEMPTS, Worker
 from sites.audits.services import claim_discovery
 from sites.models import Audit
 from tests.world import Member, make_result, make_scan, member_of
@@ -254,9 +254,9 @@ def make_audit(member: Member, **columns: Any) -> Audit:
     return Audit.objects.create(organization=member.organization, **columns)
 
 
-def background(member: Member, count: int) -> list[Scan]:
+def background(member: Member, count: int, scan_type: str = "security") -> list[Scan]:
     """Create background visits, as of an audit of several pages, oldest first."""
-    scans = queued(member, count)
+    scans = queued(member, count, scan_type)
     Scan.objects.filter(id__in=[each.id for each in scans]).update(is_background=True)
     return scans
 
@@ -285,6 +285,44 @@ def test_who_looks_for_pages_takes_none_of_the_places_that_are_kept_for_people(h
     assert [taken(pages[0]) for _ in range(3)] == [pages[0], pages[1], None]
     (single,) = queued(home)
     assert taken(single) == single
+
+
+def test_a_discovery_counts_against_the_slots_that_are_not_reserved(home: Member, stranger: Member) -> None:
+    make_audit(home, status="discovering", worker="one", lease_expires_at=timezone.now() + timedelta(minutes=1))
+    backlog = queued(home, 4)
+    assert [bool(taken(backlog[0])) for _ in range(3)] == [True, True, False]
+    (single,) = queued(stranger)
+    assert taken(single) == single
+
+
+def test_pages_of_one_organizations_audits_use_half_of_the_browsers(
+    home: Member, stranger: Member, with_browser: None
+) -> None:
+    pages = background(home, 3, "seo")
+    assert [taken(pages[0]) for _ in range(3)] == [pages[0], pages[1], None]
+    (others,) = background(stranger, 1, "seo")
+    assert taken(pages[2]) == others
+
+
+def test_turns_and_running_visits_count_in_their_own_queue_only(
+    home: Member, stranger: Member, with_browser: None
+) -> None:
+    """An organization whose browser visit runs is not behind in the queue of scans without a browser."""
+    (in_browser,) = queued(home, scan_type="seo")
+    assert taken(in_browser) == in_browser
+    (mine,), (theirs,) = queued(home), queued(stranger)
+    Scan.objects.filter(id=mine.id).update(created_at=theirs.created_at - timedelta(seconds=1))
+    assert taken(theirs) == mine
+
+
+def test_a_visit_without_an_attempt_left_is_not_next(home: Member) -> None:
+    spent, fresh = queued(home, 2)
+    Scan.objects.filter(id=spent.id).update(attempts=MAX_ATTEMPTS)
+    make_scan(
+        home, type="security", status="scanning", attempts=MAX_ATTEMPTS, lease_expires_at=timezone.now()
+    )  # an interrupted one
+    assert taken(spent) == fresh
+    assert taken(spent) is None
 
 
 def test_a_place_that_a_page_of_an_audit_leaves_goes_to_the_next_of_anybody(

@@ -232,7 +232,7 @@ def _port() -> int:
 
 
 def _require_usable_environment() -> None:
-    """Read the settings, and raise StartRefused for unusable variables, as in `operations.system_checks`."""
+    """Read the settings, and raise StartRefused for unusable variables, as in `operations.health.system_checks`."""
     _ = settings.BASE_URL  # the first access reads them
     if environment.problems:
         raise StartRefused("\n".join(str(problem) for problem in environment.problems))

@@ -15,7 +15,7 @@ from accounts.models import User
 from infrastructure.maintenance import MESSAGE, REFRESH_S
 from infrastructure.models import MaintenanceSwitch, last_switches, switch_maintenance
 from infrastructure.web.proxies import PROBLEM
-from operations.state import operations
+from operations.health.state import operations
 from website_scan import __version__
 
 PERMISSION = "infrastructure.add_maintenanceswitch"

@@ -19,8 +19,8 @@ from django.utils import timezone
 from psycopg.errors import DiskFull
 from pytest_django import Settings
 
-from infrastructure import encryption, heartbeat
-from operations import diagnosis, state
+from infrastructure import encryption, periodic
+from operations.health import diagnosis, state
 from operations.scheduler import LEASE_KEY
 from tests.targets.mail_server import MailServer
 from tests.targets.server import Answer, Certificate, Site
@@ -37,7 +37,7 @@ def well(db: None, settings: Settings, monkeypatch: pytest.MonkeyPatch) -> Itera
     monkeypatch.setattr(state, "_ask_workers", lambda: serving)
     monkeypatch.setattr(diagnosis, "browser_program", lambda: None)
     cache.clear()
-    heartbeat.beat()
+    periodic.beat()
     with (
         Site({"/healthz": Answer('{"status": "ok"}')}) as site,
         MailServer() as mail,
@@ -173,9 +173,11 @@ def test_a_log_in_that_the_mail_server_does_not_offer(settings: Settings) -> Non
 
 def test_a_browser_without_a_sandbox(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "auto"
-    for module in ("operations.diagnosis", "operations.system_checks"):
+    for module in ("operations.health.diagnosis", "operations.health.system_checks"):
         monkeypatch.setattr(f"{module}.browser_program", lambda: "/usr/bin/chromium")
-    monkeypatch.setattr("operations.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden")
+    monkeypatch.setattr(
+        "operations.health.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden"
+    )
     text = told()
     assert "!! Browser The browser will not start: it gets no sandbox, user namespaces are forbidden." in text
     assert "deploy/seccomp.json" in text

@@ -12,8 +12,8 @@ from infrastructure.postgresql.availability import is_unavailable
 BROKER = re.compile(r"onnection (?:error|to broker lost)|Cannot connect to|Couldn't ack")
 
 
-class KnownStates(logging.Filter):
-    """Drop these lines; an `Outage` logs an outage of PostgreSQL or of the queue once instead."""
+class OutageFilter(logging.Filter):
+    """Drop these lines: an `Outage` logs once that PostgreSQL or the queue does not answer."""
 
     def filter(self, record: logging.LogRecord) -> bool:
         if getattr(record, "status_code", None) == 503:

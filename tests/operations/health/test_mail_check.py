@@ -6,7 +6,7 @@ import pytest
 from pytest_django import Settings
 
 from infrastructure.web.mail import CONSOLE
-from operations.system_checks import mail
+from operations.health.system_checks import mail
 
 SMTP = "django.core.mail.backends.smtp.EmailBackend"
 

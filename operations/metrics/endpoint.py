@@ -9,16 +9,22 @@ from collections.abc import Callable, Iterator
 
 import redis
 from django.conf import settings
+from django.db import DatabaseError, InterfaceError
 from django.http import HttpRequest, HttpResponse, HttpResponseNotAllowed
 from prometheus_client.exposition import choose_encoder
-from prometheus_client.metrics_core import CounterMetricFamily, Metric
+from prometheus_client.metrics_core import Metric
 from prometheus_client.registry import Collector, CollectorRegistry
 
 from infrastructure.cache import outage
-from infrastructure.telemetry.counters import MICRO, Series, counters
-from infrastructure.telemetry.definitions import COUNTERS, HISTOGRAMS
+from infrastructure.postgresql.silence import log_failure
+from infrastructure.telemetry.counters import counters
 from infrastructure.telemetry.middleware import METRICS_PATH
-from operations.rows import collected, histogram
+from operations.health.state import messages_in_queues
+from operations.metrics import servers
+from operations.metrics.families import gauge
+from operations.metrics.processes import process_metrics
+from operations.metrics.rows import row_metrics
+from website_scan import __version__
 
 # Lifetime of collected metrics: PostgreSQL, Redis and the workers are not queried more often.
 KEPT_S = 5.0
@@ -100,30 +106,24 @@ class _Latest:
 
 
 def _all() -> Iterator[Metric]:
-    yield from collected()
+    """Yield all metrics. If PostgreSQL or Redis does not answer, its metrics are missing and `up` says so."""
+    yield gauge(servers.INFO, {(__version__,): 1})
+    messages = messages_in_queues()
+    if messages is not None:
+        yield from servers.redis_metrics(messages)
+    of_rows: list[Metric] = []
+    try:
+        of_rows = [*row_metrics()]
+    except (DatabaseError, InterfaceError) as error:
+        log_failure(error)
+    yield from of_rows
+    yield gauge(servers.UP, {("postgresql",): int(bool(of_rows)), ("redis",): int(messages is not None)})
     try:
         totals = counters.totals()
     except redis.RedisError as error:
         outage.begin(error)
-        return
-    of: dict[str, dict[Series, int]] = {}
-    for series, value in totals.items():
-        of.setdefault(series[0], {})[series[1:]] = value
-    for counter in COUNTERS:
-        family = CounterMetricFamily(counter.name, counter.help, labels=counter.labels)
-        nothing_yet: dict[Series, int] = {} if counter.labels else {(): 0}
-        for labels, value in of.get(counter.name, nothing_yet).items():
-            family.add_metric(labels, value / MICRO if counter.is_seconds else value)
-        yield family
-    for each in HISTOGRAMS:
-        buckets: dict[Series, dict[str, int]] = {}
-        sums: dict[Series, float] = {}
-        for series, value in of.get(each.name, {}).items():
-            if series[-1] == "sum":
-                sums[series[:-1]] = value / MICRO
-            else:
-                buckets.setdefault(series[:-1], {})[series[-1]] = value
-        yield histogram(each, buckets, sums)
+    else:
+        yield from process_metrics(totals)
 
 
 _latest = _Latest(_all)

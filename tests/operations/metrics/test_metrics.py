@@ -17,11 +17,11 @@ from django.utils import timezone
 from prometheus_client.metrics_core import Metric
 
 from infrastructure.telemetry import counters
-from operations import metrics as views
-from operations import rows
+from operations.metrics import endpoint as views
+from operations.metrics import rows, servers
 from scans.models import EndedScan, Scan, ScanTally
 from scans.visits import claims, tallies
-from tests.operations.scraping import TOKEN, Samples, scrape
+from tests.operations.metrics.scraping import TOKEN, Samples, scrape
 from tests.operations.stack.processes import wait_until
 from tests.world import Member, make_scan
 from website_scan.findings import ScanType
@@ -34,7 +34,7 @@ SAID = ScanError("NOT_REACHABLE", "It does not answer.")
 @pytest.fixture(autouse=True)
 def token(settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.METRICS_TOKEN = TOKEN
-    monkeypatch.setattr(rows, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
+    monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans", "maintenance"]})
     views._latest.forget()
     counters.counters.begin_anew()
 

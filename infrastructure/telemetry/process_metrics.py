@@ -1,13 +1,8 @@
-"""Definitions of metrics counted in processes. Those counted from rows are in `operations.definitions`.
-
-docs/metrics.md lists all of them.
-"""
+"""Definitions of the metrics that processes count: any package above counts them, `operations.metrics` shows them."""
 
 from __future__ import annotations
 
-from infrastructure.telemetry.counters import Counter, Histogram
-
-PREFIX = "website_scan_"
+from infrastructure.telemetry.counters import PREFIX, Counter, Histogram
 
 HTTP_REQUESTS = Counter(
     f"{PREFIX}http_requests",

@@ -13,16 +13,17 @@ import pytest
 import yaml
 from prometheus_client.metrics_core import Metric
 
-from infrastructure.heartbeat import beat
+from infrastructure.periodic import beat
 from infrastructure.telemetry import counters
-from infrastructure.telemetry.counters import counted, observed
-from infrastructure.telemetry.definitions import COUNTERS, HISTOGRAMS, OF_PROCESSES, PREFIX
-from operations import metrics as views
-from operations import rows
-from operations.definitions import OF_ROWS, OF_SERVERS
+from infrastructure.telemetry.counters import PREFIX, counted, observed
+from infrastructure.telemetry.process_metrics import COUNTERS, HISTOGRAMS, OF_PROCESSES
+from operations.metrics import endpoint as views
+from operations.metrics import servers
+from operations.metrics.rows import OF_ROWS
+from operations.metrics.servers import OF_SERVERS
 from scans.models import EndedScan
 
-ROOT = Path(__file__).resolve().parents[2]
+ROOT = Path(__file__).resolve().parents[3]
 RULES = ROOT / "deploy" / "prometheus" / "alerts.yaml"
 DASHBOARD = ROOT / "deploy" / "grafana" / "dashboard.json"
 PAGE = (ROOT / "docs" / "metrics.md").read_text(encoding="utf-8")
@@ -33,7 +34,7 @@ SELECTOR = re.compile(rf"({PREFIX}[a-z_]+)(?:\{{([^}}]*)\}})?")
 @pytest.fixture
 def samples(db: None, monkeypatch: pytest.MonkeyPatch) -> Mapping[str, set[str]]:
     """Labels of every sample by its name, from a service in which every event has been counted."""
-    monkeypatch.setattr(rows, "queues_of_workers", lambda: {"worker@here": ["scans"]})
+    monkeypatch.setattr(servers, "queues_of_workers", lambda: {"worker@here": ["scans"]})
     counters.counters.begin_anew()
     for counter in COUNTERS:
         counters.counters.add([counted(counter, *("x" for _ in counter.labels))])

@@ -23,15 +23,14 @@ from django.core.mail import get_connection
 from django.db import DatabaseError
 from django.utils import timezone
 
-from infrastructure.health import is_disk_full, write_to_postgresql
-from infrastructure.heartbeat import last_beat
-from infrastructure.postgresql.availability import has_pending_migrations
+from infrastructure.periodic import last_beat
+from infrastructure.postgresql.availability import has_pending_migrations, is_disk_full, write_to_postgresql
 from infrastructure.postgresql.statements import fetch
 from infrastructure.web.mail import goes_to_log
+from operations.health.state import QUEUES, SILENCE, queues_of_workers
+from operations.health.system_checks import BROWSER, ENVIRONMENT
 from operations.scheduler import scheduler_in_charge
-from operations.state import QUEUES, SILENCE, queues_of_workers
 from operations.stored_secrets import LOST_KEY, count_unreadable
-from operations.system_checks import BROWSER, ENVIRONMENT
 from scans.browser import browser_program
 from scans.models import Scan
 

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from django.test import Client
 from prometheus_client.parser import text_string_to_metric_families
 
-from operations import metrics as views
+from operations.metrics import endpoint as views
 
 TOKEN = "a-token-for-metrics-of-32-characters"
 

@@ -4,41 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from django.core.cache import cache
-from django.db import DatabaseError, connection
+from django.db import DatabaseError
 from django.http import HttpRequest, HttpResponse, JsonResponse
-from psycopg.errors import DiskFull
-from redis.exceptions import RedisError
 
-from infrastructure.cache import outage
+from infrastructure.cache import redis_answers
 from infrastructure.maintenance import maintenance_notice, retry_after_s
-from infrastructure.postgresql.availability import has_pending_migrations
+from infrastructure.postgresql.availability import has_pending_migrations, is_disk_full, write_to_postgresql
 from infrastructure.postgresql.silence import log_failure
-
-
-def redis_answers() -> bool:
-    """Return True if Redis accepts a write. A read is not enough: Redis still answers reads when its memory is full."""
-    try:
-        cache.set("readiness", 1)
-    except RedisError as error:
-        outage.begin(error)
-        return False
-    outage.end()
-    return True
-
-
-def write_to_postgresql() -> None:
-    """Let PostgreSQL write. A read is not enough: with a full disk it still answers reads. Raises DatabaseError.
-
-    An exported snapshot is a small file in the data directory that lasts as long as its transaction, so no table grows.
-    """
-    with connection.cursor() as cursor:
-        cursor.execute("SELECT pg_export_snapshot()")
-
-
-def is_disk_full(error: DatabaseError) -> bool:
-    """Return True if PostgreSQL could not write because its disk is full."""
-    return getattr(error.__cause__, "sqlstate", None) == DiskFull.sqlstate
+from infrastructure.telemetry.middleware import PROBE_PATHS
 
 
 def healthz(request: HttpRequest) -> JsonResponse:
@@ -70,7 +43,7 @@ def readyz(request: HttpRequest) -> JsonResponse:
     return JsonResponse({"status": "ready"})
 
 
-PROBES = {"/healthz": healthz, "/readyz": readyz}
+PROBES = dict(zip(PROBE_PATHS, (healthz, readyz), strict=True))
 
 
 class HealthMiddleware:

@@ -14,9 +14,9 @@ from django.utils import timezone
 from lxml import html
 
 from accounts.models import User
-from infrastructure import encryption, heartbeat
+from infrastructure import encryption, periodic
 from infrastructure.models import MaintenanceSwitch
-from operations import state
+from operations.health import state
 from scans import tasks
 from tests.world import Member, browser_of, make_scan
 from webhooks.models import Delivery, Event, Webhook
@@ -146,8 +146,8 @@ def test_a_scheduler_that_is_silent_is_told(operator: Client, monkeypatch: pytes
 
 def test_a_task_that_cannot_note_itself_goes_on(settings) -> None:
     settings.CACHES = {"default": settings.CACHES["default"] | {"LOCATION": "redis://127.0.0.1:1/0"}}
-    heartbeat.beat()
-    assert heartbeat.last_beat() is None
+    periodic.beat()
+    assert periodic.last_beat() is None
 
 
 def test_workers_are_asked_once_in_some_seconds(

@@ -8,7 +8,7 @@ import pytest
 from django.core.checks import CheckMessage
 from pytest_django import Settings
 
-from operations.system_checks import browser
+from operations.health.system_checks import browser
 
 
 def ids(messages: list[CheckMessage]) -> list[str | None]:
@@ -17,7 +17,7 @@ def ids(messages: list[CheckMessage]) -> list[str | None]:
 
 def test_the_browser_that_is_used_is_named(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
-    monkeypatch.setattr("operations.system_checks.sandbox_problem", lambda program: "")
+    monkeypatch.setattr("operations.health.system_checks.sandbox_problem", lambda program: "")
     (message,) = browser(None)
     assert (message.id, message.msg) == ("scans.I001", "Scans use the browser /bin/true.")
 
@@ -31,7 +31,7 @@ def test_who_turned_the_sandbox_off_is_reminded(settings: Settings) -> None:
 def test_where_there_is_no_sandbox_the_reason_is_told(settings: Settings, monkeypatch: pytest.MonkeyPatch) -> None:
     settings.SCAN_BROWSER = "/bin/true"
     monkeypatch.setattr(
-        "operations.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here"
+        "operations.health.system_checks.sandbox_problem", lambda program: "user namespaces are forbidden here"
     )
     used, warning = browser(None)
     assert (used.id, warning.id) == ("scans.I001", "scans.W003")

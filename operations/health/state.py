@@ -17,7 +17,7 @@ from django.utils import timezone
 from kombu.exceptions import OperationalError
 
 from infrastructure.cache import outage
-from infrastructure.heartbeat import last_beat
+from infrastructure.periodic import last_beat
 from infrastructure.postgresql.statements import fetch
 from operations.scheduler import scheduler_in_charge
 from scans.browser import browser_program

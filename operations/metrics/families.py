@@ -1,0 +1,48 @@
+"""Prometheus families from definitions and values; the classes of `prometheus_client` write the formats."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from prometheus_client.metrics_core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
+
+from infrastructure.telemetry.counters import Counter, Histogram, Series
+
+
+@dataclass(frozen=True, slots=True)
+class Gauge:
+    """Definition of a gauge: its name, help text and labels."""
+
+    name: str
+    help: str
+    labels: tuple[str, ...] = ()
+
+
+def gauge(definition: Gauge, values: Mapping[Any, float]) -> Metric:
+    """Build a gauge from values by their label values."""
+    family = GaugeMetricFamily(definition.name, definition.help, labels=definition.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family
+
+
+def counter(definition: Counter, values: Mapping[Series, float]) -> Metric:
+    """Build a counter from values by their label values."""
+    family = CounterMetricFamily(definition.name, definition.help, labels=definition.labels)
+    for labels, value in values.items():
+        family.add_metric(labels, value)
+    return family
+
+
+def histogram(
+    definition: Histogram, buckets: Mapping[Series, Mapping[str, int]], sums: Mapping[Series, float]
+) -> Metric:
+    """Build a histogram from the counts of each single bucket; unknown, retired buckets are left out."""
+    family = HistogramMetricFamily(definition.name, definition.help, labels=definition.labels)
+    for labels, counts in buckets.items():
+        total = 0
+        cumulated = [(name, total := total + counts.get(name, 0)) for name in definition.names]
+        family.add_metric(labels, cumulated, sums.get(labels, 0.0))
+    return family

@@ -1,0 +1,40 @@
+"""Metrics from Redis and the workers, and whether the servers answer."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from django.utils import timezone
+from prometheus_client.metrics_core import Metric
+
+from infrastructure.periodic import last_beat
+from infrastructure.telemetry.counters import PREFIX
+from operations.health.state import queues_of_workers
+from operations.metrics.families import Gauge, gauge
+
+QUEUE_MESSAGES = Gauge(
+    f"{PREFIX}queue_messages", "Messages in a queue; they only wake workers, rows say what waits.", ("queue",)
+)
+QUEUE_WORKERS = Gauge(f"{PREFIX}queue_workers", "Workers that take from a queue, as far as they answer.", ("queue",))
+SCHEDULER_SILENCE = Gauge(
+    f"{PREFIX}scheduler_silence_seconds", "Time since the scheduler's most frequent task ran or had nothing to do."
+)
+UP = Gauge(
+    f"{PREFIX}up", "Whether `postgresql` and `redis` answer; what only they know is missing meanwhile.", ("server",)
+)
+INFO = Gauge(f"{PREFIX}info", "Always 1; the version of the process that answered.", ("version",))
+
+OF_SERVERS = (QUEUE_MESSAGES, QUEUE_WORKERS, SCHEDULER_SILENCE, UP, INFO)
+
+
+def redis_metrics(messages: Mapping[str, int]) -> Iterator[Metric]:
+    """Yield the metrics of the queues, by their numbers of messages, and of those who take from them."""
+    counts = {(name,): count for name, count in messages.items()}
+    yield gauge(QUEUE_MESSAGES, counts)
+    serving = queues_of_workers()
+    if serving is not None:
+        workers = {(name,): sum(name in queues for queues in serving.values()) for name in messages}
+        yield gauge(QUEUE_WORKERS, workers)
+    beat = last_beat()
+    silence_s = {} if beat is None else {(): max(0.0, (timezone.now() - beat).total_seconds())}
+    yield gauge(SCHEDULER_SILENCE, silence_s)

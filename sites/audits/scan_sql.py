@@ -1,0 +1,14 @@
+"""SQL about audits that the statements of scans contain; `sites/apps.py` registers it."""
+
+from __future__ import annotations
+
+from scans.audit_sql import AuditSql
+
+SCAN_SQL = AuditSql(
+    audit_of_scan="(SELECT audit_id FROM sites_auditpage AS page WHERE page.id = scan.audit_page_id)",
+    pages_of_audit="SELECT id FROM sites_auditpage WHERE audit_id = %(audit)s",
+    discovery_slots="""
+        SELECT count(*) FROM sites_audit
+        WHERE status = 'discovering' AND worker = %(worker)s AND lease_expires_at > statement_timestamp()
+    """,
+)
