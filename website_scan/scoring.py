@@ -375,17 +375,6 @@ def _capped(mean: float, results: Sequence[CheckResult], caps: Sequence[Cap]) ->
     return min([mean, *(cap.limit for cap in caps if cap.holds(results))])
 
 
-def _points_in(
-    parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
-) -> float:
-    """Compute `_points` without caps. The other categories are computed once, because pages ask for points often."""
-    if not result.weighs or _credit(result) == 1.0:
-        return 0.0
-    fixed = _as_passed(result)
-    changed = _kept(replace(category, checks=tuple(fixed if each is result else each for each in category.checks)))
-    return round(_mean([*parts[:number], changed, *parts[number + 1 :]]) - exact, 1)
-
-
 def rounded(value: float) -> int:
     # Round half down: 96.5 is not yet 97, so a rounded score never promises a grade that was not reached.
     value = round(value, 9)

@@ -44,7 +44,6 @@ class CheckCard:
     points: float
     win: str
     evidence: tuple[Table, ...]
-    evidence_count: int
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
@@ -118,7 +117,6 @@ def card_of(
         points=points,
         win=_win(points),
         evidence=evidence,
-        evidence_count=sum(len(table.rows) for table in evidence),
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
         anchor=f"{prefix}check-{exported['id']}",
