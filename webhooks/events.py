@@ -93,7 +93,7 @@ def _receivers(organization_id: int, kinds: Collection[EventKind]) -> Mapping[Ev
 
 
 def scan_data(scan: Scan, findings: int) -> dict[str, Any]:
-    """Return the `data` of an event about a scan (section 6.2 of the interface)."""
+    """Return the `data` of an event about a scan (docs/webhooks.md)."""
     data: dict[str, Any] = {
         "scan_id": scan.id,
         "url": scan.url,

@@ -38,7 +38,7 @@ class Summary(TypedDict):
     low: int
 
 
-# The report (2.2 of the interface).
+# The report, as docs/api.md describes it.
 
 
 class Fix(TypedDict, total=False):
@@ -48,7 +48,7 @@ class Fix(TypedDict, total=False):
 
 
 class ReportedCheck(Fix):
-    """Check of a report (2.4 of the interface). The severity is None on a pass."""
+    """Check of a report. The severity is None on a pass."""
 
     name: str
     status: Literal["pass", "warn", "fail"]
