@@ -8,7 +8,7 @@ from typing import Any
 from django.conf import settings
 from django.contrib import messages
 from django.core.exceptions import BadRequest
-from django.http import Http404, HttpRequest, HttpResponse, HttpResponseNotModified
+from django.http import HttpRequest, HttpResponse, HttpResponseNotModified
 from django.shortcuts import redirect, render
 from django.urls import reverse
 from django.utils.http import parse_etags
@@ -16,31 +16,23 @@ from django.views.decorators.http import require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
 from accounts.identity.freshness import session_suffices
-from accounts.roles import page_of
 from accounts.shared_pages import for_who_may_see, surroundings
 from infrastructure.web.cards import responses as cards
-from reports.models import HAS_SCREENSHOT, Report
 from reports.mutes.services import active_mutes
-from reports.page.history import history, other_reports
-from reports.page.kept.parts import history_of, parts_of, since_of
-from reports.page.preview import card_address, card_of, preview_of
-from reports.page.reader_muting import muting_of
+from reports.page.history import other_reports
+from reports.page.preview import card_address, card_of
+from reports.page.shown import ShownReport
 from reports.page.steps import steps_of
-from reports.page.tabs import tabs_of
 from reports.services import ReportsNotComparable, require_comparable
 from reports.visibility import Seen, seen_by, set_sharing
 from scans.check_catalogue import check_pages
 from scans.models import Scan
-from website_scan.document import ExportDocument, StoredPictures, read_export
 from website_scan.report.diff import diff
-from website_scan.report.elsewhere import OtherReport
 from website_scan.report.explanations import advice
 from website_scan.report.exports import FORMATS
-from website_scan.report.filters import Filter
 from website_scan.report.mute_matching import NO_MUTES
-from website_scan.report.pictures import Pictures, frame_of, pictures_of
+from website_scan.report.pictures import frame_of
 from website_scan.report.references import safe_link
-from website_scan.report.report_page import report_page
 
 
 def _not_found(request: HttpRequest) -> HttpResponse:
@@ -65,69 +57,9 @@ def report(request: HttpRequest, seen: Seen) -> HttpResponse:
     found = seen.reports().only("id", "shared_at").first()
     if found is None:
         return _expired(request, context) if seen.membership else _not_found(request)
-    mutes = active_mutes(scan.organization_id, seen.now).of_page(scan.url)
-    chosen = Filter.asked_by(request.GET, scan.type)
-    tabs = tabs_of(seen)
-    context |= {
-        "report": found,
-        "preview": preview_of(scan),
-        "muted_by": seen.membership.organization.name if seen.membership else "the organization that owns it",
-        "muted_url": page_of(seen.membership, "mutes") if seen.membership else "",
-        "formats": FORMATS,
-        "is_shared": bool(found.shared_at or (seen.audit and seen.audit.shared_at)),
-        "tabs": tabs,
-        "is_sample": False,
-        "history": None,
-        "past": "",
-        "since": "",
-    }
-
-    # The large columns are read only if the parts of the page are not in the cache.
-    @functools.cache
-    def whole() -> Report:
-        rows = seen.reports().defer("body", "screenshot", "page_picture", "film")
-        row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
-        if row is None:
-            raise Http404  # the report has expired, or its sharing has ended, since the first query
-        return row
-
-    @functools.cache
-    def document() -> ExportDocument:
-        return whole().document
-
-    other_ids = sorted(each.scan_id for each in tabs if each.scan_id and not each.is_current)
-
-    def others() -> list[OtherReport]:
-        exports = seen.reports_of_other_types().filter(scan_id__in=other_ids).values_list("scan_id", "export")
-        return [
-            OtherReport(read_export(text), f"{reverse('report-page', args=[scan_id])}#check-")
-            for scan_id, text in exports
-        ]
-
-    def of_parts() -> dict[str, Any]:
-        report = whole()
-        page = report_page(
-            document(),
-            report.facts,
-            report.waterfall,
-            muting_of(mutes, report, seen.membership),
-            chosen=chosen,
-            check_pages=reverse("docs-checks"),
-            exhibits=report.exhibits,
-            pictures=_pictures(report.pictures, scan.id),
-            others=others() if other_ids else (),
-        )
-        return {"page": page, "report": report}
-
-    if seen.membership:  # strangers must not learn about other scans
-        context["history"] = past = history(scan, document, seen.now, mutes)
-        context["past"] = history_of(past, scan, key=(found.id, frozenset(mutes)))
-        context["since"] = since_of(past, scan, key=(found.id, frozenset(mutes)))
-    # A report never changes, but its page depends on the mutes and on the reader's rights.
-    of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
-    context["parts"] = parts_of(
-        of_parts, request, context, chosen, key=(found.id, frozenset(mutes), of_reader, context["since"], *other_ids)
-    )
+    shown = ShownReport(request, seen, found)
+    context |= shown.context() | shown.past()
+    context["parts"] = shown.parts(context)
     return render(request, "reports/report.html", context)
 
 
@@ -204,15 +136,6 @@ def card(request: HttpRequest, seen: Seen, digest: str) -> HttpResponse:
         return _not_found(request)
     caching = cards.MEMBERS if seen.membership else cards.SHARED
     return cards.card_at(request, card_of(scan), digest, functools.partial(card_address, scan), caching)
-
-
-def _pictures(stored: StoredPictures | None, scan_id: str) -> Pictures:
-    return pictures_of(
-        stored,
-        screenshot=reverse("report-screenshot", args=[scan_id]),
-        page=reverse("report-page-picture", args=[scan_id]),
-        frame=lambda number: reverse("report-film-frame", args=[scan_id, number]),
-    )
 
 
 def _picture(request: HttpRequest, seen: Seen, picture: bytes | memoryview | None, content_type: str) -> HttpResponse:

@@ -37,7 +37,7 @@ class NotRequeued(Exception):
 
 
 def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: str | None) -> Created[ScanDetail]:
-    """Create a scan, or raise the refusal that comes first in the order of decisions.md.
+    """Create a scan, or raise the first refusal: of the request, of an overloaded service, of the quota, of the site.
 
     With an Idempotency-Key everything happens under its lock and in one transaction, including the reachability test:
     a second request with the key is told to wait instead of being accepted twice.

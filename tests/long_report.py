@@ -16,7 +16,7 @@ from reports.page.sample import FOLDER, SHOP
 from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.world import make_result
-from website_scan import scoring
+from website_scan import score_basis, scoring
 from website_scan.catalogue import Check, checks
 from website_scan.findings import ScanType, Severity
 from website_scan.illustrations import MAX_CROPS
@@ -61,7 +61,7 @@ def finished_long_scan(organization: Organization, seed: int = 17) -> Scan:
         categories=score.categories,
         score=score.value,
         grade=score.grade,
-        scoring=scoring.basis(categories, ()),
+        scoring=score_basis.basis(categories, ()),
         facts=samples[ScanType.PERFORMANCE]["facts"],
         exhibits={name: value for each in samples.values() for name, value in (each["exhibits"] or {}).items()},
         waterfall=_waterfall(samples[ScanType.PERFORMANCE]["waterfall"]),

@@ -15,7 +15,7 @@ import types
 import typing
 from collections import Counter
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
@@ -29,6 +29,8 @@ F = TypeVar("F", bound=Callable[..., Any])
 ENGINE = "website_scan"
 VERSION_DIGITS = 12
 CHECK_ID = re.compile(r'^@check\(\s*"([^"]+)"', re.MULTILINE)
+# Fields that a check without its own value takes from its category.
+OF_CATEGORY = ("html", "error_pages", "content", "absence")
 # Names under which a subpackage of the engine keeps its probes: one module, or a package of several.
 PROBES = frozenset({"fetch", "probe", "probes"})
 
@@ -67,36 +69,60 @@ class Need:
     optional: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
-    """A check: its texts, its weight, the evidence it reads, and the pure function that judges.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Declaration:
+    """What a check says of itself; as the decorator `@check("id", name=…, …)`, it declares a function to be the check.
 
-    `name` says what holds when the check passes, `found` what is wrong when it does not, `why` why that matters, and
-    `judged` the thresholds at which it warns or fails, if they are not obvious. `html`: it judges HTML pages only.
-    `error_pages`: it also judges pages that answer with an error status. `content`: it judges the content that the page
-    shows. `absence`: it finds that content is missing. `measured`: its verdict can differ from visit to visit, as load
-    times do.
+    The function stays an ordinary one: evidence in, `Finding` out. `name` is the check's title on a pass ("Git
+    repository is not public") and its name in the API; `found` is its title on a warning or fail ("Git repository is
+    public"), unless the finding has a `title` of its own. `why` says in one sentence what the fault does to visitors or
+    the owner, and follows the message of each warning and fail. For the check's page in the documentation, `judged`
+    gives the thresholds for a warning or fail where they are not obvious. `severity` is that of a fail unless the
+    finding overrides it; `fix` tells a site owner what to send or change; `references` are the sources of the rule, as
+    "RFC 6797, section 6.1" or "CWE-319". `html`, `error_pages`, `content` and `absence` override the category's. Set
+    `measured` if the verdict depends on the momentary speed of site and machine; a check that reads the evidence of a
+    measuring probe counts as measured without it.
     """
 
-    id: str
+    id: str = field(kw_only=False)
     name: str
     found: str
-    why: str
-    judged: str
     severity: Severity
     fix: str
-    references: tuple[str, ...]
+    why: str = ""
+    judged: str = ""
+    references: tuple[str, ...] = ()
+    html: bool | None = None
+    error_pages: bool | None = None
+    content: bool | None = None
+    absence: bool | None = None
+    measured: bool = False
+
+    def __call__(self, function: F) -> F:
+        function.__check__ = self  # type: ignore[attr-defined]  # functions take attributes
+        return function
+
+
+check = Declaration
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Check(Declaration):
+    """A declared check with its place in the catalogue, the evidence it reads, and the pure function that judges.
+
+    What its declaration leaves to the category is set.
+    """
+
+    html: bool
+    error_pages: bool
+    content: bool
+    absence: bool
     type: ScanType
     category_id: str
     category: Category
     function: Callable[..., Finding]
     needs: tuple[Need, ...]
     verdict: Verdict | None
-    html: bool
-    error_pages: bool
-    content: bool
-    absence: bool
-    measured: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,65 +151,10 @@ class Probe:
 
 
 @dataclass(frozen=True, slots=True)
-class _CheckMark:
-    id: str
-    name: str
-    found: str
-    why: str
-    judged: str
-    severity: Severity
-    fix: str
-    references: tuple[str, ...]
-    html: bool | None
-    error_pages: bool | None
-    content: bool | None
-    absence: bool | None
-    measured: bool
-
-
-@dataclass(frozen=True, slots=True)
 class _ProbeMark:
     essential: bool
     is_of_origin: bool
     is_measuring: bool
-
-
-def check(
-    id: str,
-    *,
-    name: str,
-    found: str,
-    severity: Severity,
-    fix: str,
-    why: str = "",
-    judged: str = "",
-    references: tuple[str, ...] = (),
-    html: bool | None = None,
-    error_pages: bool | None = None,
-    content: bool | None = None,
-    absence: bool | None = None,
-    measured: bool = False,
-) -> Callable[[F], F]:
-    """Declare a function to be a check. It stays an ordinary function: evidence in, `Finding` out.
-
-    `name` is the check's title on a pass ("Git repository is not public") and its name in the API; `found` is its title
-    on a warning or fail ("Git repository is public"), unless the finding has a `title` of its own. `why` says in one
-    sentence what the fault does to visitors or the owner, and follows the message of each warning and fail. For the
-    check's page in the documentation, `judged` gives the thresholds for a warning or fail where they are not obvious.
-    `severity` is that of a fail unless the finding overrides it; `fix` tells a site owner what to send or change;
-    `html`, `error_pages`, `content` and `absence` override the category's; `references` are the sources of the rule,
-    e.g. "RFC 6797, section 6.1" or "CWE-319". Set `measured` if the verdict depends on the momentary speed of site and
-    machine; a check that reads the evidence of a measuring probe counts as measured without it.
-    """
-
-    def mark(function: F) -> F:
-        declared = _CheckMark(
-            id, name, found, why, judged, severity, fix, references, html, error_pages, content, absence, measured
-        )
-        function.__check__ = declared  # type: ignore[attr-defined]  # functions take attributes
-        return function
-
-    return mark
 
 
 def probe(*, essential: bool = False, of_origin: bool = False, measures: bool = False) -> Callable[[F], F]:
@@ -212,28 +183,18 @@ def checks(scan_type: ScanType) -> tuple[Check, ...]:
             raise CatalogueError(f"{module.__name__} has no CATEGORY")
         category_id = module.__name__.rpartition(".")[2]
         for function in _marked(module, "__check__"):
-            mark: _CheckMark = function.__check__  # type: ignore[attr-defined]  # `_marked` found it
+            declared: Declaration = function.__check__  # type: ignore[attr-defined]  # `_marked` found it
+            values = {each.name: getattr(declared, each.name) for each in fields(declared)}
+            inherited = {name: getattr(category, name) for name in OF_CATEGORY if values[name] is None}
             found.append(
                 Check(
-                    id=mark.id,
-                    name=mark.name,
-                    found=mark.found,
-                    why=mark.why,
-                    judged=mark.judged,
-                    severity=mark.severity,
-                    fix=mark.fix,
-                    references=mark.references,
+                    **values | inherited,
                     type=scan_type,
                     category_id=category_id,
                     category=category,
                     function=function,
                     needs=_needs(function),
                     verdict=verdict,
-                    html=category.html if mark.html is None else mark.html,
-                    error_pages=category.error_pages if mark.error_pages is None else mark.error_pages,
-                    content=category.content if mark.content is None else mark.content,
-                    absence=category.absence if mark.absence is None else mark.absence,
-                    measured=mark.measured,
                 )
             )
     for attribute in ("id", "name", "found"):

@@ -60,7 +60,7 @@ class Summary(TypedDict):
     low: Count
 
 
-# The report.
+# The report, as docs/api.md describes it.
 
 
 @component("Check")

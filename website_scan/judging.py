@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 
-from website_scan import scoring
+from website_scan import score_basis, scoring
 from website_scan.browser.evidence import AxeReport, BrowserLoad, ShownContent, Unshown
 from website_scan.browser.waterfall import waterfall
 from website_scan.catalogue import Category, Check, caps, catalogue_version
@@ -247,7 +247,7 @@ class Judgement:
             omitted_checks=() if error else self._omitted(),
             repeated_checks=() if error else self.repeated,
             error=error,
-            scoring=None if error else scoring.basis(categories, caps),
+            scoring=None if error else score_basis.basis(categories, caps),
             facts=self._facts((completed_at - started_at).total_seconds()),
             exhibits={} if error else exhibits(self.type, self.evidence),
             site={} if error else site_facts(self.evidence),

@@ -160,7 +160,7 @@ class ScanResult:
     omitted_checks: tuple[OmittedCheck, ...] = ()
     repeated_checks: tuple[RepeatedCheck, ...] = ()
     error: ScanError | None = None
-    # Input of the score (`scoring.basis`).
+    # Input of the score (`score_basis.basis`).
     scoring: StoredBasis | None = None
     # Facts that the report page states besides the checks.
     facts: Facts = field(default_factory=Facts)

@@ -6,13 +6,13 @@ The rules are explained in docs/scoring.md.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Protocol
 
-from website_scan.document import StoredBasis, StoredScoredCheck
 from website_scan.findings import Severity
-from website_scan.need import is_emergency, need_of_result
-from website_scan.result import CategoryResult, CheckResult
+from website_scan.need import is_emergency
+from website_scan.result import CategoryResult, CheckStatus
 
 # Increase it with every change of the arithmetic here: reports made by different rules can't be compared point by
 # point.
@@ -32,6 +32,38 @@ CRITICAL_CATEGORY = 49
 GRADES = ((97, "A+"), (90, "A"), (80, "B"), (70, "C"), (60, "D"))
 
 
+class Scorable(Protocol):
+    """Result of a check, with the fields that the score depends on: see `website_scan.result.CheckResult`."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def status(self) -> CheckStatus: ...
+    @property
+    def severity(self) -> Severity | None: ...
+    @property
+    def declared_severity(self) -> Severity: ...
+    @property
+    def credit(self) -> float | None: ...
+    @property
+    def weighs(self) -> bool: ...
+    @property
+    def covers_category(self) -> bool: ...
+    @property
+    def included_weight(self) -> int: ...
+
+
+class ScorableCategory(Protocol):
+    """Category of results, with the fields that the score depends on: see `website_scan.result.CategoryResult`."""
+
+    @property
+    def weight(self) -> int: ...
+    @property
+    def absent_weight(self) -> int: ...
+    @property
+    def checks(self) -> Sequence[Scorable]: ...
+
+
 @dataclass(frozen=True, slots=True)
 class Cap:
     """A ceiling for the overall score.
@@ -49,11 +81,11 @@ class Cap:
     is_static: bool = False
     is_unseen: bool = False
 
-    def holds(self, results: Sequence[CheckResult]) -> bool:
+    def holds(self, results: Sequence[Scorable]) -> bool:
         """Return True if this cap applies to these results."""
         return len(self.counted(results)) >= self.count
 
-    def counted(self, results: Sequence[CheckResult]) -> list[CheckResult]:
+    def counted(self, results: Sequence[Scorable]) -> list[Scorable]:
         """Return the failed checks among these results that the cap counts."""
         return [
             result
@@ -82,214 +114,100 @@ def score(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> Score:
     The score is the percentage that is left of the shares of the checks that applied, lowered by the caps. `points` is
     how much the overall score would gain if that one check passed in full, caps included, and `later` without caps.
     """
+    evaluation = evaluate(categories, caps)
+    scored = tuple(
+        replace(
+            category,
+            score=_told(category),
+            checks=tuple(
+                replace(result, points=worth.points, later=worth.later, holds=worth.holds)
+                for result, worth in zip(category.checks, worths, strict=True)
+            ),
+        )
+        for category, worths in zip(categories, evaluation.worths, strict=True)
+    )
+    value = rounded(evaluation.exact)
+    return Score(value, grade(value, results_of(categories)), scored, evaluation.held)
+
+
+@dataclass(frozen=True, slots=True)
+class Worth:
+    """Worth of fixing a check, in the fields of the same names of a CheckResult."""
+
+    points: float
+    later: float
+    holds: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluation:
+    """Score before rounding, the caps that lower it, the lowest first, and the worth of each check by category."""
+
+    exact: float
+    held: tuple[Cap, ...]
+    worths: list[list[Worth]]
+
+
+def evaluate(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> Evaluation:
+    """Evaluate the score and the worth of each check. `score` explains both."""
     parts = [_kept(category) for category in categories]
-    results = [result for category in categories for result in category.checks]
+    results = results_of(categories)
     uncapped = _mean(parts)
     exact = _capped(uncapped, results, caps)
     held = sorted((cap for cap in caps if cap.limit < uncapped and cap.holds(results)), key=lambda cap: cap.limit)
     holders = {result.id for cap in held if cap.count for result in cap.counted(results)}
 
-    def explained(result: CheckResult, number: int) -> CheckResult:
+    def worth(result: Scorable, number: int) -> Worth:
+        holds = result.id in holders
         if not result.weighs or _credit(result) == 1.0:
-            return replace(result, holds=result.id in holders)
+            return Worth(0.0, 0.0, holds)
         fixed = _as_passed(result)
-        category = categories[number]
-        left = _kept(replace(category, checks=tuple(fixed if each is result else each for each in category.checks)))
+        left = _kept(with_fixed(categories[number], lambda each: each is result))
         mean = _mean([*parts[:number], left, *parts[number + 1 :]])
         capped = _capped(mean, [fixed if each is result else each for each in results], caps)
-        return replace(
-            result,
-            points=round(capped - exact, 1),
-            later=round(mean - uncapped, 1),
-            holds=result.id in holders,
-        )
+        return Worth(round(capped - exact, 1), round(mean - uncapped, 1), holds)
 
-    scored = tuple(
-        replace(
-            category,
-            score=_told(category),
-            checks=tuple(explained(result, number) for result in category.checks),
-        )
-        for number, category in enumerate(categories)
-    )
-    value = rounded(exact)
-    return Score(value, grade(value, results), scored, tuple(held))
+    worths = [[worth(result, number) for result in category.checks] for number, category in enumerate(categories)]
+    return Evaluation(exact, tuple(held), worths)
 
 
-def basis(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> StoredBasis:
-    """Return, as JSON, the input of `score` that reports do not contain: `score_without` needs it."""
-    return {
-        "rules": RULES_VERSION,
-        "categories": [
-            {
-                "weight": category.weight,
-                "absent_weight": category.absent_weight,
-                "checks": [
-                    (
-                        result.id,
-                        result.status,
-                        result.severity,
-                        result.declared_severity,
-                        result.credit,
-                        result.weighs,
-                        result.covers_category,
-                        result.included_weight,
-                    )
-                    for result in category.checks
-                ],
-            }
-            for category in categories
-        ],
-        "caps": [(cap.limit, cap.count, cap.severity, sorted(cap.checks)) for cap in caps],
-    }
+def results_of(categories: Sequence[ScorableCategory]) -> list[Scorable]:
+    return [result for category in categories for result in category.checks]
 
 
 @dataclass(frozen=True, slots=True)
-class Holders:
-    """Failed checks that a cap counts and no lower cap does; `severity` is None if they have different ones."""
+class PlainCheck:
+    """Scorable of a `basis`, or one that is assumed to pass."""
 
-    count: int
+    id: str
+    status: CheckStatus
     severity: Severity | None
+    declared_severity: Severity
+    credit: float | None
+    weighs: bool
+    covers_category: bool
+    included_weight: int
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
-    """The score that remains if the first `fixed` holders pass."""
+class PlainCategory:
+    """ScorableCategory of a `basis`, or one with a check that is assumed to pass."""
 
-    fixed: int
-    score: int
-
-
-@dataclass(frozen=True, slots=True)
-class Hold:
-    """A score that caps lower to `value`.
-
-    `groups` are the holders by their lowest cap, the lowest first. `steps` are the scores that rise as the holders are
-    fixed, in this order and by need, up to the first that no cap lowers. `spared` counts those of the first group that
-    are not to be fixed. `lasting` is the index in `Score.held` of the cap that no fix lifts, None if there is none.
-    """
-
-    value: int
-    groups: tuple[Holders, ...]
-    steps: tuple[Step, ...]
-    spared: int
-    lasting: int | None
+    weight: int
+    absent_weight: int
+    checks: tuple[Scorable, ...]
 
 
-def hold(stored: StoredBasis, spared: Collection[str] = ()) -> Hold | None:
-    """Return what holds the score of a `basis`; None if caps do not lower it visibly, or if other rules made it.
+def with_fixed(category: ScorableCategory, is_fixed: Callable[[Scorable], bool]) -> PlainCategory:
+    """Return the category as if the checks that are fixed had passed in full."""
+    checks = tuple(_as_passed(result) if is_fixed(result) else result for result in category.checks)
+    return PlainCategory(category.weight, category.absent_weight, checks)
 
-    The checks with the IDs in `spared` are not to be fixed.
-    """
-    if stored["rules"] != RULES_VERSION:
-        return None
-    categories, caps = _restored_basis(stored)
-    scored = score(categories, caps)
-    if scored.value == _free(categories):
-        return None
-    groups: dict[int, list[CheckResult]] = {}
-    known: set[str] = set()
-    results = [result for category in scored.categories for result in category.checks]
-    for cap in scored.held:
-        counted = [result for result in cap.counted(results) if cap.count and result.id not in known]
-        known |= {result.id for result in counted}
-        if counted:
-            groups.setdefault(cap.limit, []).extend(counted)
-    ordered = [sorted(group, key=lambda each: (each.id in spared, need_of_result(each))) for group in groups.values()]
-    lasting = [number for number, cap in enumerate(scored.held) if not cap.count]
-    first = ordered[0] if ordered else []
-    return Hold(
-        scored.value,
-        tuple(_holders(group) for group in ordered),
-        _steps(categories, caps, scored.value, [each.id for group in ordered for each in group], spared),
-        sum(result.id in spared for result in first),
-        lasting[0] if lasting else None,
+
+def _as_passed(of: Scorable) -> PlainCheck:
+    return PlainCheck(
+        of.id, "pass", None, of.declared_severity, None, of.weighs, of.covers_category, of.included_weight
     )
-
-
-def _holders(group: Sequence[CheckResult]) -> Holders:
-    severities = {result.severity for result in group}
-    return Holders(len(group), severities.pop() if len(severities) == 1 else None)
-
-
-def _steps(
-    categories: Sequence[CategoryResult], caps: Sequence[Cap], value: int, ids: Sequence[str], spared: Collection[str]
-) -> tuple[Step, ...]:
-    steps: list[Step] = []
-    for fixed, id in enumerate(ids, 1):
-        if id in spared:
-            break
-        categories = _with_passed(categories, {id})
-        reached = rounded(_overall(categories, caps))
-        if reached > value:
-            steps.append(Step(fixed, reached))
-            value = reached
-        if reached == _free(categories):
-            break
-    return tuple(steps)
-
-
-def _free(categories: Sequence[CategoryResult]) -> int:
-    """Return the score without caps."""
-    return rounded(_mean([_kept(category) for category in categories]))
-
-
-def score_without(stored: StoredBasis, passed: Collection[str]) -> tuple[int, str] | None:
-    """Return score and grade from a `basis` as if the checks with these IDs had passed in full, like `points`.
-
-    None if the basis was made by other rules.
-    """
-    if stored["rules"] != RULES_VERSION:
-        return None
-    restored, caps = _restored_basis(stored)
-    categories = _with_passed(restored, passed)
-    value = rounded(_overall(categories, caps))
-    return value, grade(value, [result for category in categories for result in category.checks])
-
-
-def _restored_basis(stored: StoredBasis) -> tuple[list[CategoryResult], list[Cap]]:
-    categories = [
-        CategoryResult(
-            "", "", each["weight"], tuple(map(_restored, each["checks"])), absent_weight=each["absent_weight"]
-        )
-        for each in stored["categories"]
-    ]
-    caps = [
-        Cap(limit, "", count, Severity(severity) if severity else None, frozenset(checks))
-        for limit, count, severity, checks in stored["caps"]
-    ]
-    return categories, caps
-
-
-def _restored(stored: StoredScoredCheck) -> CheckResult:
-    id, status, severity, declared, credit, weighs, covers, included = stored
-    return CheckResult(
-        id,
-        "",
-        "",
-        status,
-        Severity(severity) if severity else None,
-        Severity(declared),
-        "",
-        credit=credit,
-        weighs=weighs,
-        covers_category=covers,
-        included_weight=included,
-    )
-
-
-def _with_passed(categories: Sequence[CategoryResult], passed: Collection[str]) -> list[CategoryResult]:
-    return [
-        replace(
-            category,
-            checks=tuple(_as_passed(result) if result.id in passed else result for result in category.checks),
-        )
-        for category in categories
-    ]
-
-
-def _as_passed(result: CheckResult) -> CheckResult:
-    return replace(result, status="pass", severity=None, credit=None)
 
 
 def mean_grade(value: int, is_flawless: bool) -> str:
@@ -298,7 +216,7 @@ def mean_grade(value: int, is_flawless: bool) -> str:
     return "A" if letter == "A+" and not is_flawless else letter
 
 
-def grade(value: int, results: Sequence[CheckResult]) -> str:
+def grade(value: int, results: Sequence[Scorable]) -> str:
     """Return the letter for a score. A+ also requires that nothing of severity medium or above failed or warned."""
     for least, letter in GRADES:
         if value >= least:
@@ -307,24 +225,24 @@ def grade(value: int, results: Sequence[CheckResult]) -> str:
     return "F"
 
 
-def _told(category: CategoryResult) -> int:
+def _told(category: ScorableCategory) -> int:
     """Return the score of a category that reports tell."""
     value = rounded(category_score(category))
     is_critical = any(is_emergency(result.status, result.severity) for result in category.checks)
     return min(value, CRITICAL_CATEGORY) if is_critical else value
 
 
-def category_score(category: CategoryResult) -> float:
+def category_score(category: ScorableCategory) -> float:
     """Return the percentage that is left of the shares of the checks that applied; 100 if none of them weighs."""
     return _percent(*_kept(category))
 
 
-def severity_counts(results: Sequence[CheckResult]) -> Counter[Severity]:
+def severity_counts(results: Sequence[Scorable]) -> Counter[Severity]:
     """Count the failed or warned checks of each severity."""
     return Counter(result.severity for result in results if result.severity is not None)
 
 
-def _kept(category: CategoryResult) -> tuple[float, float]:
+def _kept(category: ScorableCategory) -> tuple[float, float]:
     """Return how much of the category's weight is left, and how much of it was judged."""
     whole = sum(map(_weight, category.checks)) + category.absent_weight
     judged = sum(_weight(result) for result in category.checks if result.weighs)
@@ -337,11 +255,11 @@ def _kept(category: CategoryResult) -> tuple[float, float]:
     return share * (judged - lost), share * judged
 
 
-def _weight(result: CheckResult) -> int:
+def _weight(result: Scorable) -> int:
     return SEVERITY_WEIGHT[result.declared_severity] + result.included_weight
 
 
-def _cost(result: CheckResult) -> float:
+def _cost(result: Scorable) -> float:
     """Return how much a finding takes away, in the unit of `SEVERITY_WEIGHT`."""
     if not result.weighs:
         return 0.0
@@ -354,7 +272,7 @@ def _cost(result: CheckResult) -> float:
     return min(_weight(result), found) * (1 - _credit(result))
 
 
-def _credit(result: CheckResult) -> float:
+def _credit(result: Scorable) -> float:
     return STATUS_CREDIT[result.status] if result.credit is None else result.credit
 
 
@@ -366,24 +284,12 @@ def _mean(parts: Sequence[tuple[float, float]]) -> float:
     return _percent(sum(kept for kept, _ in parts), sum(judged for _, judged in parts))
 
 
-def _overall(categories: Sequence[CategoryResult], caps: Sequence[Cap]) -> float:
-    results = [result for category in categories for result in category.checks]
-    return _capped(_mean([_kept(category) for category in categories]), results, caps)
+def overall(categories: Sequence[ScorableCategory], caps: Sequence[Cap]) -> float:
+    return _capped(_mean([_kept(category) for category in categories]), results_of(categories), caps)
 
 
-def _capped(mean: float, results: Sequence[CheckResult], caps: Sequence[Cap]) -> float:
+def _capped(mean: float, results: Sequence[Scorable], caps: Sequence[Cap]) -> float:
     return min([mean, *(cap.limit for cap in caps if cap.holds(results))])
-
-
-def _points_in(
-    parts: Sequence[tuple[float, float]], number: int, category: CategoryResult, result: CheckResult, exact: float
-) -> float:
-    """Compute `_points` without caps. The other categories are computed once, because pages ask for points often."""
-    if not result.weighs or _credit(result) == 1.0:
-        return 0.0
-    fixed = _as_passed(result)
-    changed = _kept(replace(category, checks=tuple(fixed if each is result else each for each in category.checks)))
-    return round(_mean([*parts[:number], changed, *parts[number + 1 :]]) - exact, 1)
 
 
 def rounded(value: float) -> int:

@@ -36,9 +36,18 @@ SETTLED = (
     "completed_at",
 )
 
-# A finding takes status, severity, words and samples from the pages on which it is worst: `fail` comes before `warn`.
-COUNT_FINDINGS = (
-    """
+# A finding takes status, severity, words and samples from the pages on which it is worst: `fail` comes before `warn`,
+# then the severities in their order.
+_RANK = "({row}.status, array_position(ARRAY['critical', 'high', 'medium', 'low'], {row}.severity::text))"
+_RANK_OF_PAGE, _RANK_SO_FAR = _RANK.format(row="excluded"), _RANK.format(row="known")
+IS_WORSE = f"{_RANK_OF_PAGE} < {_RANK_SO_FAR}"
+IS_AS_BAD = f"{_RANK_OF_PAGE} = {_RANK_SO_FAR}"
+# On a page where no other check reports the fact, the finding has to.
+TOLD_BY = "CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END"
+HAS_ROOM_FOR_SAMPLE = "jsonb_array_length(known.samples) < %(samples)s"
+
+# Counts the findings of a page and their places (`_FindingRow`).
+COUNT_FINDINGS = f"""
     WITH found AS (
         SELECT * FROM jsonb_to_recordset(%(found)s::jsonb) AS found (
             type text, check_id text, status text, severity text, title text, message text, fix text, points float,
@@ -58,16 +67,15 @@ COUNT_FINDINGS = (
             held_pages = known.held_pages + excluded.held_pages,
             points = known.points + excluded.points,
             later = known.later + excluded.later,
-            -- On a page where nobody else tells it, the finding has to.
-            told_by = CASE WHEN known.told_by = excluded.told_by THEN known.told_by ELSE '' END,
+            told_by = {TOLD_BY},
             status = least(known.status, excluded.status),
-            severity = CASE WHEN {is_worse} THEN excluded.severity ELSE known.severity END,
-            title = CASE WHEN {is_worse} THEN excluded.title ELSE known.title END,
-            message = CASE WHEN {is_worse} THEN excluded.message ELSE known.message END,
-            fix = CASE WHEN {is_worse} THEN excluded.fix ELSE known.fix END,
+            severity = CASE WHEN {IS_WORSE} THEN excluded.severity ELSE known.severity END,
+            title = CASE WHEN {IS_WORSE} THEN excluded.title ELSE known.title END,
+            message = CASE WHEN {IS_WORSE} THEN excluded.message ELSE known.message END,
+            fix = CASE WHEN {IS_WORSE} THEN excluded.fix ELSE known.fix END,
             samples = CASE
-                WHEN {is_worse} THEN excluded.samples
-                WHEN {is_as_bad} AND jsonb_array_length(known.samples) < %(samples)s
+                WHEN {IS_WORSE} THEN excluded.samples
+                WHEN {IS_AS_BAD} AND {HAS_ROOM_FOR_SAMPLE}
                     THEN known.samples || excluded.samples
                 ELSE known.samples
             END
@@ -87,16 +95,11 @@ COUNT_FINDINGS = (
     ON CONFLICT (finding_id, fingerprint) DO UPDATE SET
         pages_affected = known.pages_affected + 1,
         samples = CASE
-            WHEN jsonb_array_length(known.samples) < %(samples)s THEN known.samples || excluded.samples
+            WHEN {HAS_ROOM_FOR_SAMPLE} THEN known.samples || excluded.samples
             ELSE known.samples
         END
     RETURNING known.id
-    """.replace("{is_worse}", "{excluded} < {known}")
-    .replace("{is_as_bad}", "{excluded} = {known}")
-    .replace("{excluded}", "(excluded.status, array_position({severities}, excluded.severity::text))")
-    .replace("{known}", "(known.status, array_position({severities}, known.severity::text))")
-    .replace("{severities}", "ARRAY['critical', 'high', 'medium', 'low']")
-)
+"""  # noqa: S608  # of constants
 
 
 class _Place(TypedDict):

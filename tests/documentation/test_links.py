@@ -11,7 +11,7 @@ from scans.check_catalogue import check_name, check_pages
 from website_scan.command.formats.markdown import markdown
 from website_scan.command.formats.sarif import sarif
 from website_scan.command.judged import Judged, Outcome
-from website_scan.report.cards import card_of
+from website_scan.report.cards import CardContext, card_of
 from website_scan.report.references import page_url
 from website_scan.report.sarif import run
 
@@ -55,9 +55,10 @@ def document(check_id: str = "hsts") -> dict[str, Any]:
     }
 
 
-def card(page: str) -> str:
+def card(check_pages: str) -> str:
     exported = document()["categories"][0]["checks"][0]
-    return str(engines["jinja2"].env.get_template("report/card.html").module.card(card_of(exported, page_url=page)))
+    shown = card_of(exported, CardContext(check_pages=check_pages))
+    return str(engines["jinja2"].env.get_template("report/card.html").module.card(shown))
 
 
 def test_a_check_that_is_no_more_has_no_page() -> None:
@@ -68,7 +69,7 @@ def test_a_check_that_is_no_more_has_no_page() -> None:
 
 
 def test_a_card_leads_to_the_page_of_its_check() -> None:
-    assert 'href="/docs/checks/hsts"' in card("/docs/checks/hsts")
+    assert 'href="/docs/checks/hsts"' in card("/docs/checks/")
     assert "<code>hsts</code>" in card("")
     assert "/docs/checks/" not in card("")
 

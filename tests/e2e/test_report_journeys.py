@@ -15,7 +15,7 @@ from tests.e2e.pages import ORIGIN, Rendered, Rendering, Window
 from tests.e2e.seen import SEEN
 from tests.e2e.test_axe_of_pages import ALL_RULES, CONTRAST, LAYOUT, violations
 from tests.world import browser_of, make_result, make_scan, member_of, person_of
-from website_scan import scoring
+from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
 from website_scan.scoring import Cap
@@ -74,7 +74,7 @@ def rendering() -> Rendering:
         score=score.value,
         grade=score.grade,
         caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held),
-        scoring=scoring.basis(judged, CAPS),
+        scoring=score_basis.basis(judged, CAPS),
     )
     claim = claim_scan(scan.id)
     assert claim is not None

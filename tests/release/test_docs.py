@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import ast
 import importlib.metadata
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
 import textwrap
+import tokenize
 import tomllib
 from pathlib import Path
 
@@ -19,6 +22,8 @@ from website_scan.net.targets import RESERVED_SUFFIXES
 ROOT = Path(__file__).resolve().parents[2]
 DOCUMENTS = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md")])
 MIB = 1024 * 1024
+DOCUMENTED = (ast.Module, ast.ClassDef, ast.FunctionDef, ast.AsyncFunctionDef)
+NAMED_DOCUMENT = re.compile(r"(?<![\w/.:*<{-])(?:[\w.-]+/)*[\w.-]+\.md\b")
 
 
 def name_of(path: Path) -> str:
@@ -61,6 +66,40 @@ def test_every_file_and_command_that_is_named_exists() -> None:
         named += [each for each in variables if each not in known]
         unknown += [f"{name_of(document)}: {each}" for each in named]
     assert unknown == []
+
+
+def comments_of(path: Path) -> str:
+    """Return the prose of a file: all of a document without its code, the docstrings and comments of Python code."""
+    text = path.read_text(encoding="utf-8")
+    if path.suffix == ".md":
+        return re.sub(r"```.*?```", "", text, flags=re.DOTALL)
+    if path.suffix != ".py":
+        return "\n".join(re.findall(r"#.*", text))
+    nodes = (each for each in ast.walk(ast.parse(text)) if isinstance(each, DOCUMENTED))
+    tokens = tokenize.generate_tokens(io.StringIO(text).readline)
+    comments = [token.string for token in tokens if token.type == tokenize.COMMENT]
+    return "\n".join([*(ast.get_docstring(each) or "" for each in nodes), *comments])
+
+
+def test_every_document_that_prose_names_exists() -> None:
+    patterns = ("*.md", "*.py", "*.toml", "*.yaml", "*.yml", "Makefile", "Dockerfile")
+    listed = subprocess.run(
+        ["git", "ls-files", "--", *patterns], cwd=ROOT, capture_output=True, text=True, check=True, timeout=60
+    )
+    named = [
+        (path, name)
+        for path in map(ROOT.joinpath, listed.stdout.split())
+        if path.exists()
+        for name in NAMED_DOCUMENT.findall(comments_of(path))
+    ]
+    folders = (ROOT, ROOT / "docs")
+    missing = [
+        f"{name_of(path)}: {name}"
+        for path, name in named
+        if not any((folder / name).exists() for folder in (*folders, path.parent))
+    ]
+    assert len(named) > 100
+    assert missing == []
 
 
 def test_decisions_are_numbered_and_short() -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from tests.website_scan.net.loopback import NETWORKS
@@ -71,7 +70,3 @@ def head(markup: str, body: str = "<p>Text") -> str:
 def body(markup: str) -> str:
     """Return a document with this markup in its body."""
     return head("", markup)
-
-
-def slower(of: Page, ttfb_s: float) -> Page:
-    return replace(of, hops=(*of.hops[:-1], replace(of.response, ttfb_s=ttfb_s)))

@@ -12,17 +12,15 @@ from hypothesis import strategies as st
 from website_scan.catalogue import Check, caps, checks
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.result import CategoryResult, CheckResult, CheckStatus
+from website_scan.score_basis import basis, hold, score_without
 from website_scan.scoring import (
     RULES_VERSION,
     SEVERITY_WEIGHT,
     Cap,
-    basis,
     category_score,
     grade,
-    hold,
     rounded,
     score,
-    score_without,
     severity_counts,
 )
 

@@ -15,7 +15,7 @@ from website_scan.command.judged import IN_BASELINE, NOT_COMPARED, Judged
 from website_scan.document import ExportedFinding
 from website_scan.findings import ScanType
 from website_scan.report.places import is_cut, normal_places_of, occurrences_of
-from website_scan.scoring import score_without
+from website_scan.score_basis import score_without
 
 VERSION = 2
 MAX_BYTES = 50_000_000

@@ -23,7 +23,7 @@ from website_scan.report.elsewhere import OtherReport, told_by
 from website_scan.report.held import held
 from website_scan.report.levels import level_of
 from website_scan.result import Pictures
-from website_scan.scoring import score_without
+from website_scan.score_basis import score_without
 
 IN_BASELINE = "in the baseline"
 NOT_COMPARED = "not compared, as the baseline was written without a browser"

@@ -12,10 +12,12 @@ from website_scan.report.elsewhere import Elsewhere
 from website_scan.report.evidence import contrasts, fixes
 from website_scan.report.evidence.sentences import headline
 from website_scan.report.evidence.tables import Table, tables
+from website_scan.report.filters import EVERYTHING, Filter
 from website_scan.report.metrics import CONCERNED, UNITS
-from website_scan.report.muting import MutedPart
-from website_scan.report.pictures import Crop
-from website_scan.report.references import CriterionLink, ReferenceLink, criterion, reference
+from website_scan.report.mute_matching import Covered
+from website_scan.report.muting import NOTHING_MUTED, MutedPart, Muting, muted_parts
+from website_scan.report.pictures import NO_PICTURES, Crop, Pictures
+from website_scan.report.references import CriterionLink, ReferenceLink, criterion, page_url, reference
 from website_scan.report.snippets import NO_HOW_TO, HowTo, how_to
 from website_scan.report.standing import Standing, standing
 
@@ -45,7 +47,6 @@ class CheckCard:
     points: float
     win: str
     evidence: tuple[Table, ...]
-    evidence_count: int
     criteria: tuple[CriterionLink, ...]
     references: tuple[ReferenceLink, ...]
     anchor: str
@@ -81,36 +82,47 @@ class CheckCard:
         return "" if self.holds else _win(self.later)
 
 
-def card_of(
-    exported: ExportedCheck,
-    *,
-    page_url: str = "",
-    mute_url: str = "",
-    muted: tuple[MutedPart, ...] = (),
-    is_muted: bool = False,
-    shows_rules: bool = False,
-    prefix: str = "",
-    is_hidden: bool = False,
-    crops: Mapping[int, Crop] | None = None,
-    elsewhere: tuple[Elsewhere, ...] = (),
-    server: str = "",
-) -> CheckCard:
-    """Return the card of a check of a JSON export. The caller passes what the export does not contain.
+@dataclass(frozen=True, slots=True)
+class CardContext:
+    """What the cards of a report depend on besides their checks.
 
-    `server` is the web server that answered, as `snippets.how_to` takes it.
+    `url` is the scanned page. `muted` are the muted parts of findings, `elsewhere` the findings of the visit's other
+    reports that tell the same, both by check ID. `prefix` goes before anchors. Cards outside the filter `chosen` are
+    hidden. `check_pages` is the base URL of the checks' pages, empty without a service. `server` is the web server that
+    answered, as `snippets.how_to` takes it.
     """
+
+    url: str = ""
+    muting: Muting = NOTHING_MUTED
+    muted: Mapping[str, Covered] = field(default_factory=dict)
+    elsewhere: Mapping[str, tuple[Elsewhere, ...]] = field(default_factory=dict)
+    prefix: str = ""
+    chosen: Filter = EVERYTHING
+    check_pages: str = ""
+    pictures: Pictures = NO_PICTURES
+    server: str = ""
+
+
+NO_CONTEXT = CardContext()
+
+
+def card_of(exported: ExportedCheck, context: CardContext = NO_CONTEXT) -> CheckCard:
+    """Return the card of a check of a JSON export."""
+    id = exported["id"]
+    covered = context.muted.get(id)
+    is_muted = covered is not None and covered.is_whole
+    page = page_url(context.check_pages, id)
     named = [(text, criterion(text)) for text in exported["references"]]
     criteria = tuple(found for _, found in named if found)
     items: Sequence[Mapping[str, object]] = exported["evidence"]
-    if exported["id"] in contrasts.CHECKS:
+    if id in contrasts.CHECKS:
         items = [contrasts.told(item) for item in items]
     # The card shows the criteria elsewhere, and identifies an element by its selector.
     without = (*NOT_SHOWN, "wcag", "level") if criteria else NOT_SHOWN
-    evidence = tables(items, without=without, units=UNITS.get(exported["id"]))
     points = exported["points"]
     fix = None if exported["status"] == "pass" else exported.get("fix")
     return CheckCard(
-        id=exported["id"],
+        id=id,
         name=exported["title"],
         status=exported["status"],
         severity=exported["severity"],
@@ -118,25 +130,24 @@ def card_of(
         fix=fix,
         points=points,
         win=_win(points),
-        evidence=evidence,
-        evidence_count=sum(len(table.rows) for table in evidence),
+        evidence=tables(items, without=without, units=UNITS.get(id)),
         criteria=criteria,
         references=tuple(reference(text) for text, found in named if not found),
-        anchor=f"{prefix}check-{exported['id']}",
+        anchor=f"{context.prefix}check-{id}",
         need=need_of(exported),
-        page_url=page_url,
-        standing=standing(exported["id"]),
-        mute_url=mute_url,
-        muted=muted,
+        page_url=page,
+        standing=standing(id),
+        mute_url="" if is_muted or exported["status"] == "pass" else context.muting.url_of(id),
+        muted=muted_parts(exported, context.url, covered) if covered and exported["status"] != "pass" else (),
         is_muted=is_muted,
-        shows_rules=shows_rules,
+        shows_rules=context.muting.shows_rules,
         later=0.0 if points else exported["later"],
         holds=exported["holds"],
-        metrics=CONCERNED.get(exported["id"], ()),
-        is_hidden=is_hidden,
-        crops=crops or {},
-        elsewhere=elsewhere,
-        how_to=how_to(exported["id"], server, fix, has_page=bool(page_url)) if fix else NO_HOW_TO,
+        metrics=CONCERNED.get(id, ()),
+        is_hidden=not context.chosen.fits(exported),
+        crops=context.pictures.crops(exported),
+        elsewhere=context.elsewhere.get(id, ()),
+        how_to=how_to(id, context.server, fix, has_page=bool(page)) if fix else NO_HOW_TO,
     )
 
 

@@ -32,7 +32,7 @@ from website_scan.timestamps import timestamp
 def report_document(
     result: ScanResult, *, scan_id: str, created_at: datetime, completed_at: datetime
 ) -> ReportDocument:
-    """Return the report (2.2 of the interface). Score and grade are None if the scan failed. Times are aware."""
+    """Return the report, as docs/api.md describes it. Score and grade are None if the scan failed. Times are aware."""
     return {
         **_head(result, scan_id, created_at, completed_at),
         "categories": [
@@ -118,7 +118,7 @@ def _by_need(categories: Iterable[CategoryResult]) -> list[CategoryResult]:
 
 
 def _check(check: CheckResult) -> ReportedCheck:
-    """Return a check of the report (2.4 of the interface)."""
+    """Return a check of the report."""
     return {
         "name": check.name,
         "status": check.status,

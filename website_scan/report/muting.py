@@ -12,7 +12,7 @@ from website_scan.json_types import Fingerprint, Grade, ScanId, Score, SeverityN
 from website_scan.report.held import held
 from website_scan.report.mute_matching import NO_MUTES, Covered, MuteRule, Mutes
 from website_scan.report.places import places_of
-from website_scan.scoring import score_without
+from website_scan.score_basis import score_without
 from website_scan.timestamps import timestamp
 
 

@@ -13,15 +13,14 @@ from datetime import datetime
 from website_scan.document import (
     ExportDocument,
     ExportedCategory,
-    ExportedCheck,
     Facts,
     StoredExhibits,
     StoredWaterfall,
     checks_of,
 )
 from website_scan.need import Need, need
-from website_scan.report.cards import CheckCard, card_of
-from website_scan.report.elsewhere import Elsewhere, OtherReport, elsewhere
+from website_scan.report.cards import CardContext, CheckCard, card_of
+from website_scan.report.elsewhere import OtherReport, elsewhere
 from website_scan.report.evidence.columns import column
 from website_scan.report.evidence.tables import written
 from website_scan.report.exhibits.exhibits import Exhibits, exhibits_of
@@ -29,10 +28,9 @@ from website_scan.report.explanations import NOTES, category_meaning, grade_mean
 from website_scan.report.filters import EVERYTHING, Filter, FilterBar, filter_bar
 from website_scan.report.judge import WORTH
 from website_scan.report.metrics import Metric, metrics
-from website_scan.report.mute_matching import Covered
-from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, muted_parts, without_muted
+from website_scan.report.muting import NOTHING_MUTED, Muting, ScoreWithout, without_muted
 from website_scan.report.pictures import NO_PICTURES, Crop, Pictures
-from website_scan.report.references import page_url, safe_link
+from website_scan.report.references import safe_link
 from website_scan.report.waterfall import WaterfallChart, waterfall
 from website_scan.result import NOT_JUDGED
 
@@ -237,25 +235,18 @@ def report_page(
     muted = muting.findings(document)
     scan_type = document["type"]
     by_id = {check["id"]: check for category in document["categories"] for check in category["checks"]}
-    links = elsewhere(document, others)
-    cards = [
-        [
-            _card(
-                check,
-                document["url"],
-                muting,
-                muted.get(check["id"]),
-                prefix,
-                chosen,
-                page_url(check_pages, check["id"]),
-                pictures,
-                links.get(check["id"], ()),
-                facts.get("server", ""),
-            )
-            for check in category["checks"]
-        ]
-        for category in document["categories"]
-    ]
+    context = CardContext(
+        url=document["url"],
+        muting=muting,
+        muted=muted,
+        elsewhere=elsewhere(document, others),
+        prefix=prefix,
+        chosen=chosen,
+        check_pages=check_pages,
+        pictures=pictures,
+        server=facts.get("server", ""),
+    )
+    cards = [[card_of(check, context) for check in category["checks"]] for category in document["categories"]]
     found = [
         _category(
             category, f"{prefix}category-{number}", scan_type, [card for card in of_category if not card.is_muted]
@@ -293,34 +284,6 @@ def report_page(
         ),
         without_muted=without_muted(muting.scoring, muted),
         prefix=prefix,
-    )
-
-
-def _card(
-    check: ExportedCheck,
-    url: str,
-    muting: Muting,
-    covered: Covered | None,
-    prefix: str,
-    chosen: Filter,
-    page: str,
-    pictures: Pictures,
-    links: tuple[Elsewhere, ...],
-    server: str,
-) -> CheckCard:
-    is_muted = covered is not None and covered.is_whole
-    return card_of(
-        check,
-        mute_url="" if is_muted or check["status"] == "pass" else muting.url_of(check["id"]),
-        muted=muted_parts(check, url, covered) if covered and check["status"] != "pass" else (),
-        is_muted=is_muted,
-        shows_rules=muting.shows_rules,
-        prefix=prefix,
-        is_hidden=not chosen.fits(check),
-        page_url=page,
-        crops=pictures.crops(check),
-        elsewhere=links,
-        server=server,
     )
 
 

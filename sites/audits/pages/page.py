@@ -10,7 +10,6 @@ from urllib.parse import urlencode
 
 from django.db.models import F
 from django.urls import reverse
-from django.utils.text import capfirst
 
 from accounts import access
 from accounts.models import Membership
@@ -243,10 +242,6 @@ def left_out(audit: Audit) -> int:
     if not audit.is_final or audit.status == Audit.Status.COMPLETED:
         return 0
     return AuditPage.objects.filter(audit=audit, status=AuditPage.Status.LEFT_OUT, results={}).count()
-
-
-def status_label(audit: Audit) -> str:
-    return capfirst(audit.get_status_display())
 
 
 def monitor_of(audit: Audit) -> Monitor | None:

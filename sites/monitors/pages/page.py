@@ -140,10 +140,6 @@ class Timeline:
     previous: str | None
     next: str | None
 
-    @property
-    def has_running(self) -> bool:
-        return any(each.is_running for each in self.rows)
-
 
 def trends(monitor: Monitor) -> list[TypeTrend]:
     """Return the scores of each type in the last runs; one query."""

@@ -15,7 +15,8 @@ from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, MEDIUM, ScanType
 from website_scan.report.mute_matching import MuteRule
 from website_scan.result import AppliedCap, CategoryResult, CheckResult
-from website_scan.scoring import basis, score
+from website_scan.score_basis import basis
+from website_scan.scoring import score
 
 NOW = datetime(2026, 11, 22, 12, 0, 0, tzinfo=UTC)
 URL = "https://example.com/shop/shoes?page=2"

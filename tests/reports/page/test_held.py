@@ -11,7 +11,7 @@ from scans.models import Scan
 from scans.visits.claims import claim_scan, finish_scan
 from tests.reports.people import page_of, person, text_of
 from tests.world import Member, make_result, make_scan
-from website_scan import scoring
+from website_scan import score_basis, scoring
 from website_scan.findings import CRITICAL, HIGH, LOW, Severity
 from website_scan.result import AppliedCap, CategoryResult, CheckResult, CheckStatus
 from website_scan.scoring import Cap
@@ -41,7 +41,7 @@ def held_scan(home: Member, *checks: CheckResult) -> Scan:
         score=score.value,
         grade=score.grade,
         caps=tuple(AppliedCap(cap.limit, cap.reason) for cap in score.held),
-        scoring=scoring.basis(categories, CAPS),
+        scoring=score_basis.basis(categories, CAPS),
     )
     assert finish_scan(claim, result)
     return scan

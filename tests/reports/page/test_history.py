@@ -13,8 +13,8 @@ from django.utils import timezone
 from django.utils.safestring import SafeString
 
 from accounts.usage import month_of
-from reports import views
 from reports.models import Mute, Report
+from reports.page import shown as shown_report
 from reports.page.history import History, history, same_page
 from reports.page.kept.parts import history_of
 from reports.page.since import when_before
@@ -282,5 +282,5 @@ def test_a_report_that_goes_while_it_is_read_is_not_found(home: Member, monkeypa
         Report.objects.filter(scan=scan).delete()
         return SafeString("")
 
-    monkeypatch.setattr(views, "history_of", gone)
+    monkeypatch.setattr(shown_report, "history_of", gone)
     assert person(home.organization).get(f"/report/{scan.id}").status_code == 404

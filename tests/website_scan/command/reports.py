@@ -19,7 +19,8 @@ from website_scan.result import (
     ScanResult,
     SkippedCheck,
 )
-from website_scan.scoring import Cap, basis, score
+from website_scan.score_basis import basis
+from website_scan.scoring import Cap, score
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

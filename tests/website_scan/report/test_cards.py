@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lxml import html
 
-from website_scan.report.cards import card_of
+from website_scan.report.cards import CardContext, card_of
 from website_scan.report.evidence.columns import COLUMNS
 
 EVIL = "<script>alert(1)</script>\"'&{}{0}"
@@ -23,9 +23,9 @@ def exported(**columns: Any) -> dict[str, Any]:
     return check | figures | {"evidence": [], "references": []} | columns
 
 
-def card(*, server: str = "", page_url: str = "", **columns: Any) -> html.HtmlElement:
+def card(*, server: str = "", **columns: Any) -> html.HtmlElement:
     template = engines["jinja2"].env.get_template("report/card.html")
-    return html.fromstring(template.module.card(card_of(exported(**columns), server=server, page_url=page_url)))
+    return html.fromstring(template.module.card(card_of(exported(**columns), CardContext(server=server))))
 
 
 def test_whatever_comes_from_outside_stays_text() -> None:

@@ -13,7 +13,8 @@ from website_scan.catalogue import caps
 from website_scan.findings import CRITICAL, HIGH, LOW, MEDIUM, ScanType, Severity
 from website_scan.report.held import NUMBERS, held
 from website_scan.result import CategoryResult, CheckResult
-from website_scan.scoring import Cap, basis, score, score_without
+from website_scan.score_basis import basis, score_without
+from website_scan.scoring import Cap, score
 
 SECURITY, PERFORMANCE, ACCESSIBILITY, SEO = (
     [cap for cap in caps(each) if not (cap.is_static or cap.is_unseen)] for each in ScanType

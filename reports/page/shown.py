@@ -1,0 +1,132 @@
+"""Report of a scan as its page shows it to a reader."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+from django.http import Http404, HttpRequest
+from django.urls import reverse
+from django.utils.safestring import SafeString
+
+from accounts.roles import page_of
+from reports.models import HAS_SCREENSHOT, Report
+from reports.mutes.services import active_mutes
+from reports.page.history import history
+from reports.page.kept.parts import history_of, parts_of, since_of
+from reports.page.preview import preview_of
+from reports.page.reader_muting import muting_of
+from reports.page.tabs import tabs_of
+from reports.visibility import Seen
+from website_scan.document import ExportDocument, StoredPictures, read_export
+from website_scan.report.elsewhere import OtherReport
+from website_scan.report.exports import FORMATS
+from website_scan.report.filters import Filter
+from website_scan.report.pictures import Pictures, pictures_of
+from website_scan.report.report_page import ReportPage, report_page
+
+
+class ShownReport:
+    """Report of a scan, and what one reader may see of it.
+
+    `found` is the report without its large columns, which are read only if a part of the page is not in the cache.
+    """
+
+    def __init__(self, request: HttpRequest, seen: Seen, found: Report) -> None:
+        self.request = request
+        self.found = found
+        self.seen = seen
+        self.scan = seen.scan
+        self.mutes = active_mutes(seen.scan.organization_id, seen.now).of_page(seen.scan.url)
+        self.chosen = Filter.asked_by(request.GET, seen.scan.type)
+        self.tabs = tabs_of(seen)
+        # A report never changes, but its page depends on the mutes.
+        self.key = (found.id, frozenset(self.mutes))
+
+    def context(self) -> dict[str, Any]:
+        """Return the context of the page without its past and its cached parts."""
+        membership, audit = self.seen.membership, self.seen.audit
+        return {
+            "report": self.found,
+            "preview": preview_of(self.scan),
+            "muted_by": membership.organization.name if membership else "the organization that owns it",
+            "muted_url": page_of(membership, "mutes") if membership else "",
+            "formats": FORMATS,
+            "is_shared": bool(self.found.shared_at or (audit and audit.shared_at)),
+            "tabs": self.tabs,
+            "is_sample": False,
+        }
+
+    def past(self) -> dict[str, Any]:
+        """Return the context of the report's history. It is empty for strangers, who must not learn of other scans."""
+        if not self.seen.membership:
+            return {"history": None, "past": "", "since": ""}
+        past = history(self.scan, lambda: self.document, self.seen.now, self.mutes)
+        return {
+            "history": past,
+            "past": history_of(past, self.scan, key=self.key),
+            "since": since_of(past, self.scan, key=self.key),
+        }
+
+    def parts(self, context: dict[str, Any]) -> dict[str, SafeString]:
+        """Return the parts of the page, from the cache if they are there."""
+        of_reader = (context["is_member"], context["may_scan"], context["muted_by"], context["muted_url"])
+        return parts_of(
+            lambda: {"page": self.page, "report": self.row},
+            self.request,
+            context,
+            self.chosen,
+            key=(*self.key, of_reader, context["since"], *self.other_ids),
+        )
+
+    @cached_property
+    def row(self) -> Report:
+        """The report. Raises Http404 if it has expired, or its sharing has ended, since the first query."""
+        rows = self.seen.reports().defer("body", "screenshot", "page_picture", "film")
+        row = rows.annotate(has_screenshot=HAS_SCREENSHOT).first()
+        if row is None:
+            raise Http404
+        return row
+
+    @cached_property
+    def document(self) -> ExportDocument:
+        return self.row.document
+
+    @cached_property
+    def page(self) -> ReportPage:
+        return report_page(
+            self.document,
+            self.row.facts,
+            self.row.waterfall,
+            muting_of(self.mutes, self.row, self.seen.membership),
+            chosen=self.chosen,
+            check_pages=reverse("docs-checks"),
+            exhibits=self.row.exhibits,
+            pictures=_pictures(self.row.pictures, self.scan.id),
+            others=self.others,
+        )
+
+    @cached_property
+    def other_ids(self) -> list[str]:
+        """IDs of the scans whose reports the page links to in its tabs."""
+        return sorted(tab.scan_id for tab in self.tabs if tab.scan_id and not tab.is_current)
+
+    @property
+    def others(self) -> list[OtherReport]:
+        """The reports of the visit's other types; no query if there are none."""
+        if not self.other_ids:
+            return []
+        rows = self.seen.reports_of_other_types().filter(scan_id__in=self.other_ids)
+        return [
+            OtherReport(read_export(text), f"{reverse('report-page', args=[scan_id])}#check-")
+            for scan_id, text in rows.values_list("scan_id", "export")
+        ]
+
+
+def _pictures(stored: StoredPictures | None, scan_id: str) -> Pictures:
+    return pictures_of(
+        stored,
+        screenshot=reverse("report-screenshot", args=[scan_id]),
+        page=reverse("report-page-picture", args=[scan_id]),
+        frame=lambda number: reverse("report-film-frame", args=[scan_id, number]),
+    )

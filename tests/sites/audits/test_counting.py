@@ -1,0 +1,99 @@
+"""COUNT_FINDINGS: one test for each rule by which the findings of an audit's pages are counted."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from infrastructure.postgresql.statements import fetch
+from sites.audits.settling import COUNT_FINDINGS
+from sites.models import Audit, AuditFinding, AuditPlace
+from tests.furnished_audits import make_audit
+from tests.world import Member
+
+MOST_PLACES, SAMPLES = 2, 2
+
+
+@pytest.fixture
+def audit(home: Member) -> Audit:
+    return make_audit(
+        home, kind="site", url="https://shop.example.com/", max_pages=100, status="running", types=["seo"]
+    )
+
+
+def count(audit: Audit, page: str, *places: str, **changes: Any) -> AuditFinding:
+    """Count a finding on one more page, and return the audit's finding."""
+    row = {
+        **{"type": "seo", "check_id": "title", "status": "fail", "severity": "medium", "title": f"Title of {page}"},  # noqa: PIE800
+        **{"message": f"Message of {page}", "fix": f"Fix of {page}", "points": 1.5, "later": 2.0, "holds": False},  # noqa: PIE800
+        **{"is_emergency": False, "told_by": "", "sample": {"url": page, "scan_id": f"scan_{page}"}},  # noqa: PIE800
+        "places": [{"fingerprint": place, "place": f"Place {place}"} for place in places],
+        **changes,
+    }
+    parameters = {"audit": audit.id, "found": json.dumps([row]), "most_places": MOST_PLACES, "samples": SAMPLES}
+    fetch(COUNT_FINDINGS, parameters)
+    return AuditFinding.objects.get(audit=audit)
+
+
+def pages_of(found: AuditFinding | AuditPlace) -> list[str]:
+    return [sample["url"] for sample in found.samples]
+
+
+def test_pages_and_points_add_up(audit: Audit) -> None:
+    count(audit, "a", holds=True, is_emergency=True)
+    finding = count(audit, "b", holds=True)
+    assert (finding.pages_affected, finding.critical_pages, finding.held_pages) == (2, 1, 2)
+    assert (finding.points, finding.later) == (3.0, 4.0)
+
+
+@pytest.mark.parametrize(
+    ("first", "worse"),
+    [
+        ({"severity": "medium"}, {"severity": "critical"}),
+        ({"status": "warn", "severity": "high"}, {"status": "fail", "severity": "low"}),
+    ],
+)
+def test_words_and_samples_are_those_of_the_worst_page(
+    audit: Audit, first: dict[str, str], worse: dict[str, str]
+) -> None:
+    count(audit, "a", **first)
+    finding = count(audit, "b", **worse)
+    assert (finding.title, finding.message, finding.fix) == ("Title of b", "Message of b", "Fix of b")
+    assert (finding.status, finding.severity) == ("fail", worse["severity"])
+    assert pages_of(finding) == ["b"]
+    milder = count(audit, "c", **first)
+    assert (milder.title, milder.status, milder.severity) == ("Title of b", "fail", worse["severity"])
+    assert pages_of(milder) == ["b"]
+    assert milder.pages_affected == 3
+
+
+def test_pages_that_are_as_bad_become_samples_up_to_the_limit(audit: Audit) -> None:
+    count(audit, "a")
+    assert pages_of(count(audit, "b")) == ["a", "b"]
+    finding = count(audit, "c")
+    assert pages_of(finding) == ["a", "b"]
+    assert finding.title == "Title of a"
+
+
+def test_a_finding_is_reported_by_another_check_only_if_it_is_on_every_page(audit: Audit) -> None:
+    assert count(audit, "a", told_by="h1").told_by == "h1"
+    assert count(audit, "b", told_by="h1").told_by == "h1"
+    assert count(audit, "c").told_by == ""
+    assert count(audit, "d", told_by="h1").told_by == ""
+
+
+def test_places_are_counted_by_page_with_samples_up_to_the_limit(audit: Audit) -> None:
+    for page in ("a", "b", "c"):
+        count(audit, page, "menu")
+    place = AuditPlace.objects.get(finding__audit=audit)
+    assert (place.fingerprint, place.place, place.pages_affected) == ("menu", "Place menu", 3)
+    assert pages_of(place) == ["a", "b"]
+
+
+def test_a_finding_with_the_most_places_gets_no_more_but_counts_those_it_has(audit: Audit) -> None:
+    count(audit, "a", "menu", "footer")
+    count(audit, "b", "banner", "footer")
+    places = AuditPlace.objects.filter(finding__audit=audit).values_list("fingerprint", "pages_affected")
+    assert dict(places) == {"menu": 1, "footer": 2}
