@@ -53,9 +53,9 @@ bench: $(DEV) ## Measure what the documents say of speed, size and precision, in
 superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal
 	@$(BIN)/python manage.py createsuperuser $(ARGS)
 
-browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browser need, Chromium too
+browser: $(RUNTIME) requirements/browser.txt ## Install what scans with a browser need, Chromium too
 	@$(call environment)
-	@$(call install,requirements-browser.txt)
+	@$(call install,requirements/browser.txt)
 	@$(chromium)
 	@$(BIN)/python -c '$(BROWSER)'
 
@@ -93,21 +93,21 @@ changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 release: $(DEV) ## Test, build and tag a release in var/release (VERSION=1.2.0; ARGS="--without-images" where nothing can build them)
-	@$(BIN)/python ci/release.py "$(VERSION)" $(ARGS)
+	@$(BIN)/python deploy/release.py "$(VERSION)" $(ARGS)
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=--upgrade for newer ones)
-	@$(COMPILE) $(ARGS) --group service --output-file requirements.txt
-	@$(COMPILE) $(ARGS) --group service --extra browser --constraint requirements.txt --output-file requirements-browser.txt
-	@$(COMPILE) $(ARGS) --constraint requirements-browser.txt --output-file requirements-command.txt
-	@$(COMPILE) $(ARGS) --extra browser --constraint requirements-browser.txt --output-file requirements-command-browser.txt
-	@$(COMPILE) $(ARGS) --group dev --constraint requirements-browser.txt --output-file requirements-dev.txt
+	@$(COMPILE) $(ARGS) --group service --output-file requirements/service.txt
+	@$(COMPILE) $(ARGS) --group service --extra browser --constraint requirements/service.txt --output-file requirements/browser.txt
+	@$(COMPILE) $(ARGS) --constraint requirements/browser.txt --output-file requirements/command.txt
+	@$(COMPILE) $(ARGS) --extra browser --constraint requirements/browser.txt --output-file requirements/command-browser.txt
+	@$(COMPILE) $(ARGS) --group dev --constraint requirements/browser.txt --output-file requirements/dev.txt
 
-LOCK := requirements-browser.txt
+LOCK := requirements/browser.txt
 
-sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements.txt without a browser, requirements-command.txt or requirements-command-browser.txt for website-scan)
+sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements/service.txt without a browser, requirements/command.txt or requirements/command-browser.txt for website-scan)
 	@mkdir -p var
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --spec-version 1.6 \
 	  --output-format JSON $(LOCK) --output-file var/sbom.json
@@ -129,19 +129,19 @@ endif
 endif
 
 # The stamps say which lock the environment was made from; a changed lock makes it anew.
-$(RUNTIME): requirements.txt
+$(RUNTIME): requirements/service.txt
 	@$(call environment)
-	@$(call install,requirements.txt)
+	@$(call install,requirements/service.txt)
 	@touch $@
 
 # These are many, and uv, which is one of them, installs them in a fifth of the time. Where it cannot, such as behind an
 # index that only pip's configuration names, pip does.
-$(DEV): requirements-dev.txt
+$(DEV): requirements/dev.txt
 	@$(call environment)
-	@echo "Installing requirements-dev.txt …"
-	@{ sed -n '/^uv==/,/# via/p' requirements-dev.txt | $(PIP) install --require-hashes -r /dev/stdin && \
-	  $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.txt; } || \
-	  $(PIP) install --require-hashes -r requirements-dev.txt
+	@echo "Installing requirements/dev.txt …"
+	@{ sed -n '/^uv==/,/# via/p' requirements/dev.txt | $(PIP) install --require-hashes -r /dev/stdin && \
+	  $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt; } || \
+	  $(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $(RUNTIME) $@
 
 # Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,

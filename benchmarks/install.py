@@ -29,7 +29,7 @@ GOAL = (40.0, 120.0)
 ACTION_GOAL_S = 15.0
 EXTRAS = ("", "[browser]", "[mcp]")
 NPM_TOOLS = ("pa11y", "pa11y-ci", "lighthouse", "@lhci/cli")
-SOURCES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "website_scan")
+SOURCES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", "requirements", "website_scan")
 # They come with every environment of pip.
 OF_PIP = ("pip", "setuptools")
 
@@ -61,7 +61,7 @@ def measure(table: Table, share: float) -> None:
 def _source(folder: Path) -> Path:
     """Copy what the distribution is built from, because building may write beside it."""
     folder.mkdir()
-    for each in (*SOURCES, *(path.name for path in ROOT.glob("requirements*.txt"))):
+    for each in SOURCES:
         path = ROOT / each
         if path.is_dir():
             shutil.copytree(path, folder / each, ignore=shutil.ignore_patterns("__pycache__"))
