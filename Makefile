@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
+.PHONY: help run superuser test coverage test-slow browser lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,9 @@ run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… choo
 
 test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words" for some of them)
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast $(ARGS)
+
+coverage: $(DEV) ## Run the fast tests, print the lines and branches that they miss, and fail below the limit in pyproject.toml
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast --cov --cov-report=term:skip-covered $(ARGS)
 
 test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)
@@ -42,10 +45,11 @@ format: $(DEV) ## Put the code into the house's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check: lint ## Lint, types, import contracts and the fast tests
+types: $(DEV) ## Check types and import contracts
 	@$(BIN)/python -m mypy .
 	@$(BIN)/lint-imports
-	@$(MAKE) test
+
+check: lint types test ## Lint, types, import contracts and the fast tests
 
 bench: $(DEV) ## Measure what the documents say of speed, size and precision, in 15 minutes (ARGS="pages queue --share 1" for parts, with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
