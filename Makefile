@@ -51,7 +51,7 @@ types: $(DEV) ## Check types and import contracts
 
 check: lint types test ## Lint, types, import contracts and the fast tests
 
-bench: $(DEV) ## Measure what the documents say of speed, size and precision, in 15 minutes (ARGS="pages queue --share 1" for parts, with all rows)
+bench: $(DEV) ## Measure what the documents say of speed, size and precision (ARGS="pages queue --share 1" for parts, with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal
