@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test coverage test-slow browser lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
+.PHONY: help run superuser test coverage mutants test-slow browser lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -31,6 +31,9 @@ test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words
 
 coverage: $(DEV) ## Run the fast tests, print the lines and branches that they miss, and fail below the limit in pyproject.toml
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast --cov --cov-report=term:skip-covered $(ARGS)
+
+mutants: $(DEV) ## Change a module in many small ways, and print the changes that its tests miss (MODULE=website_scan/scoring.py)
+	@$(BIN)/python -m tests.mutants "$(MODULE)" $(ARGS)
 
 test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)
