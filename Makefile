@@ -18,7 +18,7 @@ ARGS ?=
 # Each process would compile all of our code again; tests run in several, and the service is some.
 unexport PYTHONDONTWRITEBYTECODE
 
-.PHONY: help run superuser test test-slow browser lint format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
+.PHONY: help run superuser test coverage mutants test-slow browser lint types format check bench soak dogfood screenshots pictures site lock sbom docs changelog release site-docs images clean
 
 help: ## List these commands
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-12s %s\n", $$1, $$2 }' Makefile
@@ -28,6 +28,12 @@ run: $(RUNTIME) ## Run the whole service on http://localhost:8000 (PORT=… choo
 
 test: $(DEV) ## Run the fast tests and tell what that leaves out (ARGS="-k words" for some of them)
 	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast $(ARGS)
+
+coverage: $(DEV) ## Run the fast tests, print the lines and branches that they miss, and fail below the limit in pyproject.toml
+	@$(BIN)/python -m pytest -n $(TEST_PROCESSES) --maxprocesses 8 --dist loadgroup -m fast --cov --cov-report=term:skip-covered $(ARGS)
+
+mutants: $(DEV) ## Change a module in many small ways, and print the changes that its tests miss (MODULE=website_scan/scoring.py)
+	@$(BIN)/python -m tests.mutants "$(MODULE)" $(ARGS)
 
 test-slow: $(DEV) ## Run all other tests: browsers, processes, hostile sites, releases (ARGS="-m browser" for one kind)
 	@$(chromium)
@@ -42,20 +48,21 @@ format: $(DEV) ## Put the code into the house's format
 	@$(BIN)/ruff check --fix .
 	@$(BIN)/ruff format .
 
-check: lint ## Lint, types, import contracts and the fast tests
+types: $(DEV) ## Check types and import contracts
 	@$(BIN)/python -m mypy .
 	@$(BIN)/lint-imports
-	@$(MAKE) test
 
-bench: $(DEV) ## Measure what the documents say of speed, size and precision, in 15 minutes (ARGS="pages queue --share 1" for parts, with all rows)
+check: lint types test ## Lint, types, import contracts and the fast tests
+
+bench: $(DEV) ## Measure what the documents say of speed, size and precision (ARGS="pages queue --share 1" for parts, with all rows)
 	@$(BIN)/python -m benchmarks $(ARGS)
 
 superuser: $(RUNTIME) ## Make somebody who may use /admin/, while `make run` runs in another terminal
 	@$(BIN)/python manage.py createsuperuser $(ARGS)
 
-browser: $(RUNTIME) requirements-browser.txt ## Install what scans with a browser need, Chromium too
+browser: $(RUNTIME) requirements/browser.txt ## Install what scans with a browser need, Chromium too
 	@$(call environment)
-	@$(call install,requirements-browser.txt)
+	@$(call install,requirements/browser.txt)
 	@$(chromium)
 	@$(BIN)/python -c '$(BROWSER)'
 
@@ -93,21 +100,21 @@ changelog: $(DEV) ## Move what stands in changelog.d into CHANGELOG.md (VERSION=
 	@$(BIN)/towncrier build --yes --version "$(VERSION)"
 
 release: $(DEV) ## Test, build and tag a release in var/release (VERSION=1.2.0; ARGS="--without-images" where nothing can build them)
-	@$(BIN)/python ci/release.py "$(VERSION)" $(ARGS)
+	@$(BIN)/python deploy/release.py "$(VERSION)" $(ARGS)
 
 COMPILE := $(BIN)/uv pip compile pyproject.toml --universal --python-version 3.11 \
 	--generate-hashes --no-emit-index-url --no-header --quiet
 
 lock: $(DEV) ## Pin the dependencies of pyproject.toml with their hashes (ARGS=--upgrade for newer ones)
-	@$(COMPILE) $(ARGS) --group service --output-file requirements.txt
-	@$(COMPILE) $(ARGS) --group service --extra browser --constraint requirements.txt --output-file requirements-browser.txt
-	@$(COMPILE) $(ARGS) --constraint requirements-browser.txt --output-file requirements-command.txt
-	@$(COMPILE) $(ARGS) --extra browser --constraint requirements-browser.txt --output-file requirements-command-browser.txt
-	@$(COMPILE) $(ARGS) --group dev --constraint requirements-browser.txt --output-file requirements-dev.txt
+	@$(COMPILE) $(ARGS) --group service --output-file requirements/service.txt
+	@$(COMPILE) $(ARGS) --group service --extra browser --constraint requirements/service.txt --output-file requirements/browser.txt
+	@$(COMPILE) $(ARGS) --constraint requirements/browser.txt --output-file requirements/command.txt
+	@$(COMPILE) $(ARGS) --extra browser --constraint requirements/browser.txt --output-file requirements/command-browser.txt
+	@$(COMPILE) $(ARGS) --group dev --constraint requirements/browser.txt --output-file requirements/dev.txt
 
-LOCK := requirements-browser.txt
+LOCK := requirements/browser.txt
 
-sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements.txt without a browser, requirements-command.txt or requirements-command-browser.txt for website-scan)
+sbom: $(DEV) ## List what an installation is made of, as CycloneDX, in var/sbom.json (LOCK=requirements/service.txt without a browser, requirements/command.txt or requirements/command-browser.txt for website-scan)
 	@mkdir -p var
 	@$(BIN)/cyclonedx-py requirements --pyproject pyproject.toml --mc-type application --output-reproducible --spec-version 1.6 \
 	  --output-format JSON $(LOCK) --output-file var/sbom.json
@@ -129,19 +136,19 @@ endif
 endif
 
 # The stamps say which lock the environment was made from; a changed lock makes it anew.
-$(RUNTIME): requirements.txt
+$(RUNTIME): requirements/service.txt
 	@$(call environment)
-	@$(call install,requirements.txt)
+	@$(call install,requirements/service.txt)
 	@touch $@
 
 # These are many, and uv, which is one of them, installs them in a fifth of the time. Where it cannot, such as behind an
 # index that only pip's configuration names, pip does.
-$(DEV): requirements-dev.txt
+$(DEV): requirements/dev.txt
 	@$(call environment)
-	@echo "Installing requirements-dev.txt …"
-	@{ sed -n '/^uv==/,/# via/p' requirements-dev.txt | $(PIP) install --require-hashes -r /dev/stdin && \
-	  $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements-dev.txt; } || \
-	  $(PIP) install --require-hashes -r requirements-dev.txt
+	@echo "Installing requirements/dev.txt …"
+	@{ sed -n '/^uv==/,/# via/p' requirements/dev.txt | $(PIP) install --require-hashes -r /dev/stdin && \
+	  $(BIN)/uv pip install --quiet --compile-bytecode --python $(BIN)/python --require-hashes -r requirements/dev.txt; } || \
+	  $(PIP) install --require-hashes -r requirements/dev.txt
 	@touch $(RUNTIME) $@
 
 # Chromium, unless there is one: Playwright's own, else the system's package. Root's goes where another user can read it,

@@ -1,5 +1,7 @@
 """`make bench`: run all parts, or those that ARGS names, such as `ARGS="pages queue --share 0.01"`.
 
+A part is a module with `measure(table, share)`, and is kept while a document cites its figures.
+
 Several parts end with a summary: each goal, and the figure now.
 """
 
@@ -17,22 +19,15 @@ from pathlib import Path
 
 from benchmarks.table import Goal, Table, summary
 
-# The parts, with the share of their rows that takes a quarter of an hour for all on two cores; 1 is the whole.
+# The parts, with the share of their rows that `make bench` measures; 1 is the whole.
 PARTS = {
     "scans": 0.4,
-    "command": 0.3,
-    "vitals": 0.1,
     "verdicts": 0.1,
     "audits": 0.1,
     "queue": 0.02,
     "webhooks": 0.1,
     "api": 0.01,
     "pages": 0.1,
-    "length": 0.5,
-    "growth": 0.02,
-    "lists": 0.01,
-    "list_reads": 0.02,
-    "install": 0.3,
     "idle": 0.1,
 }
 

@@ -3,17 +3,13 @@
 In this process, as in one process of a worker: requests by what they are for, and memory. With web, worker and
 scheduler: processor time by process, and what a page costs PostgreSQL and Redis. "All other work" is everything but the
 visits, which are the engine with the thread that renews the lease, the shared answers, and the processes that try large
-markup. A short audit follows whose statements PostgreSQL logs, because logging takes processor time.
-"""
+markup."""
 
 from __future__ import annotations
 
-import math
 import re
 import time
 from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -48,18 +44,13 @@ KINDS = {
 # Requests for a page: one to read it, in its own visit or by a link to it; two to time it, and one as a foreign origin.
 PER_PAGE, PER_FILE, OF_ORIGIN = 4.05, 2.0, 130
 # The audit of a running service.
-SERVED, WARMED, LOGGED = 100, 48, 40
+SERVED, WARMED = 100, 48
 ANSWER_S = 0.1  # of the site
 PROGRAMS = ("web", "worker", "scheduler")
 PATIENCE_S = 600.0
 POLL_S = 2.0  # the `Retry-After` of an unfinished audit
-PAGE_CPU_MS, OVERHEAD, CLAIMED, STATEMENTS, COMMITS, PROGRESS = 350.0, 0.25, 0.7, 60.0, 20.0, 1.0
+PAGE_CPU_MS, OVERHEAD, COMMITS = 350.0, 0.25, 20.0
 MOST_OF_PAGE = 7  # four, and its probes: two to time it, and one as a foreign origin
-LINE = re.compile(r"LOG:  (?:statement|execute [^:]*): (.*)")
-CONTROL = re.compile(r"(BEGIN|COMMIT|ROLLBACK|SAVEPOINT|RELEASE)\b")
-# Statements by what they contain.
-CLAIM = "pg_advisory_xact_lock"
-RENEWAL = re.compile(r'UPDATE "?scans_scan"?.*percent"? = GREATEST', re.IGNORECASE)
 
 
 def measure(table: Table, share: float) -> None:
@@ -136,10 +127,7 @@ def _served(table: Table, service: Service, site: Templated, pages: int) -> None
         audit = _work_off(service, owner, _order(owner, site, pages))
         spent = Figures.now(service, started).since(before)
         asked = site.requests()
-        with _logged(service) as statements:
-            logged = _work_off(service, owner, _order(owner, site, min(pages, LOGGED)))
     _print_cost(table, spent, audit)
-    _print_statements(table, statements, logged)
     _requests(table, asked, pages, MOST_OF_PAGE)
     of_pages = [count for path, count in asked.items() if re.fullmatch(KINDS["pages"], path)]
     table.row("requests for the page with the most", max(of_pages), most=(MOST_OF_PAGE,))
@@ -203,30 +191,6 @@ def _work_off(service: Service, owner: Member, audit_id: str) -> Audit:
     return Audit.objects.get(id=audit_id)
 
 
-@contextmanager
-def _logged(service: Service) -> Iterator[list[str]]:
-    """Let PostgreSQL log all statements; the list has their texts after the block."""
-    log = service.folder / "postgres.log"
-    begin = log.stat().st_size
-    statements: list[str] = []
-    _set_logging("all")
-    yield statements
-    _set_logging("none")
-    for line in log.read_bytes()[begin:].decode(errors="replace").splitlines():
-        if found := LINE.search(line):
-            statements.append(found[1])
-        elif line.startswith("\t") and statements:
-            statements[-1] += f" {line.strip()}"
-
-
-def _set_logging(value: str) -> None:
-    from django.db import connection
-
-    with connection.cursor() as cursor:
-        cursor.execute("ALTER SYSTEM SET log_statement = %s", [value])
-        cursor.execute("SELECT pg_reload_conf()")
-
-
 def _print_cost(table: Table, spent: Figures, audit: Audit) -> None:
     pages = audit.pages_done
     everything = sum(spent.cpu_s.values())
@@ -242,21 +206,3 @@ def _print_cost(table: Table, spent: Figures, audit: Audit) -> None:
     table.row("commits", spent.commits / pages, most=(COMMITS,))
     table.row("rows that PostgreSQL has read", spent.tuples_read / pages)
     table.row("commands of Redis", spent.redis_commands / pages)
-
-
-def _print_statements(table: Table, statements: list[str], audit: Audit) -> None:
-    from scans.models import Scan
-
-    pages = audit.pages_done
-    visits = Scan.objects.filter(audit_page__audit=audit, lead=None).values_list("started_at", "completed_at")
-    lengths = [(end - begin).total_seconds() for begin, end in visits if begin and end]
-    claims = sum(CLAIM in each for each in statements)
-    renewals = sum(RENEWAL.search(each) is not None for each in statements)
-    table.head(f"statements of an audit of {pages} pages", "a page")
-    of_work = sum(not CONTROL.match(each) for each in statements)
-    table.row("all but those that control transactions", of_work / pages, most=(STATEMENTS,))
-    table.row("claims", claims / pages)
-    table.row("  part that found a visit", pages / claims, least=(CLAIMED,))
-    table.row("progress and renewals", renewals / pages)
-    table.row("  in a begun second of a visit", renewals / sum(map(math.ceil, lengths)), most=(PROGRESS,))
-    table.row("seconds of a visit", sum(lengths) / pages)

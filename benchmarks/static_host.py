@@ -12,14 +12,14 @@ import re
 import socket
 import tempfile
 import threading
-from collections.abc import Iterable
+from collections.abc import Mapping
 from http import HTTPStatus
 from pathlib import Path
 from typing import Self
-from wsgiref.types import StartResponse, WSGIEnvironment
 
 from hypercorn.asyncio import serve
 from hypercorn.config import Config
+from hypercorn.typing import ASGIReceiveCallable, ASGISendCallable, Scope
 
 from tests.website_scan.net.tls_servers import LOOPBACK, Identity
 
@@ -65,39 +65,44 @@ class StaticHost:
         # A connection that a client resets is no news.
         self._loop.set_exception_handler(lambda *_: None)
         with contextlib.closing(self._loop):
-            self._loop.run_until_complete(serve(self._answer, config, shutdown_trigger=self._stop.wait, mode="wsgi"))  # type: ignore[arg-type]
+            self._loop.run_until_complete(serve(self._answer, config, shutdown_trigger=self._stop.wait, mode="asgi"))
 
-    def _answer(self, environ: WSGIEnvironment, start: StartResponse) -> Iterable[bytes]:
-        path = environ["PATH_INFO"].encode("latin-1").decode(errors="replace")
+    async def _answer(self, scope: Scope, receive: ASGIReceiveCallable, send: ASGISendCallable) -> None:
+        """Answer a request in the event loop: a thread would wait for a client that stopped reading."""
+        if scope["type"] != "http":
+            return
+        request = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        status, headers, body = self._response(scope["path"], request)
+        if headers.get("Content-Type", "").startswith(PACKED):
+            headers["Vary"] = "Accept-Encoding"
+            if "gzip" in request.get("accept-encoding", ""):
+                headers["Content-Encoding"] = "gzip"
+                body = gzip.compress(body, 6, mtime=0)
+        headers["Content-Length"] = str(len(body))
+        fields = [(name.lower().encode(), value.encode()) for name, value in (HEADERS | headers).items()]
+        await send({"type": "http.response.start", "status": status, "headers": fields, "trailers": False})
+        sent = b"" if scope["method"] == "HEAD" else body
+        await send({"type": "http.response.body", "body": sent, "more_body": False})
+
+    def _response(self, path: str, request: Mapping[str, str]) -> tuple[HTTPStatus, dict[str, str], bytes]:
+        """Return status, headers and body of a path, which includes no query."""
         # Without "..", but with the links of one package to the files of another.
         file = self._folder / posixpath.normpath(f"/{path}").lstrip("/")
         if file.is_dir() and not path.endswith("/"):
-            return self._send(environ, start, HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b"")
+            return HTTPStatus.MOVED_PERMANENTLY, {"Location": f"{path}/"}, b""
         file = file / "index.html" if file.is_dir() else file
         if not file.is_file():
-            return self._send(environ, start, HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND)
+            return HTTPStatus.NOT_FOUND, {"Content-Type": "text/html"}, NOT_FOUND
         media_type = mimetypes.guess_type(file.name)[0] or "application/octet-stream"
         lifetime_s = 600 if media_type == "text/html" else 31_536_000
         headers = {"Content-Type": media_type, "Cache-Control": f"max-age={lifetime_s}"}
         body = file.read_bytes()
         # Browsers play a video in parts.
-        if (part := PART.fullmatch(environ.get("HTTP_RANGE", ""))) and media_type.startswith("video/"):
+        if (part := PART.fullmatch(request.get("range", ""))) and media_type.startswith("video/"):
             first, last = int(part[1]), min(int(part[2] or len(body)), len(body) - 1)
             headers["Content-Range"] = f"bytes {first}-{last}/{len(body)}"
-            return self._send(environ, start, HTTPStatus.PARTIAL_CONTENT, headers, body[first : last + 1])
-        return self._send(environ, start, HTTPStatus.OK, headers, body)
-
-    def _send(
-        self, environ: WSGIEnvironment, start: StartResponse, status: HTTPStatus, headers: dict[str, str], body: bytes
-    ) -> Iterable[bytes]:
-        if headers.get("Content-Type", "").startswith(PACKED):
-            headers["Vary"] = "Accept-Encoding"
-            if "gzip" in environ.get("HTTP_ACCEPT_ENCODING", ""):
-                headers["Content-Encoding"] = "gzip"
-                body = gzip.compress(body, 6, mtime=0)
-        headers["Content-Length"] = str(len(body))
-        start(f"{status.value} {status.phrase}", list((HEADERS | headers).items()))
-        return [b"" if environ["REQUEST_METHOD"] == "HEAD" else body]
+            return HTTPStatus.PARTIAL_CONTENT, headers, body[first : last + 1]
+        return HTTPStatus.OK, headers, body
 
 
 def authority() -> Path:

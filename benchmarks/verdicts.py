@@ -1,33 +1,36 @@
-"""Precision of findings on real pages, by check, with and without a browser, beside axe-core in the page."""
+"""Precision of findings on real pages, by check, with and without a browser.
+
+The pages are templates and documentation in packages of npm and Debian, installed by their own clients.
+`real_pages.toml` lists them with the findings that an owner would agree to, judged by hand.
+"""
 
 from __future__ import annotations
 
+import shutil
+import subprocess
+import tarfile
 import tempfile
+import tomllib
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
-from axe_playwright_python.sync_playwright import Axe
-from playwright.sync_api import Browser as Chromium
-from playwright.sync_api import sync_playwright
-
-from benchmarks.real_pages import RealPage, real_pages
 from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
-from tests.playwright_options import context_options, launch_options
 from tests.website_scan.net.loopback import NETWORKS
-from website_scan.browser.chromium import PIXEL_RATIO, SCREEN
 from website_scan.browser.visit import READ_BY, Browser
 from website_scan.browser.warm import WarmBrowser
 from website_scan.findings import ScanType, Severity
 from website_scan.net.browser import find_browser
 from website_scan.net.client import Network
 from website_scan.net.policy import Policy
-from website_scan.net.proxy import BrowserProxy
 from website_scan.net.targets import parse_target
 from website_scan.result import Budget, CheckResult
 from website_scan.run import scan
 
+LIST = Path(__file__).with_name("real_pages.toml")
+KEPT = Path(tempfile.gettempdir()) / "website-scan-real-pages"
 TIME_LIMIT_S = 120.0
 WEIGHTY = frozenset({Severity.MEDIUM, Severity.HIGH, Severity.CRITICAL})
 # Shares of the findings that owners agree to: of all, and of each check.
@@ -40,6 +43,20 @@ class NotJudged(Exception):
     """The browser could not load a page, for example because the machine is busy; the message says why."""
 
 
+@dataclass(frozen=True, slots=True)
+class RealPage:
+    """A page of a package. `agreed` are the IDs of checks, by scan type, whose findings its owner would agree to."""
+
+    package: str
+    folder: Path
+    path: str
+    agreed: Mapping[ScanType, frozenset[str]]
+
+    @property
+    def name(self) -> str:
+        return f"{self.package} {self.path}"
+
+
 def measure(table: Table, share: float) -> None:
     program = find_browser("auto")
     assert program is not None, "no browser; `make browser` installs one"
@@ -47,13 +64,10 @@ def measure(table: Table, share: float) -> None:
     chosen = pages[: max(1, round(len(pages) * share))]
     with WarmBrowser(program, ca_bundle=authority()) as browser:
         judged = {title: _judged(chosen, used) for title, used in (("static", None), ("browser", browser))}
-    rules = _rules_of_axe(chosen, program)
-    table.head("findings, and the share that owners agree to", "static", "", "browser", "", "axe-core")
+    table.head("findings, and the share that owners agree to", "static", "", "browser", "")
     for scan_type, check in sorted({each for found, _ in judged.values() for each in found}):
         figures = [figure for found, right in judged.values() for figure in _figures(found, right, (scan_type, check))]
-        table.row(f"{scan_type} {check}", *figures, rules[check] if scan_type is ScanType.ACCESSIBILITY else "")
-    for rule in sorted(rules.keys() - {check for found, _ in judged.values() for _, check in found}):
-        table.row(f"{rule}, without a finding of ours", "", "", "", "", rules[rule])
+        table.row(f"{scan_type} {check}", *figures)
     for title, (found, right) in judged.items():
         table.head(title, "precision", "findings")
         for scan_type in ScanType:
@@ -104,33 +118,54 @@ def _figures(found: Counter[Finding], right: Counter[Finding], of: Finding) -> t
     return (found[of], f"{right[of] / found[of]:.0%}") if found[of] else ("", "")
 
 
-def _rules_of_axe(pages: Iterable[RealPage], program: Path) -> Counter[str]:
-    """Return on how many pages each rule of axe-core, run in the page by itself, has a violation that is not minor."""
-    rules: Counter[str] = Counter()
-    with tempfile.TemporaryDirectory() as folder, sync_playwright() as playwright:
-        browser = playwright.chromium.launch(**launch_options(program, Path(folder)))
-        for page in pages:
-            rules.update(violations(page, browser))
-        browser.close()
-    return rules
+def real_pages() -> Iterator[RealPage]:
+    """Yield the pages whose packages can be had here, and print the others."""
+    for package in tomllib.loads(LIST.read_text())["package"]:
+        name = package.get("npm") or package["debian"]
+        try:
+            unpacked = _npm(name) if "npm" in package else _debian(name, package.get("needs", ()))
+        except (OSError, subprocess.SubprocessError, tarfile.TarError) as error:
+            print(f"left out: {name} ({error})")
+            continue
+        for page in package["page"]:
+            agreed = {each: frozenset(page.get(each, ())) for each in ScanType}
+            yield RealPage(name, unpacked / package["folder"], page["path"], agreed)
 
 
-def violations(page: RealPage, browser: Chromium) -> frozenset[str]:
-    """Return the rules of axe-core, run in a page by itself, that have a violation of more than minor impact."""
-    policy = Policy(allowed_networks=NETWORKS)
-    with (
-        StaticHost(page.folder) as host,
-        Network(policy, time_limit_s=TIME_LIMIT_S) as network,
-        BrowserProxy(network) as proxy,
-    ):
-        tab = browser.new_page(
-            **context_options(proxy),
-            viewport=SCREEN,  # type: ignore[arg-type]  # a TypedDict of the same shape
-            device_scale_factor=PIXEL_RATIO,
-            is_mobile=True,
-            ignore_https_errors=True,
-        )
-        tab.goto(f"{host.url}/{page.path}", timeout=TIME_LIMIT_S * 1000)
-        found = Axe().run(tab).response["violations"]
-        tab.close()
-    return frozenset(each["id"] for each in found if each["impact"] != "minor")
+def _npm(spec: str) -> Path:
+    """Return the folder of a package of npm, downloaded once."""
+    folder = KEPT / spec.replace("/", "_")
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as temporary:
+            _run("npm", "pack", spec, "--silent", "--pack-destination", temporary)
+            (archive,) = Path(temporary).iterdir()
+            with tarfile.open(archive) as files:
+                files.extractall(unpacking := Path(temporary) / "unpacked", filter="data")
+            _keep(unpacking, folder)
+    return folder
+
+
+def _debian(name: str, needs: Sequence[str]) -> Path:
+    """Return the folder of a Debian package in the version of this machine's release, downloaded once.
+
+    `needs` are the packages with files that its pages link to by symbolic links.
+    """
+    names = [name, *needs]
+    folder = KEPT / "+".join(names)
+    if not folder.exists():
+        with tempfile.TemporaryDirectory() as temporary:
+            _run("apt-get", "download", "-qq", *names, folder=temporary)
+            unpacking = Path(temporary) / "unpacked"
+            for archive in Path(temporary).glob("*.deb"):
+                _run("dpkg-deb", "-x", str(archive), str(unpacking))
+            _keep(unpacking, folder)
+    return folder
+
+
+def _keep(unpacked: Path, folder: Path) -> None:
+    KEPT.mkdir(parents=True, exist_ok=True)
+    shutil.move(unpacked, folder)
+
+
+def _run(*command: str, folder: str | None = None) -> None:
+    subprocess.run(command, cwd=folder, check=True, capture_output=True, timeout=300)

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from ci import release
+from deploy import release
 from tests.house import ROOT
 from website_scan import __version__
 

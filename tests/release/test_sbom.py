@@ -14,10 +14,11 @@ from cyclonedx.validation.json import JsonStrictValidator
 
 from tests.release.test_containers import ROOT
 
+LOCKS = sorted(str(path.relative_to(ROOT)) for path in ROOT.glob("requirements/*.txt") if path.stem != "dev")
 RECIPE = re.search(r"^sbom:.*\n((?:\t.*\n)+)", (ROOT / "Makefile").read_text(encoding="utf-8"), re.MULTILINE)
 
 
-@pytest.mark.parametrize("lock", sorted(path.name for path in ROOT.glob("requirements*.txt") if "dev" not in path.name))
+@pytest.mark.parametrize("lock", LOCKS)
 def test_every_locked_package_is_in_the_list_with_its_hashes(tmp_path: Path, lock: str) -> None:
     assert RECIPE
     path = tmp_path / "sbom.json"

@@ -55,7 +55,7 @@ def code(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def machine(code: Path) -> Iterator[Machine]:
     """Machine on which an operator has typed the section's commands, and a site that it may scan."""
     (packages,) = re.findall(r"^apt-get install --yes (.+)$", SECTION, re.MULTILINE)
-    with systemd.machine(packages.split(), ROOT / "requirements-browser.txt", code) as running:
+    with systemd.machine(packages.split(), ROOT / "requirements" / "browser.txt", code) as running:
         shown = running.type("\n".join(re.findall(r"^```bash\n(.*?)^```$", SECTION, re.M | re.S)), ANSWERS, 600)
         assert "Superuser created successfully." in shown
         (key,) = re.findall(r"wss_\w+", shown)

@@ -13,10 +13,8 @@ from tests.targets.sample import sample_site
 from tests.targets.server import Answer, Site
 from tests.website_scan.command.composite import Action, Ran
 
-FILES = (
-    *("pyproject.toml", "README.md", "LICENSE", "action.yml", ".pre-commit-hooks.yaml"),
-    *("requirements-command.txt", "requirements-command-browser.txt", "requirements-dev.txt"),
-)
+FILES = ("pyproject.toml", "README.md", "LICENSE", "action.yml", ".pre-commit-hooks.yaml")
+FOLDERS = ("website_scan", "requirements")
 # Messages of pip and uv without a registry.
 NO_REGISTRY = (
     *("No matching distribution found", "NewConnectionError", "Connection refused", "Read timed out"),
@@ -28,7 +26,8 @@ NO_REGISTRY = (
 def repository(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the sources of the distribution, without what else is in the folders of a developer."""
     source = tmp_path_factory.mktemp("repository")
-    shutil.copytree(ROOT / "website_scan", source / "website_scan", ignore=shutil.ignore_patterns("__pycache__"))
+    for each in FOLDERS:
+        shutil.copytree(ROOT / each, source / each, ignore=shutil.ignore_patterns("__pycache__"))
     for each in FILES:
         shutil.copy(ROOT / each, source)
     return source

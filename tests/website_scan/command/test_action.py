@@ -82,7 +82,7 @@ def test_inputs_reach_the_command_as_they_are(told: Action, tmp_path: Path) -> N
 def told(tmp_path_factory: pytest.TempPathFactory) -> Action:
     """The action with a command that prints its arguments instead of scanning, as if it had been installed."""
     runner = tmp_path_factory.mktemp("runner")
-    program = runner / "requirements-command" / "bin" / "website-scan"
+    program = runner / "website-scan-command" / "bin" / "website-scan"
     program.parent.mkdir(parents=True)
     program.write_text("#!/bin/sh\nprintf '<%s>\\n' \"$@\"\n")
     program.chmod(0o755)

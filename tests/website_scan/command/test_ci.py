@@ -1,4 +1,4 @@
-"""docs/ci.md and ci/gitlab.yml: shell samples are run, all others are compared with what they describe."""
+"""docs/ci.md and deploy/gitlab.yml: shell samples are run, all others are compared with what they describe."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from tests.website_scan.command.test_formats import CODE_QUALITY
 
 DOC = (ROOT / "docs" / "ci.md").read_text(encoding="utf-8")
 ACTION: dict[str, Any] = yaml.safe_load((ROOT / "action.yml").read_text(encoding="utf-8"))
-GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "ci" / "gitlab.yml").read_text(encoding="utf-8"))
+GITLAB: dict[str, Any] = yaml.safe_load((ROOT / "deploy" / "gitlab.yml").read_text(encoding="utf-8"))
 OURS = "your-organization/website-scan-service@main"
 BROWSERLESS = {"SCAN_BROWSER": "off", "SCAN_ALLOWED_NETWORKS": "127.0.0.0/8"}
 

@@ -168,7 +168,7 @@ def test_the_machines_own_addresses_are_refused_in_every_form() -> None:
 def test_own_addresses_are_those_of_the_interfaces(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ip_address("127.0.0.1") in own_addresses()
 
-    listed = (str(PUBLIC4), "fe80::1%eth0", "02:42:ac:11:00:02")
+    listed = (str(PUBLIC4), "02:42:ac:11:00:02", "fe80::1%eth0")
     found = {"eth0": [SimpleNamespace(address=each) for each in listed]}
     monkeypatch.setattr(psutil, "net_if_addrs", lambda: found)
     assert own_addresses() == {PUBLIC4, IPv6Address("fe80::1")}

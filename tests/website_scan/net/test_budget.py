@@ -59,3 +59,29 @@ def test_deadlines_only_get_shorter() -> None:
     assert Deadline(-5).remaining_s() == 0
     with pytest.raises(TimedOut):
         Deadline(0).check()
+
+
+def test_repetition_needs_room_for_all_requests_and_for_those_to_the_busiest_host() -> None:
+    meter = Meter(Limits(requests=6, requests_per_host=4))
+    for host in ("a.example.com", "a.example.com", "b.example.com"):
+        meter.request(host)
+    assert meter.has_room_again(times=1)  # six in all, four to the busiest host
+    meter.request("b.example.com")
+    assert not meter.has_room_again(times=1)
+    assert meter.has_room_again(times=2)
+    busy = Meter(Limits(requests=100, requests_per_host=4))
+    for _ in range(3):
+        busy.request("a.example.com")
+    assert not busy.has_room_again(times=1)
+    assert busy.has_room_again(times=3)
+
+
+def test_exchange_counts_as_reusing_a_connection_until_it_opens_one() -> None:
+    limits = Limits()
+    exchange = Exchange(Deadline(20), limits, Meter(limits), "/path?query", is_fresh=True)
+    assert (exchange.request_path, exchange.is_fresh, exchange.is_reused) == ("/path?query", True, True)
+    assert (exchange.connect_s, exchange.sent_at, exchange.address) == (0.0, 0.0, "")
+    exchange.connecting()
+    assert not exchange.is_reused
+    exchange.sending()
+    assert exchange.sent_at > 0

@@ -376,3 +376,13 @@ def test_no_string_does_anything_but_parse_or_be_refused(value: str, reference: 
             parse_target("https://example.com/a", policy).join(reference)
         except (InvalidUrl, Blocked):
             pass
+
+
+def test_host_name_has_at_most_253_characters() -> None:
+    labels = ["a" * 63] * 3
+    longest = ".".join([*labels, "b" * 58, "de"])
+    assert len(longest) == 253
+    assert parse_target(f"https://{longest}/", Policy()).host == longest
+    too_long = ".".join([*labels, "b" * 59, "de"])
+    with pytest.raises(InvalidUrl, match="no valid host name"):
+        parse_target(f"https://{too_long}/", Policy())

@@ -1,4 +1,4 @@
-"""The simulated phone compared with a load under real throttling. `make bench ARGS=vitals` does so on thirty pages.
+"""The simulated phone compared with a load under real throttling.
 
 The bounds are wide, because a busy machine slows down the throttled load, but not the simulated one.
 """

@@ -35,7 +35,7 @@ PLACES: Mapping[Path, str] = {
     Path("docs/ci.md"): r"(?<=^    rev: v)\S+$",
 }
 DASH = "\N{EN DASH}"  # between version and date in the changelog's headings
-LOCKS = ("requirements.txt", "requirements-browser.txt", "requirements-command.txt", "requirements-command-browser.txt")
+LOCKS = tuple(f"requirements/{name}.txt" for name in ("service", "browser", "command", "command-browser"))
 
 
 class ReleaseRefused(Exception):
@@ -95,7 +95,7 @@ def prepare(version: str, root: Path) -> None:
         before = (root / path).read_text(encoding="utf-8")
         after, count = re.subn(pattern, version, before, flags=re.MULTILINE)
         if not count:
-            raise ReleaseRefused(f"{path} does not name the version any more. Mend PLACES in ci/release.py.")
+            raise ReleaseRefused(f"{path} does not name the version any more. Mend PLACES in deploy/release.py.")
         (root / path).write_text(after, encoding="utf-8")
     text = (root / CHANGELOG).read_text(encoding="utf-8")
     today = datetime.datetime.now(tz=datetime.UTC).date().isoformat()

@@ -1,0 +1,54 @@
+"""Static host for real pages: it answers like usual hosts, and no client can block another."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from benchmarks.static_host import StaticHost, authority
+
+SILENT_CLIENTS = 40  # more than a pool of threads has
+
+
+@pytest.fixture
+def host(tmp_path: Path) -> Iterator[StaticHost]:
+    (tmp_path / "index.html").write_text("<!doctype html><title>Start</title>")
+    (tmp_path / "film.mp4").write_bytes(b"0123456789" * 500_000)
+    with StaticHost(tmp_path) as running:
+        yield running
+
+
+def response(host: StaticHost, path: str, **headers: str) -> tuple[http.client.HTTPResponse, bytes]:
+    address = urlsplit(host.url)
+    context = ssl.create_default_context(cafile=str(authority()))
+    connection = http.client.HTTPSConnection(address.netloc, context=context, timeout=60)
+    with contextlib.closing(connection):
+        connection.request("GET", path, headers=headers)
+        answered = connection.getresponse()
+        return answered, answered.read()
+
+
+def test_clients_that_read_nothing_do_not_block_others(host: StaticHost) -> None:
+    address = urlsplit(host.url)
+    context = ssl.create_default_context(cafile=str(authority()))
+    with contextlib.ExitStack() as cleanup:
+        for _ in range(SILENT_CLIENTS):
+            plain = socket.create_connection(("127.0.0.1", address.port or 0))
+            silent = cleanup.enter_context(context.wrap_socket(plain, server_hostname=address.hostname))
+            silent.sendall(b"GET /film.mp4 HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        assert response(host, "/")[0].status == 200
+
+
+def test_text_is_compressed_and_films_are_sent_in_parts(host: StaticHost) -> None:
+    page, _ = response(host, "/", **{"Accept-Encoding": "gzip"})
+    assert page.headers["Content-Encoding"] == "gzip"
+    part, body = response(host, "/film.mp4", Range="bytes=3-5")
+    assert (part.status, part.headers["Content-Range"], body) == (206, "bytes 3-5/5000000", b"345")
+    assert response(host, "/absent")[0].status == 404
