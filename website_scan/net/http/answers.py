@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from enum import Enum, auto
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from website_scan.net.errors import TimedOut
 from website_scan.net.http.response import Response
+from website_scan.urls import origin_of
 
 KEPT_BYTES = 16 * 1024 * 1024
 KEPT_S = 300.0
@@ -79,8 +79,7 @@ def key_of(url: str, headers: Mapping[str, str], *, decode: bool) -> Key:
     """Return the cache key of a request. Of a Referer, only the origin counts."""
     sent = {"accept": "*/*"} | {name.lower(): value for name, value in headers.items()}
     if referer := sent.get("referer"):
-        parts = urlsplit(referer)
-        sent["referer"] = f"{parts.scheme}://{parts.netloc}"
+        sent["referer"] = origin_of(referer)
     return (url, decode, frozenset(sent.items()))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import ada_url
-
 from website_scan.catalogue import probe
 from website_scan.errors import Refusal
 from website_scan.net.client import Network
@@ -12,6 +10,7 @@ from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, authority, plain_twin
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
+from website_scan.urls import Url
 
 # Bodies do not matter here.
 MAX_BYTES = 64 * 1024
@@ -48,10 +47,8 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
 
 
 def _absolute(location: str, twin: Target) -> str:
-    try:
-        return str(ada_url.join_url(twin.url, location))
-    except ValueError:
-        return location
+    url = Url.parse(location, twin.url)
+    return url.href if url is not None else location
 
 
 @probe()
