@@ -16,7 +16,6 @@ import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import psutil
 
@@ -26,6 +25,7 @@ from benchmarks.static_host import StaticHost, authority
 from benchmarks.table import Table
 from benchmarks.usage import SAMPLE_EVERY_S, memory_mib
 from tests.command_line import ROOT
+from website_scan.written_urls import split_url
 
 ROUNDS = 10
 # A template with 35 references and 250 kB of CSS.
@@ -91,7 +91,7 @@ def _others(url: str, file: Path) -> Mapping[str, Sequence[str | Path]]:
     """Return the commands of the other tools; say which are not installed."""
     found: dict[str, Sequence[str | Path]] = {}
     if sslyze := shutil.which("sslyze"):
-        found["  sslyze"] = (sslyze, urlsplit(url).netloc)
+        found["  sslyze"] = (sslyze, split_url(url).netloc)
     if html_validate := shutil.which("html-validate"):
         found["  html-validate"] = (html_validate, file)
     for name in ("sslyze", "html-validate"):

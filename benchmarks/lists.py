@@ -17,7 +17,6 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 import psutil
 import psycopg
@@ -28,6 +27,7 @@ from benchmarks.table import Table
 from operations.stack.running import variables_of
 from tests.e2e.service import Service, free_port
 from tests.targets.many_sites import NAME_SERVER, address_of, host_of, kind_of, serve
+from website_scan.written_urls import split_url
 
 SITES, ADDRESSES = 10_000, 500
 TYPES = ["security", "performance", "accessibility", "seo"]
@@ -206,7 +206,7 @@ def _cpu_of(root: psutil.Process, name: str) -> float:
 @contextlib.contextmanager
 def _database(folder: Path) -> Iterator[psycopg.Connection]:
     # The path of the embedded server's URL is the folder of its socket, and the name of the database.
-    url = urlsplit(variables_of(folder)["DATABASE_URL"])
+    url = split_url(variables_of(folder)["DATABASE_URL"])
     sockets, _, name = url.path.rpartition("/")
     with psycopg.connect(host=sockets, user=url.username, dbname=name, autocommit=True) as database:
         yield database
