@@ -11,7 +11,7 @@ from website_scan.catalogue import probe
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TlsFailed
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import Target
 from website_scan.page.bounded_parser import bounded
@@ -133,12 +133,14 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
     # Other probes may request this URL, because a link on another page may lead here.
     return network.follow(
-        target,
-        headers=ACCEPT,
-        max_bytes=PAGE_MAX_BYTES,
-        verify=False,
-        with_credentials=True,
-        reuse=Reuse.FOR_OTHERS,
+        Request(
+            target,
+            headers=ACCEPT,
+            max_bytes=PAGE_MAX_BYTES,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.FOR_OTHERS,
+        )
     )
 
 

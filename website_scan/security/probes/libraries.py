@@ -8,7 +8,7 @@ from dataclasses import replace
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, TimedOut
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import decode, raise_if_rate_limited
@@ -46,12 +46,14 @@ def _is_own(url: str, page: Page) -> bool:
 def _beginning(url: str, page: Page, network: Network) -> str:
     try:
         response = network.fetch(
-            page.target.join(url),
-            headers={"Referer": page.target.url},
-            max_bytes=MAX_BYTES,
-            verify=False,
-            with_credentials=True,
-            reuse=Reuse.ALLOWED,
+            Request(
+                page.target.join(url),
+                headers={"Referer": page.target.url},
+                max_bytes=MAX_BYTES,
+                verify=False,
+                with_credentials=True,
+                reuse=Reuse.ALLOWED,
+            )
         )
     except (TimedOut, BudgetExceeded):
         raise
