@@ -7,7 +7,6 @@ reads the actor's role again under that lock.
 from __future__ import annotations
 
 from collections.abc import Collection
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.core import signing
@@ -18,6 +17,7 @@ from django.utils import timezone
 from accounts import access, activity, mail
 from accounts.models import INVITATION_LIFETIME, RANKS, Invitation, Membership, User
 from accounts.services import AccountRefused, lock
+from website_scan.written_urls import split_url
 
 INVITATION_SALT = "accounts.invitation"
 COPIED_SALT = "accounts.invitation.copied"
@@ -153,7 +153,7 @@ def mail_invitation(invitation: Invitation) -> None:
         "invitation",
         invitation.email,
         # The organization's name, which strangers choose, stands in the text only.
-        f"{invitation.invited_by} invites you to {urlsplit(settings.BASE_URL).netloc}",
+        f"{invitation.invited_by} invites you to {split_url(settings.BASE_URL).netloc}",
         invitation=invitation,
         token=invitation_token(invitation),
         days=INVITATION_LIFETIME.days,

@@ -17,7 +17,6 @@ from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
-from urllib.parse import urlsplit
 
 import requests
 from django.http import HttpRequest, HttpResponse
@@ -27,6 +26,7 @@ from benchmarks.table import Table
 from tests.e2e.service import BASE_DIR, free_port
 from tests.operations.stack.processes import wait_until
 from tests.website_scan.net.tls_servers import Identity
+from website_scan.urls import host_and_port_of
 
 EMAIL = "owner@dogfood.test"
 STRANGER, OWNER = "127.0.0.1", "127.0.0.2"
@@ -119,7 +119,7 @@ def _scan_pages(table: Table, api: _Api, port: int) -> None:
     scan = api.scan(f"https://{STRANGER}:{port}/", "performance")
     audit = api.audit([f"https://{STRANGER}:{port}{path}" for path in ("/", "/login/", "/docs/")])
     _share(scan["id"], audit["id"])
-    scanned = urlsplit(scan["url"]).netloc
+    scanned = host_and_port_of(scan["url"])
     table.head("scores of our pages", *GOALS)
     for host, pages in PAGES.items():
         for name, path in pages.items():

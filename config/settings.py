@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import environ
 from redis.backoff import NoBackoff
@@ -31,6 +30,7 @@ from website_scan.settings import (  # noqa: F401  # read as `settings.…`
     SCAN_NAME_SERVERS,
     SCAN_TIME_LIMIT_S,
 )
+from website_scan.written_urls import split_url
 
 instead.update(running.variables_of(DATA_DIR))
 WORKER_HEARTBEAT_FILE = read("WORKER_HEARTBEAT_FILE", Path, None, "A file that a worker may write.")
@@ -53,7 +53,7 @@ BASE_URL = read(
 )
 ALLOWED_HOSTS = [
     *read("ALLOWED_HOSTS", words, ["localhost", "127.0.0.1", "[::1]"], "Host names."),
-    urlsplit(BASE_URL).hostname or "localhost",
+    split_url(BASE_URL).hostname or "localhost",
 ]
 CSRF_TRUSTED_ORIGINS = [BASE_URL]
 TRUSTED_PROXIES = read(
@@ -268,7 +268,7 @@ EMAIL_TIMEOUT = 10
 DEFAULT_FROM_EMAIL = read(
     "EMAIL_FROM",
     environment.mailbox,
-    f"noreply@{urlsplit(BASE_URL).hostname}",
+    f"noreply@{split_url(BASE_URL).hostname}",
     "The sender, such as noreply@scan.example.com.",
 )
 

@@ -8,13 +8,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import TypeAlias
-from urllib.parse import urlencode, urlsplit
+from urllib.parse import urlencode
 
 from django.utils import timezone
 
 from accounts import access
 from infrastructure.web import keyset
 from scans.models import INDEXED_URL, Scan, path_of
+from website_scan.urls import host_and_port_of
 
 PAGE_SIZE = 25
 # Maximum number of hosts, or pages, that one search reads.
@@ -142,7 +143,7 @@ def main_pages(urls: Iterable[str], limit: int) -> dict[str, str]:
     """Map each host, in the order of the URLs, to its most frequent URL; of equally frequent ones the shortest."""
     counts: dict[str, Counter[str]] = {}
     for url in urls:
-        counts.setdefault(urlsplit(url).netloc, Counter())[url] += 1
+        counts.setdefault(host_and_port_of(url), Counter())[url] += 1
     chosen = list(counts.items())[:limit]
     return {host: min(found, key=lambda url: (-found[url], len(url), url)) for host, found in chosen}
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from typing import Any
-from urllib.parse import urlencode, urljoin
+from urllib.parse import urlencode
 
 from django.conf import settings
 from django.contrib import messages
@@ -41,6 +41,7 @@ from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again
 from website_scan.errors import Refusal
 from website_scan.ids import is_id
+from website_scan.urls import Url
 
 TREND_SCANS = 30
 LABELS = [label for _, label in Scan.Type.choices]
@@ -217,7 +218,7 @@ def site(request: MemberRequest, host: str) -> HttpResponse:
     context = {
         "section": "sites",
         "host": host,
-        "address": urljoin(shown, "/"),
+        "address": f"{Url.of(shown).origin}/",
         "trends": trends,
         "shown": shown,
         "path": path_of(shown),

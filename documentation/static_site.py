@@ -11,7 +11,7 @@ import re
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from django.conf import settings
 from django.contrib.staticfiles import finders
@@ -20,6 +20,7 @@ from django.test import Client, override_settings
 from django.urls import reverse
 
 from documentation.search import search_index
+from website_scan.written_urls import split_url
 
 # Paths that mean something without the service.
 PUBLIC = re.compile(r"/(?:docs/.*|samples/.*|report/sample/.+|card/\w+\.png|static/.+|openapi\.yaml|licence)?")
@@ -51,7 +52,7 @@ def build(folder: Path, url: str = "") -> int:
 
 def file_of(target: str) -> str:
     """Return the file of a path of the service with its query, relative to the site's root."""
-    parts = urlsplit(target)
+    parts = split_url(target)
     if parts.path == reverse("licence"):
         return "licence.txt"
     path = parts.path.removeprefix("/")
@@ -68,7 +69,7 @@ class _Site:
     def __init__(self, folder: Path, url: str) -> None:
         self.folder = folder
         self.url = url
-        self.client = Client(SERVER_NAME=urlsplit(settings.BASE_URL).hostname or "localhost")
+        self.client = Client(SERVER_NAME=split_url(settings.BASE_URL).hostname or "localhost")
         self.waiting = deque([reverse("landing"), reverse("docs"), reverse("schema"), MISSING])
         self.known = set(self.waiting)
         self.pages = 0
@@ -106,7 +107,7 @@ class _Site:
     def _page(self, path: str, text: str) -> str:
         if path == MISSING:
             # A host shows this page at any address, so its links begin at the root of the host.
-            root = urlsplit(self.url).path or "/"
+            root = split_url(self.url).path or "/"
             return self._linked(path, text, lambda target: f"{root}{target}")
         if NOT_INDEXED not in text:
             self.listed.append(path)
@@ -130,7 +131,7 @@ class _Site:
 
     def _linked_file(self, page: str, target: str) -> str:
         target = target.replace("&amp;", "&")
-        if not PUBLIC.fullmatch(urlsplit(target).path):
+        if not PUBLIC.fullmatch(split_url(target).path):
             raise BrokenSite(f"{page} has a link to {target}, which only the service answers.")
         if target not in self.known and target != reverse("docs-search"):
             self.known.add(target)

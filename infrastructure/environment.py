@@ -9,9 +9,9 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from email.utils import parseaddr
 from ipaddress import ip_address
-from urllib.parse import urlsplit
 
 from website_scan.environment import IPNetwork, Problem, is_set, networks, positive, problems, words
+from website_scan.written_urls import split_url
 
 MIN_SECRET_KEY_LENGTH = 32
 LONGEST_GAP_S = 300
@@ -81,7 +81,7 @@ def seconds(raw: str) -> int:
 
 def base_url(raw: str) -> str:
     """Parse an http(s) URL without query and fragment, and strip trailing slashes."""
-    parts = urlsplit(raw)
+    parts = split_url(raw)
     if parts.scheme not in ("http", "https") or not parts.hostname or parts.query or parts.fragment:
         raise ValueError(f"{raw!r} is not an http or https address")
     return raw.rstrip("/")
@@ -89,7 +89,7 @@ def base_url(raw: str) -> str:
 
 def is_confidential(url: str) -> bool:
     """Return True for https, and for plain http to this machine, which nobody on the way can read or change."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     host = parts.hostname or ""
     if parts.scheme == "https" or host == "localhost":
         return True
@@ -187,7 +187,7 @@ def collector(raw: str) -> str:
 def database_url(raw: str) -> str:
     """Parse a PostgreSQL URL; its port, if any, must be a number."""
     url_with_scheme("postgres", "postgresql")(raw)
-    _ = urlsplit(raw).port  # raises ValueError if it is no number
+    _ = split_url(raw).port  # raises ValueError if it is no number
     return raw
 
 

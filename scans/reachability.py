@@ -20,6 +20,7 @@ from redis.exceptions import RedisError
 from scans.addresses import known_addresses
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, NetError, NotReachable, TlsFailed, Untrusted
+from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 from website_scan.net.targets import Target, parse_target
 
@@ -58,7 +59,7 @@ def with_scheme(address: str, policy: Policy, organization_id: int) -> str:
 def _speaks_tls(target: Target) -> bool:
     try:
         with Network(target.policy, time_limit_s=TIMEOUT_S) as network:
-            network.fetch(target, method="HEAD", verify=False, max_bytes=0)
+            network.fetch(Request(target, method="HEAD", verify=False, max_bytes=0))
     except Untrusted:
         return True
     except (NotReachable, TlsFailed):

@@ -173,3 +173,28 @@ def test_every_module_is_named_for_what_it_holds() -> None:
     for path in sources():
         if str(path.relative_to(ROOT)) not in NAMED_BY_DJANGO:
             assert not VAGUE_NAMES & {path.stem, *path.relative_to(ROOT).parent.parts}, path
+
+
+URL_PARSERS = {
+    "website_scan/urls.py": {"ada_url"},
+    "website_scan/written_urls.py": {"SplitResult", "urljoin", "urlsplit"},
+}
+
+
+def test_urls_are_parsed_in_two_modules_only() -> None:
+    """Two parsers that disagree about a host are the classic way past an address check (docs/adr/0004)."""
+    parsers = {"ada_url", "urljoin", "urlparse", "urlsplit", "urldefrag", "SplitResult", "ParseResult"}
+    paths = [*sources(), *(ROOT / "benchmarks").glob("*.py")]
+    imported = {str(path.relative_to(ROOT)): parsers.intersection(_imported_names(path)) for path in paths}
+    assert {name: found for name, found in imported.items() if found} == URL_PARSERS
+
+
+def _imported_names(path: Path) -> Iterator[str]:
+    """Yield the modules and names that a file imports, and the names that it takes from `urllib.parse`."""
+    text = path.read_text(encoding="utf-8")
+    for node in ast.walk(ast.parse(text)) if "urllib" in text or "ada_url" in text else ():
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from (each.name for each in node.names)
+            yield (node.module or "") if isinstance(node, ast.ImportFrom) else ""
+        elif isinstance(node, ast.Attribute) and ast.unparse(node.value) in ("urllib.parse", "parse"):
+            yield node.attr

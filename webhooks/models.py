@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
-from urllib.parse import urlsplit
 
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
@@ -13,6 +12,7 @@ from django.utils import timezone
 from accounts.models import Organization
 from infrastructure.leases import Lease, Leased
 from website_scan.ids import new_id
+from website_scan.urls import Url
 
 
 def new_webhook_id() -> str:
@@ -91,7 +91,7 @@ class Webhook(models.Model):
     def public_url(self) -> str:
         """The URL without the parts that may hold tokens: the query, and for Slack and Teams also the path."""
         if self.format != self.Format.STANDARD:
-            return f"{urlsplit(self.url).scheme}://{self.receiver}/…"
+            return f"{Url.of(self.url).scheme}://{self.receiver}/…"
         path, mark, _ = self.url.partition("?")
         return path + "?…" if mark else path
 

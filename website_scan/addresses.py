@@ -6,9 +6,10 @@ It omits what changes by itself: query strings, session IDs, and the versions an
 from __future__ import annotations
 
 import re
-from urllib.parse import SplitResult, parse_qs, urljoin, urlsplit
+from urllib.parse import parse_qs
 
 from website_scan.generated_names import is_generated
+from website_scan.written_urls import WrittenUrl, join_urls
 
 # Types of files that builds generate: their names contain versions and digests. People choose the names of others.
 BUILT = re.compile(r"\.(?:m?js|css|map|json|wasm|woff2?|ttf|otf|eot)$", re.IGNORECASE)
@@ -26,13 +27,13 @@ ESBUILD = re.compile(r"-(?=[A-Z2-7]*[2-7])(?=[A-Z2-7]*[A-Z])[A-Z2-7]{8}(?=\.\w+$
 BUILD_FOLDER = re.compile(r"v?\d{8,}|version\d+")
 
 
-def normal_address(text: str, own: SplitResult) -> str:
+def normal_address(text: str, own: WrittenUrl) -> str:
     """Return host and path of an address on the page `own`. Omits the page's host and path, which differ on each."""
     text = original(text)
     if text.startswith(("data:", "blob:")):
         return (END_OF_BLOB if text.startswith("blob:") else END_OF_DATA).split(text, maxsplit=1)[0]
     try:
-        parts = urlsplit(urljoin(own.geturl(), text))
+        parts = join_urls(own, text)
         host = f"//{parts.netloc.rpartition('@')[2].lower()}"
     except ValueError:
         return text

@@ -11,10 +11,10 @@ import html
 import re
 from collections.abc import Mapping
 from typing import NamedTuple
-from urllib.parse import SplitResult
 
 from website_scan.addresses import normal_address, original
 from website_scan.generated_names import without_generated
+from website_scan.written_urls import WrittenUrl
 
 # Maximum length of a label or text: axe-core and our own checks cut them at different lengths.
 LABEL = 50
@@ -62,7 +62,7 @@ class Tag(NamedTuple):
 def element(
     path: str,
     markup: str,
-    own: SplitResult,
+    own: WrittenUrl,
     *,
     source: str = "",
     text: str = "",
@@ -139,7 +139,7 @@ def _endures(sign: str, name: str) -> str:
     return f"{sign}{plain}" if plain and "*" not in plain and not name.endswith(CUT) else ""
 
 
-def _content(tag: Tag, own: SplitResult, source: str, text: str) -> str:
+def _content(tag: Tag, own: WrittenUrl, source: str, text: str) -> str:
     """Return what identifies an element that people wrote, empty if nothing does."""
     attributes = tag.attributes
     if found := _endures("for=", attributes.get("for", "")):
@@ -159,7 +159,7 @@ def _label(text: str) -> str:
     return prose(text[:LABEL].removesuffix("…")) if re.search(r"\w", text) else ""
 
 
-def _source(value: str, own: SplitResult) -> str:
+def _source(value: str, own: WrittenUrl) -> str:
     value = original(value).strip()
     if found := FRAGMENT.fullmatch(value):
         return _endures("#", found[1])
@@ -172,7 +172,7 @@ def _source(value: str, own: SplitResult) -> str:
     return normal_address(value, own)
 
 
-def _folder(cut: str, own: SplitResult) -> str:
+def _folder(cut: str, own: WrittenUrl) -> str:
     """Return the folder of an address whose end, maybe within a digest, was cut; empty if there is none."""
     folder = re.sub(r"^(?:https?:)?//", "", cut, flags=re.IGNORECASE).rpartition("/")[0]
     return normal_address(f"{cut.rpartition('/')[0]}/", own) if folder else ""

@@ -11,11 +11,11 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple
-from urllib.parse import SplitResult, urlsplit
 
 from website_scan.addresses import normal_address
 from website_scan.elements import element, prose
 from website_scan.generated_names import without_generated
+from website_scan.written_urls import WrittenUrl, split_url
 
 DIGITS = 16
 # A report keeps this many items of a finding's evidence. If it has this many, there may have been more.
@@ -135,14 +135,14 @@ def normal_places(check_id: str, evidence: Iterable[Mapping[str, object]], url: 
 
 def page_path(url: str) -> str:
     """Return path and query: they identify the same page on another host, such as a preview."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
 
 
 def _named(check_id: str, evidence: Iterable[Mapping[str, object]], url: str) -> Iterator[Occurrence]:
     if check_id in OF_THE_PAGE:
         return
-    own = urlsplit(url)
+    own = split_url(url)
     for item in evidence:
         names = next((group for group in PLACES if all(item.get(name) for name in group)), ())
         if names:
@@ -152,7 +152,7 @@ def _named(check_id: str, evidence: Iterable[Mapping[str, object]], url: str) ->
             yield Occurrence(fingerprint(check_id, place), place, text, not COUNTED.isdisjoint(names))
 
 
-def _element(check_id: str, item: Mapping[str, object], names: Iterable[str], own: SplitResult) -> str:
+def _element(check_id: str, item: Mapping[str, object], names: Iterable[str], own: WrittenUrl) -> str:
     named = {name: str(item[name]) for name in names}
     return element(
         named.get("ancestry") or named.get("selector", ""),
@@ -165,28 +165,28 @@ def _element(check_id: str, item: Mapping[str, object], names: Iterable[str], ow
     )
 
 
-def _joined(item: Mapping[str, object], names: Iterable[str], own: SplitResult) -> str:
+def _joined(item: Mapping[str, object], names: Iterable[str], own: WrittenUrl) -> str:
     return " ".join(NORMAL_FORM.get(name, _as_it_is)(str(item[name]), own) for name in names)
 
 
-def _as_it_is(text: str, own: SplitResult) -> str:
+def _as_it_is(text: str, own: WrittenUrl) -> str:
     return text.strip().lower()
 
 
-def _prose(text: str, own: SplitResult) -> str:
+def _prose(text: str, own: WrittenUrl) -> str:
     return prose(text)
 
 
-def _name(text: str, own: SplitResult) -> str:
+def _name(text: str, own: WrittenUrl) -> str:
     return without_generated(text)
 
 
-def _host(text: str, own: SplitResult) -> str:
+def _host(text: str, own: WrittenUrl) -> str:
     host = text.strip().lower().lstrip(".")
     return "" if host == own.hostname else host
 
 
-NORMAL_FORM: Mapping[str, Callable[[str, SplitResult], str]] = {
+NORMAL_FORM: Mapping[str, Callable[[str, WrittenUrl], str]] = {
     "cookie": _name,
     "host": _host,
     **dict.fromkeys(("action", "imports", "path", "src", "style_sheet", "url", "value"), normal_address),

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
 from infrastructure.web.colours import Colours, of_grade
 from website_scan.page.registrable_domain import is_public_name
+from website_scan.written_urls import split_url
 
 # Characters by which mail programs recognize an address in plain text.
 ADDRESS_MARK = re.compile(r"(?<=\S)([.:@])(?=\S)")
@@ -27,7 +27,7 @@ def unlinked(text: object, own: str = "") -> str:
     Names and findings quote text from strangers, and our mails must not contain links of theirs. Everything else stays
     as it is, so that it can be copied: selectors, file names, and addresses of the host of `own`, a URL or a host.
     """
-    host = urlsplit(own).netloc or own
+    host = split_url(own).netloc or own
     return WORD.sub(lambda word: _unlinked(word[0], host), str(text))
 
 

@@ -6,7 +6,6 @@ import logging
 import time
 from email.utils import format_datetime
 from smtplib import SMTPDataError, SMTPException, SMTPRecipientsRefused, SMTPResponseException, SMTPServerDisconnected
-from urllib.parse import urlsplit
 
 from celery.exceptions import SoftTimeLimitExceeded
 from django.conf import settings
@@ -19,6 +18,7 @@ from accounts.mailing import claims, topics
 from accounts.mailing.claims import MailClaim
 from accounts.models import Mail
 from infrastructure.postgresql.statements import fetch, now
+from website_scan.written_urls import split_url
 
 logger = logging.getLogger(__name__)
 
@@ -59,7 +59,7 @@ def send_due() -> bool:
 def message_of(mail: Mail) -> EmailMultiAlternatives:
     """Return the e-mail with its headers. Every attempt is identical, so that duplicates can be recognized."""
     headers = {
-        "Message-ID": f"<{mail.id}@{urlsplit(settings.BASE_URL).hostname}>",
+        "Message-ID": f"<{mail.id}@{split_url(settings.BASE_URL).hostname}>",
         "Date": format_datetime(mail.created_at),
         "Auto-Submitted": "auto-generated",  # RFC 3834: prevents automatic replies
     }

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from typing import Any
-from urllib.parse import urlsplit
 
 from allauth.account import views as allauth_views
 from django.conf import settings
@@ -29,6 +28,7 @@ from accounts.limits import Limit
 from accounts.models import User
 from accounts.pages.forms import EmailForm, SignUpForm
 from accounts.services import SIGN_UP_LIFETIME_S, AccountRefused, sign_up, sign_up_of, sign_up_token
+from website_scan.written_urls import split_url
 
 ATTEMPTS_PER_ADDRESS = 20
 ATTEMPTS_PER_NETWORK = 60  # each attempt takes a quarter of a second of CPU time
@@ -202,7 +202,7 @@ def next_page_of(request: HttpRequest) -> str:
 
 def wanted_address(next_page: str) -> str:
     """Return the URL that the visitor typed on the start page to scan it; empty if they come from elsewhere."""
-    parts = urlsplit(next_page)
+    parts = split_url(next_page)
     return QueryDict(parts.query).get("url", "") if parts.path == reverse("scan-start") else ""
 
 

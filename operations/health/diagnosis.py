@@ -12,7 +12,6 @@ from datetime import timedelta
 from http import HTTPStatus
 from http.client import HTTPConnection, HTTPException, HTTPSConnection
 from pathlib import Path
-from urllib.parse import urlsplit
 
 import certifi
 import redis
@@ -33,6 +32,7 @@ from operations.scheduler import scheduler_in_charge
 from operations.stored_secrets import LOST_KEY, count_unreadable
 from scans.browser import browser_program
 from scans.models import Scan
+from website_scan.written_urls import split_url
 
 # Clocks of two machines whose time is synchronized differ by less.
 CLOCK_TOLERANCE = timedelta(seconds=2)
@@ -256,7 +256,7 @@ def _address() -> Iterable[Diagnosis]:
 
 def _get(url: str) -> tuple[int, bytes]:
     """Request a URL without following redirects; return status and the beginning of the body."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     host = parts.hostname or ""
     if parts.scheme == "https":
         trust = ssl.create_default_context()

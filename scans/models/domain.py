@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import ipaddress
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import models
 
 from website_scan.page.registrable_domain import is_public_name, site_of
+from website_scan.urls import host_and_port_of, host_of
 
 LONGEST_NAME = 253
 LONGEST_ADDRESS = 60  # of IPv6 with a port
@@ -47,7 +47,7 @@ def _is_exempted(address: ipaddress.IPv4Address | ipaddress.IPv6Address) -> bool
 
 
 def _name_of(host: str) -> str:
-    return urlsplit(f"//{host}").hostname or ""
+    return host_of(f"http://{host}")
 
 
 class DomainField(models.CharField):
@@ -55,5 +55,5 @@ class DomainField(models.CharField):
 
     def pre_save(self, model_instance: Any, add: bool) -> Any:
         if add:
-            setattr(model_instance, self.attname, domain_of(urlsplit(model_instance.url).netloc))
+            setattr(model_instance, self.attname, domain_of(host_and_port_of(model_instance.url)))
         return super().pre_save(model_instance, add)

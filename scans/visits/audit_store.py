@@ -19,7 +19,7 @@ from redis import RedisError
 logger = logging.getLogger(__name__)
 
 # Version of the format: other releases may pickle other shapes.
-SHAPE = 3
+SHAPE = 4
 SALT = "scans.visits.audit_store"
 
 

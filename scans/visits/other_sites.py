@@ -21,7 +21,8 @@ from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.process_metrics import OTHER_SITES, OTHER_SITES_REFUSED
 from scans.models.domain import address_of, domain_of
 from website_scan.net.errors import BudgetExceeded
-from website_scan.net.targets import DEFAULT_PORTS, Target
+from website_scan.net.targets import Target
+from website_scan.urls import DEFAULT_PORTS
 
 MINUTES = 10
 # Requests of an account to one site: at once, and then in a minute, for each of its plan's concurrent scans. With the

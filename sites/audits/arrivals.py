@@ -22,7 +22,7 @@ from website_scan.crawl.robots_file import load_robots
 from website_scan.errors import Refusal
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Reuse
 from website_scan.net.targets import Target, parse_target
 from website_scan.page.evidence import Page
 from website_scan.result import ScanFailed

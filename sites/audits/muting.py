@@ -11,11 +11,11 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.models.audit import SamplePage
 from website_scan.report.mute_matching import NO_MUTES, MuteRule, Mutes, host_and_path
+from website_scan.urls import host_and_port_of
 
 ALL, SOME, NONE = "all", "some", "none"
 
@@ -91,7 +91,7 @@ class AuditMutes:
             # All pages of a site are on one host.
             return [host_and_path(self._audit.url)[0]]
         origins = AuditPage.objects.filter(audit=self._audit).order_by().values_list("origin", flat=True).distinct()
-        return sorted({urlsplit(origin).netloc for origin in origins})
+        return sorted({host_and_port_of(origin) for origin in origins})
 
 
 def _together(places: list[MutedOn]) -> MutedOn:

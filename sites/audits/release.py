@@ -12,7 +12,6 @@ import itertools
 from collections.abc import Iterator
 from datetime import datetime, timedelta
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import F
@@ -27,6 +26,7 @@ from sites.models import Audit, AuditPage
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
 from website_scan.messages import counted
+from website_scan.urls import host_and_port_of
 
 RELEASE_LOCK = 0x70616765
 TRY_LOCK = "SELECT pg_try_advisory_xact_lock(%(lock)s::int, (%(organization)s %% 2147483647)::int)"
@@ -213,7 +213,7 @@ def _credentials_for(audit: Audit, page: AuditPage) -> dict[str, Any]:
 
 def _is_on_host(audit: Audit, page: AuditPage) -> bool:
     """Return True if the page is on the host and port of the audit's URL, whose addresses are known."""
-    return page.origin.partition("://")[2] == urlsplit(audit.url).netloc
+    return page.origin.partition("://")[2] == host_and_port_of(audit.url)
 
 
 def _led(types: list[str]) -> Iterator[str]:

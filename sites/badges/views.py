@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from datetime import date
-from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.contrib import messages
@@ -32,6 +31,7 @@ from sites.badges.responses import kept, picture
 from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
 from website_scan.errors import Refusal
+from website_scan.urls import host_and_port_of
 
 # Rate limit per client: a page may show dozens of badges, and a code host's proxy requests them for all its readers.
 PER_MINUTE = 600
@@ -92,7 +92,7 @@ def badge_link(request: HttpRequest, badge_id: str) -> HttpResponse:
     slug = found.organization.slug
     if found.monitor is not None:
         return redirect("monitor", slug, found.monitor.id)
-    host = urlsplit(found.page).netloc
+    host = host_and_port_of(found.page)
     return redirect(f"{reverse('site', args=[slug, host])}?{urlencode({'page': found.page})}")
 
 

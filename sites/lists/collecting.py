@@ -9,7 +9,6 @@ import functools
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from django.db import transaction
 from django.db.models import QuerySet
@@ -25,6 +24,7 @@ from website_scan.document import StoredHop
 from website_scan.findings import Severity
 from website_scan.messages import cut
 from website_scan.result import CheckResult, ScanResult
+from website_scan.urls import host_of
 
 # Seconds between two counts of a run while it goes on: each writes the counts of the whole run and its tags.
 COUNTED_EVERY_S = 2.0
@@ -132,7 +132,7 @@ def moved_to(hops: list[StoredHop]) -> str:
     """
     if not hops:
         return ""
-    first, last = (urlsplit(each["url"]).hostname or "" for each in (hops[0], hops[-1]))
+    first, last = (host_of(each["url"]) for each in (hops[0], hops[-1]))
     is_other = first.removeprefix("www.") != last.removeprefix("www.")
     return last[:300] if is_other and all(each["status"] in PERMANENT for each in hops[:-1]) else ""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterator, Set
-from urllib.parse import urlsplit
 
 from website_scan.document import (
     ExportDocument,
@@ -15,6 +14,7 @@ from website_scan.document import (
     ReducedFinding,
 )
 from website_scan.report.places import is_cut, occurrences_of
+from website_scan.urls import host_and_port_of
 
 # The check whose evidence names the certificate, with any verdict.
 CERTIFICATE_CHECK = "tls-cert-expiry"
@@ -71,7 +71,7 @@ def _certificate(export: ExportDocument) -> list[str] | None:
     for category in export["categories"]:
         for check in category["checks"]:
             if check["id"] == CERTIFICATE_CHECK and check["evidence"]:
-                return [urlsplit(export["url"]).netloc, str(check["evidence"][0]["not_after"])]
+                return [host_and_port_of(export["url"]), str(check["evidence"][0]["not_after"])]
     return None
 
 

@@ -17,6 +17,7 @@ from webhooks.delivery.formats import sent_body
 from webhooks.delivery.signing import signature_headers
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, NetError
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver
@@ -105,13 +106,15 @@ def _post(claim: DeliveryClaim, policy: Policy, resolver: Resolver | None, at: d
     }
     with Network(policy, resolver=resolver, time_limit_s=TIMEOUT_S) as network:
         return network.fetch(
-            claim.url,
-            method="POST",
-            headers=headers,
-            data=body,
-            max_bytes=KEPT_BYTES,
-            timeout_s=TIMEOUT_S,
-            decode=False,
+            Request(
+                claim.url,
+                method="POST",
+                headers=headers,
+                body=body,
+                max_bytes=KEPT_BYTES,
+                timeout_s=TIMEOUT_S,
+                decode=False,
+            )
         )
 
 

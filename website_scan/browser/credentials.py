@@ -6,10 +6,9 @@ import asyncio
 from collections.abc import Mapping
 from typing import Any
 
-import ada_url
-
 from website_scan.browser.devtools import Session
 from website_scan.net.credentials import OriginCredentials
+from website_scan.urls import origin_of
 
 # Headers that Chromium sets itself for each hop. If set here, they would also be sent to the target of a redirect.
 KEPT_BY_CHROMIUM = frozenset({"referer", "cookie"})
@@ -26,7 +25,7 @@ def cookies_of(given: OriginCredentials | None, page_url: str) -> list[dict[str,
         return []
     return [
         {"name": name, "value": value, "url": f"{given.origin}/", "httpOnly": True, "sameSite": "Strict"}
-        for name, value in given.cookies_for(_origin(page_url))
+        for name, value in given.cookies_for(origin_of(page_url))
     ]
 
 
@@ -115,7 +114,7 @@ class HeaderSender:
         self._cdp.post("Fetch.continueRequest", order)  # the page may be closed, or may have cancelled the request
 
     async def _may_have_them(self, event: Mapping[str, Any]) -> bool:
-        if "networkId" not in event or _origin(event["request"]["url"]) != self._given.origin:
+        if "networkId" not in event or origin_of(event["request"]["url"]) != self._given.origin:
             return False
         verdict = self._verdict(event["networkId"])
         await asyncio.wait((verdict,), timeout=UNTOLD_S)
@@ -135,10 +134,3 @@ class HeaderSender:
 
     def _shown(self) -> dict[str, str]:
         return dict(self._contexts.values())
-
-
-def _origin(url: str) -> str:
-    try:
-        return str(ada_url.URL(url).origin)
-    except ValueError:
-        return ""

@@ -12,7 +12,6 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
-from urllib.parse import urlsplit
 
 from website_scan.browser.axe import SKIPPED, run_axe
 from website_scan.browser.chromium import Chromium, Context
@@ -48,7 +47,7 @@ from website_scan.browser.unshown import nothing_shown, shown_content
 from website_scan.browser.visit import BrowserFailed, PageCrashed, Part, Visit
 from website_scan.net.budget import Limits, Meter
 from website_scan.net.errors import BudgetExceeded
-from website_scan.net.targets import DEFAULT_PORTS
+from website_scan.urls import Url
 
 T = TypeVar("T")
 
@@ -167,12 +166,12 @@ class _Look:
 
     def count_request(self, event: Event) -> None:
         """Count a request, also of frames and workers; the proxy can't see requests inside its tunnels."""
-        parts = urlsplit(event["request"]["url"])
-        if parts.scheme in ("http", "https"):
+        url = Url.parse(event["request"]["url"])
+        if url is not None and url.is_http:
             try:
-                self._bounds.meter.request(parts.hostname or "")
-                if parts.scheme == "https":
-                    self._visit.proxy.count_in_tunnel(parts.hostname or "", parts.port or DEFAULT_PORTS["https"])
+                self._bounds.meter.request(url.host)
+                if url.scheme == "https":
+                    self._visit.proxy.count_in_tunnel(url.host, url.port or 0)
             except BudgetExceeded as error:
                 self._end(_TooManyRequests(f"The browser stopped loading the page. {error}"))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
-from urllib.parse import urldefrag
 
 from website_scan.browser.evidence import LoadedRequest
 from website_scan.page.references import ResourceKind
@@ -90,7 +89,7 @@ class NetworkLog:
             return
         self._entries[id] = _Entry(
             LoadedRequest(
-                url=urldefrag(url[:MAX_URL]).url,
+                url=url[:MAX_URL].partition("#")[0],
                 kind=None if kind == DOCUMENT else KINDS.get(kind, ResourceKind.OTHER),
                 method=str(event["request"].get("method", "GET"))[:16],
                 start_s=now - self._origin_s,

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from website_scan.browser.evidence import Load
 from website_scan.messages import excerpt
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.result import Waterfall, WaterfallRow
+from website_scan.urls import host_of
 
 MAX_ROWS = 60
 URL_LENGTH = 200
@@ -26,7 +25,7 @@ def waterfall(load: Load) -> Waterfall | None:
     shown = load.requests[:MAX_ROWS]
     ends = [each.end_s for each in shown if each.end_s is not None]
     total_ms = max([1, *(at for _, at in seen), *(round(1000 * end) for end in ends)])
-    own = _host(shown[0].url)
+    own = host_of(shown[0].url)
     rows = []
     for each in shown:
         start_ms = min(round(1000 * each.start_s), total_ms)
@@ -43,14 +42,7 @@ def waterfall(load: Load) -> Waterfall | None:
                 status=each.status,
                 is_blocking=each.is_blocking,
                 is_failed=bool(each.error) or (each.status or 0) >= 400,
-                is_third_party=not is_same_site(_host(each.url), own),
+                is_third_party=not is_same_site(host_of(each.url), own),
             )
         )
     return Waterfall(tuple(rows), tuple(seen), total_ms, len(load.requests) - len(shown) + load.left_out)
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""

@@ -7,7 +7,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypedDict
-from urllib.parse import urlsplit
 
 from website_scan import __version__
 from website_scan.command.errors import WrongUsage
@@ -16,6 +15,7 @@ from website_scan.document import ExportedFinding
 from website_scan.findings import ScanType
 from website_scan.report.places import is_cut, normal_places_of, occurrences_of
 from website_scan.score_basis import score_without
+from website_scan.written_urls import split_url
 
 VERSION = 2
 MAX_BYTES = 50_000_000
@@ -128,7 +128,7 @@ class Baseline:
     def _page(self, url: str) -> str | None:
         """Return the name of the page in the file, None if it was not judged for it."""
         origin = "" if len(self.origins) == 1 else _origin(url)
-        parts = urlsplit(url)
+        parts = split_url(url)
         path = origin + (parts.path or "/")
         return next((each for each in (f"{path}?{parts.query}", path) if each in self.pages), None)
 
@@ -225,20 +225,20 @@ def _names(urls: Sequence[str]) -> dict[str, str]:
     is_one_origin = len(set(map(_origin, urls))) == 1
     names = {}
     for url in urls:
-        parts = urlsplit(url)
-        twins = {urlsplit(each).query for each in urls if _without_query(each) == _without_query(url)}
+        parts = split_url(url)
+        twins = {split_url(each).query for each in urls if _without_query(each) == _without_query(url)}
         query = f"?{parts.query}" if parts.query and len(twins) > 1 else ""
         names[url] = ("" if is_one_origin else _origin(url)) + (parts.path or "/") + query
     return names
 
 
 def _without_query(url: str) -> str:
-    return _origin(url) + (urlsplit(url).path or "/")
+    return _origin(url) + (split_url(url).path or "/")
 
 
 def _origin(url: str) -> str:
     try:
-        parts = urlsplit(url.strip().lower())
+        parts = split_url(url.strip().lower())
     except ValueError:  # the scan refuses it
         return ""
     host = parts.netloc.rpartition("@")[2]

@@ -12,9 +12,10 @@ from contextlib import contextmanager
 from http import HTTPStatus
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from website_scan.command.errors import WrongUsage
+from website_scan.written_urls import split_url
 
 HOST = "127.0.0.1"
 IDLE_S = 30.0
@@ -76,7 +77,7 @@ class _Handler(BaseHTTPRequestHandler):
         if (self.headers.get("Host") or "").partition(":")[0] not in ("localhost", HOST):
             self._send(HTTPStatus.MISDIRECTED_REQUEST, "text/plain", b"")
             return
-        path = unquote(urlsplit(self.path).path)
+        path = unquote(split_url(self.path).path)
         found = self._found(path)
         if found is not None and found.name == "index.html" and not path.endswith(("/", "/index.html")):
             self._send(HTTPStatus.MOVED_PERMANENTLY, "text/plain", b"", Location=f"/{quote(path.strip('/'))}/")

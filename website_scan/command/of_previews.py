@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from website_scan.command.judged import Judged
 from website_scan.net.addresses import loopback_addresses
+from website_scan.written_urls import split_url
 
 IN_PREVIEW = "about the server of a preview"
 
@@ -19,7 +18,7 @@ WITHOUT_HEADERS = (
 
 def accepted_in_preview(judged: Judged, *, is_served: bool) -> Judged:
     """Return the report of a page on loopback with these findings accepted. `is_served` if by `--serve`."""
-    parts = urlsplit(judged.url)
+    parts = split_url(judged.url)
     if parts.scheme != "http" or not loopback_addresses(parts.hostname or ""):
         return judged
     ids = (*WITHOUT_HTTPS, *(WITHOUT_HEADERS if is_served else ()))

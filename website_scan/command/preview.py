@@ -20,6 +20,7 @@ from website_scan.command.pages import canonical
 from website_scan.command.progress import ProgressLine
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, NetError
+from website_scan.net.http.request import Request
 from website_scan.net.targets import InvalidUrl
 
 KEEPER = Path(__file__).with_name("keeper.py")
@@ -83,7 +84,7 @@ def _status(url: str, options: Options) -> int | None:
     """Return the status of the URL's response, None without one. Raises WrongUsage if it may not be requested."""
     with Network(policy_of(url, options), time_limit_s=ANSWER_S) as network:
         try:
-            return network.fetch(url, max_bytes=1, verify=False).status
+            return network.fetch(Request(url, max_bytes=1, verify=False)).status
         except (Blocked, InvalidUrl) as refusal:
             raise WrongUsage(f"--wait-for: {hint(url, network) or refusal}") from None
         except NetError:

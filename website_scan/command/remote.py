@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Any, TypedDict
-from urllib.parse import urlsplit
 
 import requests
 
@@ -22,6 +21,7 @@ from website_scan.command.judged import Judged
 from website_scan.command.progress import ProgressLine
 from website_scan.command.terminal import say
 from website_scan.document import ExportDocument, ExportedError
+from website_scan.written_urls import split_url
 
 KEY = "WEBSITE_SCAN_KEY"
 CONNECT_S = 5.0
@@ -236,7 +236,7 @@ def scans(options: Options, progress: ProgressLine) -> Iterator[list[Judged]]:
 
 def _is_of_service(address: str) -> bool:
     try:
-        parts = urlsplit(address)
+        parts = split_url(address)
         is_complete = parts.scheme in ("http", "https") and bool(parts.hostname)
     except ValueError:
         return False

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, replace
 
-import ada_url
-
 from website_scan.crawl.link_relations import ELEMENT, RelatedLink, related_links, same_escapes
 from website_scan.page.evidence import Document, Page
+from website_scan.urls import Url
 
 # A canonical link with one of these attributes refers to another version of the page; search engines ignore it.
 QUALIFIERS = ("hreflang", "lang", "media", "type")
@@ -51,9 +50,9 @@ def qualifier(link: RelatedLink) -> str:
     return next((name for name in QUALIFIERS if link.attributes.get(name)), "")
 
 
-def is_root(url: ada_url.URL) -> bool:
-    return url.pathname in ("", "/") and not url.search
+def is_root(url: Url) -> bool:
+    return url.path in ("", "/") and not url.query
 
 
-def is_front_page(url: ada_url.URL) -> bool:
-    return url.pathname in ("", "/") or INDEX_PAGE.fullmatch(url.pathname) is not None
+def is_front_page(url: Url) -> bool:
+    return url.path in ("", "/") or INDEX_PAGE.fullmatch(url.path) is not None

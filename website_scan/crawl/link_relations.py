@@ -7,7 +7,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from website_scan.page.evidence import Document, Page
-from website_scan.page.markup import attribute, http_address, live, parse_url, resolve
+from website_scan.page.markup import attribute, http_address, live, resolve
+from website_scan.urls import Url
 
 ELEMENT, HEADER = "<link>", "Link header"
 ABSOLUTE = re.compile(r"https?://", re.IGNORECASE)
@@ -51,7 +52,7 @@ def related_links(page: Page, document: Document, relation: str) -> Iterator[Rel
             yield RelatedLink(reference, http_address(resolve(document, reference)), ELEMENT, node.attributes)
     for reference, parameters in header_links(page):
         if relation in parameters.get("rel", "").lower().split():
-            url = http_address(parse_url(reference, page.target.url))
+            url = http_address(Url.parse(reference, page.target.url))
             yield RelatedLink(reference, url, HEADER, dict(parameters))
 
 

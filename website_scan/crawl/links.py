@@ -10,13 +10,13 @@ from dataclasses import dataclass
 from typing import TypeVar
 from urllib.parse import unquote
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import attribute, http_address, live, resolve
 from website_scan.page.references import CANDIDATE
 from website_scan.page.registrable_domain import is_same_site
+from website_scan.urls import DEFAULT_PORTS, Url
 
 T = TypeVar("T")
 
@@ -84,7 +84,7 @@ class Link:
     @property
     def is_instruction(self) -> bool:
         """Return True if the text shows a local address, as in “Open http://localhost:3000”: it is for the reader."""
-        url = ada_url.URL(self.url)
+        url = Url.of(self.url)
         return is_local_host(url.hostname) and _is_shown(self.node, url)
 
 
@@ -110,8 +110,8 @@ def _links(page: Page, document: Document) -> Iterator[Link]:
         url = resolve(document, reference)
         address = http_address(url)
         if url is not None and address is not None and address not in own:
-            host = url.hostname.strip("[]")
-            yield Link(node, address, is_same_site(host, page.target.host), host.removeprefix("www.") == own_host)
+            is_same_host = url.host.removeprefix("www.") == own_host
+            yield Link(node, address, is_same_site(url.host, page.target.host), is_same_host)
 
 
 def reference_of(node: LexborNode) -> str | None:
@@ -122,8 +122,7 @@ def reference_of(node: LexborNode) -> str | None:
 
 def changes_state(url: str) -> bool:
     """Return True if the URL suggests that requesting it has an effect: a log-out, a deletion, a purchase."""
-    parsed = ada_url.URL(url)
-    address = unquote(parsed.pathname + parsed.search)
+    address = unquote(Url.of(url).path_and_query)
     return any(pattern.search(address) for pattern in (ACTING_ANYWHERE, ACTING_FIRST, ACTION, ONE_TIME))
 
 
@@ -174,13 +173,13 @@ def local_addresses(document: Document) -> Iterator[LocalAddress]:
                     yield LocalAddress(node.tag or "", name, reference)
 
 
-def _is_local(url: ada_url.URL) -> bool:
-    if url.protocol == "file:" or len(url.protocol) == len("c:"):  # a Windows drive
+def _is_local(url: Url) -> bool:
+    if url.scheme == "file" or len(url.scheme) == 1:  # a Windows drive
         return True
-    return url.protocol in ("http:", "https:", "ws:", "wss:", "ftp:") and is_local_host(url.hostname)
+    return url.scheme in DEFAULT_PORTS and is_local_host(url.host)
 
 
-def _is_shown(node: LexborNode, url: ada_url.URL) -> bool:
+def _is_shown(node: LexborNode, url: Url) -> bool:
     return node.tag == "a" and url.hostname != "" and url.hostname in node.text().lower()
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from website_scan.crawl.robots import MAX_BYTES, Robots, parse_robots
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, TooManyRedirects
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.fetch import SiteProtected, challenge_sign
@@ -48,12 +48,14 @@ def load_robots(page: Target, network: Network, reuse: Reuse = Reuse.NEVER) -> R
     url = f"{page.origin}/robots.txt"
     try:
         hops = network.follow(
-            page.join("/robots.txt"),
-            max_bytes=MAX_BYTES + 1,
-            timeout_s=TIMEOUT_S,
-            verify=False,
-            with_credentials=True,
-            reuse=reuse,
+            Request(
+                page.join("/robots.txt"),
+                max_bytes=MAX_BYTES + 1,
+                timeout_s=TIMEOUT_S,
+                verify=False,
+                with_credentials=True,
+                reuse=reuse,
+            )
         )
     except TooManyRedirects as error:
         return RobotsFile(url, None, Robots(), str(error), redirected_away=True)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 from website_scan.net.client import Network
-from website_scan.net.http.answers import Reuse
 from website_scan.net.http.decoding import decode
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import Target
 
@@ -24,14 +24,16 @@ def fetch_sitemap(target: Target, network: Network, *, max_bytes: int, timeout_s
     Raises the errors of `Network.follow`.
     """
     hops = network.follow(
-        target,
-        headers=HEADERS,
-        max_bytes=max_bytes,
-        timeout_s=timeout_s,
-        verify=False,
-        decode=False,
-        with_credentials=True,
-        reuse=Reuse.ALLOWED,
+        Request(
+            target,
+            headers=HEADERS,
+            max_bytes=max_bytes,
+            timeout_s=timeout_s,
+            verify=False,
+            decode=False,
+            with_credentials=True,
+            reuse=Reuse.ALLOWED,
+        )
     )
     return _decoded(hops[-1])
 

@@ -12,9 +12,8 @@ from enum import StrEnum
 from urllib.parse import unquote
 from xml.parsers import expat
 
-import ada_url
-
 from website_scan.crawl.gzip_files import PIECE_BYTES, BrokenGzip, decompressed
+from website_scan.urls import Url, host_of
 
 MAX_URLS = 50_000  # per sitemap or index (sitemaps.org, "Sitemaps XML format")
 MAX_BYTES = 52_428_800  # decompressed
@@ -156,12 +155,8 @@ def address_key(url: str) -> str:
     """Return a key that is equal for two URLs of one page: canonical (WHATWG URL), with escapes undone."""
     if PLAIN.fullmatch(url):
         return url
-    try:
-        parsed = ada_url.URL(url)
-    except ValueError:
-        return url
-    parsed.hash = ""
-    return unquote(parsed.href.removesuffix("#"))
+    parsed = Url.parse(url)
+    return unquote(parsed.without_fragment) if parsed is not None else url
 
 
 class _Unreadable(Exception):
@@ -344,9 +339,4 @@ def _host(address: str) -> str:
     """Return the host of an http(s) URL, IPv6 without brackets; empty for any other text."""
     if plain := PLAIN.fullmatch(address):
         return plain[1]
-    if not ABSOLUTE.match(address):
-        return ""
-    try:
-        return ada_url.URL(address).hostname.strip("[]")
-    except ValueError:
-        return ""
+    return host_of(address) if ABSOLUTE.match(address) else ""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from urllib.parse import urlsplit
 
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.document import StoredWeight
@@ -11,6 +10,7 @@ from website_scan.messages import excerpt
 from website_scan.page.evidence import Page
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resources
+from website_scan.urls import host_of
 
 # What is beyond is counted as one.
 MAX_WEIGHTS = 40
@@ -20,7 +20,7 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight
     """Bytes on the wire and requests by host and kind of file, the heaviest first."""
     sums: dict[tuple[str, str], list[int]] = {}
     for url, kind, wire_bytes in _files(page, evidence):
-        of_kind = sums.setdefault((_host(url), kind), [0, 0])
+        of_kind = sums.setdefault((host_of(url), kind), [0, 0])
         of_kind[0] += wire_bytes
         of_kind[1] += 1
     heaviest = sorted(sums.items(), key=lambda each: -each[1][0])
@@ -41,13 +41,6 @@ def weights_of(page: Page, evidence: Mapping[type, object]) -> list[StoredWeight
             {"host": "", "kind": "other", "wire_bytes": wire_bytes, "requests": requests, "is_third_party": True}
         )
     return shown
-
-
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
 
 
 def _files(page: Page, evidence: Mapping[type, object]) -> Iterable[tuple[str, str, int]]:

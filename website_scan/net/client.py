@@ -8,7 +8,7 @@ from __future__ import annotations
 import functools
 import threading
 import time
-from collections.abc import Mapping
+from dataclasses import replace
 
 from website_scan.net.budget import Exchange, Limits, Meter, Meters, SharedBudget
 from website_scan.net.credentials import OriginCredentials
@@ -17,18 +17,18 @@ from website_scan.net.dialer import Dial, Dialer
 from website_scan.net.dns_records import DnsAnswer, Lookup, SystemLookup
 from website_scan.net.errors import NotReachable, TimedOut, TooManyRedirects, Untrusted
 from website_scan.net.failures import NoAnswer, named_errors
-from website_scan.net.http.answers import Answers, Reuse, Wish, key_of
+from website_scan.net.http.answers import Answers, Wish, key_of
 from website_scan.net.http.connections import (
     CurrentExchange,
     GuardedAdapter,
-    TargetedRequest,
     Trust,
     targeted,
     tls_context,
 )
 from website_scan.net.http.decoding import decode
 from website_scan.net.http.messages import LenientResponse, read_body
-from website_scan.net.http.redirects import Hop, Trail, with_referrer
+from website_scan.net.http.redirects import Trail, following, with_referrer
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response, TlsSession
 from website_scan.net.policy import Policy
 from website_scan.net.resolver import Resolver, SystemResolver
@@ -170,131 +170,81 @@ class Network:
         except TimedOut as error:
             raise NotReachable(str(error)) from None
 
-    def fetch(
-        self,
-        url: str | Target,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        data: bytes | None = None,
-        max_bytes: int | None = None,
-        timeout_s: float | None = None,
-        verify: bool = True,
-        decode: bool = True,
-        with_credentials: bool = False,
-        reuse: Reuse = Reuse.NEVER,
-        kept_bytes: int = 0,
-    ) -> Response:
-        """Send one request and return its response. Does not follow redirects.
+    def fetch(self, request: Request | Target | str) -> Response:
+        """Send one request and return its response; a URL alone is a GET. Does not follow redirects.
 
-        `max_bytes` cuts the body, compressed or not. With `verify`, an untrusted certificate raises Untrusted. Without
-        it, the certificate is checked first and `Response.tls` says why it is not trusted; outdated TLS versions are
-        allowed, too. Without `decode` the body stays as it was sent, still compressed. Set `with_credentials` for the
-        page and its resources; requests for resources that everybody can see go without. A reusable response also
-        serves other requests for the same, now or later, for as many bytes or fewer; in an audit, up to `kept_bytes`
-        are read for them. Raises any NetError, or InvalidUrl.
+        Raises any NetError, or InvalidUrl.
         """
-        target = url if isinstance(url, Target) else parse_target(url, self.policy)
-        limit = self.limits.decoded_bytes if max_bytes is None else max_bytes
-        shown = anonymous = with_referrer(headers or {}, target)
-        if with_credentials and self.credentials is not None:
-            shown = self.credentials.added_to(anonymous, target.origin)
-        is_kept = reuse is not Reuse.NEVER and method == "GET"
-        read = max(limit, kept_bytes) if is_kept and self._answers.outlive_visit else limit
-        ask = functools.partial(self._ask, target, method, shown, anonymous, data, read, timeout_s, verify, decode)
-        if not is_kept:
-            return ask()
+        request = with_referrer(self._judged(request))
+        limit = self.limits.decoded_bytes if request.max_bytes is None else request.max_bytes
+        is_longer = request.is_kept and self._answers.outlive_visit
+        request = replace(request, max_bytes=max(limit, request.kept_bytes) if is_longer else limit)
+        if not request.is_kept:
+            return self._ask(request)
         # The key includes the credentials: an answer to a request with them must not go to one without.
-        key = key_of(target.url, shown, decode=decode)
-        wish = Wish(limit, verify, is_private=shown is not anonymous)
-        if reuse is Reuse.ALLOWED:
-            wait_s = self._deadline.within(timeout_s or self.limits.total_s).check()
-            return self._answers.answer(key, wish, ask, wait_s)
+        private = self._with_credentials(request)
+        key = key_of(private)
+        wish = Wish(limit, request.verify, is_private=private is not request)
+        if request.reuse is Reuse.ALLOWED:
+            wait_s = self._deadline.within(request.timeout_s or self.limits.total_s).check()
+            return self._answers.answer(key, wish, functools.partial(self._ask, request), wait_s)
         if (found := self._answers.of_earlier_visit(key, wish)) is not None:
             return found
-        response = ask()
+        response = self._ask(request)
         self._answers.keep_beginning(key, response, is_private=wish.is_private)
         return response
 
-    def _ask(
-        self,
-        target: Target,
-        method: str,
-        shown: Mapping[str, str],
-        anonymous: Mapping[str, str],
-        data: bytes | None,
-        max_bytes: int,
-        timeout_s: float | None,
-        verify: bool,
-        decode: bool,
-    ) -> Response:
-        self._meter.request(target.host)
-        self._count(target.host, target.port)
-        deadline = self._deadline.within(timeout_s or self.limits.total_s)
-        deadline.check()
-        send = functools.partial(
-            self._exchange,
-            target=target,
-            request=targeted(target, method, shown, data, self.policy.user_agent),
-            deadline=deadline,
-            max_bytes=max_bytes,
-            decode_body=decode,
-        )
-        if verify or not target.is_https:
-            return send(trust=Trust.STRICT)
-        origin = (target.host, target.port)
-        if origin not in self._distrusted:
-            try:
-                return send(trust=Trust.LENIENT)
-            except Untrusted as error:
-                self._distrusted[origin] = error.reason
-        # The server's identity is unknown, so it gets no credentials.
-        unknown = targeted(target, method, anonymous, data, self.policy.user_agent)
-        return send(request=unknown, trust=Trust.NONE, trust_error=self._distrusted[origin])
-
-    def follow(
-        self,
-        url: str | Target,
-        *,
-        method: str = "GET",
-        headers: Mapping[str, str] | None = None,
-        data: bytes | None = None,
-        max_bytes: int | None = None,
-        timeout_s: float | None = None,
-        verify: bool = True,
-        decode: bool = True,
-        with_credentials: bool = False,
-        reuse: Reuse = Reuse.NEVER,
-        kept_bytes: int = 0,
-    ) -> tuple[Response, ...]:
+    def follow(self, request: Request | Target | str) -> tuple[Response, ...]:
         """Fetch a URL and follow redirects; each hop is checked like the first. The last response is the final one.
 
-        `timeout_s` is for each hop. Raises TooManyRedirects, and the errors of `fetch`.
+        Raises TooManyRedirects, and the errors of `fetch`.
         """
-        target = url if isinstance(url, Target) else parse_target(url, self.policy)
-        hop: Hop | None = Hop(target, method, headers or {}, data)
+        hop: Request | None = self._judged(request)
         trail = Trail()
         responses: list[Response] = []
         while hop is not None:
             if len(responses) > self.limits.redirects:
                 raise TooManyRedirects(f"The site redirects more than {self.limits.redirects} times.")
-            response = self.fetch(
-                hop.target,
-                method=hop.method,
-                headers=trail.headers_for(hop),
-                data=hop.data,
-                max_bytes=max_bytes,
-                timeout_s=timeout_s,
-                verify=verify,
-                decode=decode,
-                with_credentials=with_credentials,
-                reuse=reuse,
-                kept_bytes=kept_bytes,
-            )
+            response = self.fetch(trail.with_cookies(hop))
             responses.append(response)
             trail.keep_cookies(hop, response)
-            hop = hop.next(response)
+            hop = following(hop, response)
         return tuple(responses)
+
+    def _judged(self, request: Request | Target | str) -> Request:
+        """Return the request with its target. Raises InvalidUrl or Blocked."""
+        if not isinstance(request, Request):
+            request = Request(request)
+        if isinstance(request.url, Target):
+            return request
+        return replace(request, url=parse_target(request.url, self.policy))
+
+    def _with_credentials(self, request: Request) -> Request:
+        """Return the request with the credentials for its origin; the request itself if it gets none."""
+        if self.credentials is None or not request.with_credentials:
+            return request
+        headers = self.credentials.added_to(request.headers, request.target.origin)
+        return request if headers is request.headers else replace(request, headers=headers)
+
+    def _ask(self, request: Request) -> Response:
+        target = request.target
+        self._meter.request(target.host)
+        self._count(target.host, target.port)
+        deadline = self._deadline.within(request.timeout_s or self.limits.total_s)
+        deadline.check()
+        private = self._with_credentials(request)
+        if request.verify or not target.is_https:
+            return self._exchange(private, deadline, Trust.STRICT)
+        origin = (target.host, target.port)
+        if origin not in self._distrusted:
+            try:
+                return self._exchange(private, deadline, Trust.LENIENT)
+            except Untrusted as error:
+                self._distrusted[origin] = error.reason
+        # The server's identity is unknown, so it gets no credentials.
+        response = self._exchange(request, deadline, Trust.NONE)
+        assert response.tls is not None
+        return replace(response, tls=replace(response.tls, trust_error=self._distrusted[origin]))
 
     # Methods for the pooled connections (`connections.Opener`).
 
@@ -313,22 +263,11 @@ class Network:
                 self._adapters[trust] = GuardedAdapter(self, self._current, self.limits, context)
             return self._adapters[trust]
 
-    def _exchange(
-        self,
-        *,
-        target: Target,
-        request: TargetedRequest,
-        deadline: Deadline,
-        max_bytes: int,
-        decode_body: bool,
-        trust: Trust,
-        trust_error: str | None = None,
-    ) -> Response:
-        is_fresh = request.method not in IDEMPOTENT
-        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=is_fresh)
-        send = functools.partial(self._send, target, request, max_bytes, decode_body, trust, trust_error)
+    def _exchange(self, request: Request, deadline: Deadline, trust: Trust) -> Response:
+        target = request.target
+        exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=request.method not in IDEMPOTENT)
         try:
-            return send(exchange)
+            return self._send(request, trust, exchange)
         except NoAnswer:
             if not exchange.is_reused:
                 raise NotReachable(f"{target.host} closed the connection without an answer.") from None
@@ -336,25 +275,18 @@ class Network:
         self._count(target.host, target.port)
         exchange = Exchange(deadline, self.limits, self._meter, target.path, is_fresh=True)
         try:
-            return send(exchange)
+            return self._send(request, trust, exchange)
         except NoAnswer:
             raise NotReachable(f"{target.host} closed the connection without an answer.") from None
 
-    def _send(
-        self,
-        target: Target,
-        request: TargetedRequest,
-        max_bytes: int,
-        decode_body: bool,
-        trust: Trust,
-        trust_error: str | None,
-        exchange: Exchange,
-    ) -> Response:
+    def _send(self, request: Request, trust: Trust, exchange: Exchange) -> Response:
+        target, max_bytes = request.target, request.max_bytes or 0
+        prepared = targeted(request, self.policy.user_agent)
         begin = time.monotonic()
         self._current.value = exchange
         with self._dialer.until_closed(), named_errors(target.host):
             adapter = self._adapter(trust)
-            message = adapter.send(request, stream=True).raw
+            message = adapter.send(prepared, stream=True).raw
             ttfb_s = time.monotonic() - exchange.sent_at
             assert isinstance(message, LenientResponse)
             head = message.head
@@ -369,7 +301,7 @@ class Network:
                 adapter.release(message, is_reusable=is_read and not message.will_close)
         content, is_more = body.content, False
         limit = min(max_bytes, self.limits.decoded_bytes)
-        if decode_body:
+        if request.decode:
             content, is_more = decode(content, head.headers.get("Content-Encoding"), limit)
         elif len(content) > limit:
             content, is_more = content[:limit], True
@@ -380,7 +312,7 @@ class Network:
             body=content,
             reason=head.reason,
             http_version=head.version,
-            method=request.method or "GET",
+            method=prepared.method or "GET",
             truncated=body.is_cut or is_more,
             header_bytes=head.size_bytes,
             body_wire_bytes=len(body.content),
@@ -388,5 +320,5 @@ class Network:
             connect_s=exchange.connect_s,
             ttfb_s=ttfb_s,
             total_s=time.monotonic() - begin,
-            tls=TlsSession(exchange.tls_version, exchange.tls_cipher, trust_error) if target.is_https else None,
+            tls=TlsSession(exchange.tls_version, exchange.tls_cipher) if target.is_https else None,
         )

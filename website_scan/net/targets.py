@@ -9,22 +9,21 @@ import functools
 import logging
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from ipaddress import ip_address
-
-import ada_url
 
 from website_scan.errors import Refusal
 from website_scan.net.addresses import LOOPBACK, IPNetwork, is_exempt, is_loopback_name, own_addresses, refusal
 from website_scan.net.errors import Blocked
 from website_scan.net.policy import Policy
+from website_scan.urls import Url
 
 logger = logging.getLogger(__name__)
 
 MAX_LENGTH = 2048
 # Percent-encoding turns one character into up to twelve.
 MAX_CANONICAL_LENGTH = 8192
-DEFAULT_PORTS = {"http": 80, "https": 443}
+SCHEMES = frozenset({"http", "https"})
 
 # Suffixes that are never a public site, regardless of DNS: RFC 2606, 6761, 6762, 7686, 8375, and common usage.
 RESERVED_SUFFIXES = frozenset(
@@ -57,21 +56,40 @@ class InvalidUrl(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """A parsed URL in canonical form. `host` is ASCII, IPv6 without brackets; `path` includes the query."""
+    """An http(s) URL without credentials and fragment that may be requested, as far as its text shows."""
 
-    url: str
-    scheme: str
-    host: str
-    port: int
-    path: str
+    address: Url
     policy: Policy = field(compare=False, repr=False)
+
+    @property
+    def url(self) -> str:
+        """Return the canonical text."""
+        return self.address.href
+
+    @property
+    def scheme(self) -> str:
+        """Return "http" or "https"."""
+        return self.address.scheme
+
+    @property
+    def host(self) -> str:
+        """Return the host: ASCII, IPv6 without brackets."""
+        return self.address.host
+
+    @property
+    def port(self) -> int:
+        """Return the port, which is the scheme's default if none is written."""
+        return self.address.port or 0
+
+    @property
+    def path(self) -> str:
+        """Return what a request line names: the path and the query, even an empty one after its mark."""
+        return "/" + self.address.without_fragment.split("/", 3)[3]
 
     @property
     def origin(self) -> str:
         """Return `https://host[:port]`; the port only if it is not the scheme's default."""
-        host = f"[{self.host}]" if ":" in self.host else self.host
-        port = "" if self.port == DEFAULT_PORTS[self.scheme] else f":{self.port}"
-        return f"{self.scheme}://{host}{port}"
+        return self.address.origin
 
     @property
     def is_https(self) -> bool:
@@ -108,30 +126,22 @@ def parse_target(value: object, policy: Policy) -> Target:
 
 def _target(value: str, policy: Policy, base: str | None = None) -> Target:
     try:
-        parsed = ada_url.URL(value, base)
-        host = parsed.hostname
-        if host.endswith("."):
-            parsed.hostname = host[:-1]
-            host = parsed.hostname
-    except (ValueError, UnicodeError):
+        url = Url.of(value, base)
+        if url.host.endswith("."):
+            url = url.with_host(url.host[:-1])
+    except ValueError:
         raise InvalidUrl("The address can't be understood.") from None
-    scheme = parsed.protocol.removesuffix(":")
-    if scheme not in DEFAULT_PORTS:
+    if url.scheme not in SCHEMES:
         raise InvalidUrl("Only https:// and http:// addresses can be scanned.")
-    _refuse_credentials(parsed)
-    parsed.hash = ""
-    host = host.removeprefix("[").removesuffix("]")
-    _judge_host(host)
-    typed_port = parsed.port
-    port = int(typed_port) if typed_port else DEFAULT_PORTS[scheme]
-    _judge_port(port, policy, is_exempted=_refuse_blocked(host, port, policy))
-    # Cut from the URL, because `pathname` and `search` would lose a lone question mark.
-    url = parsed.href
-    return Target(url, scheme, host, port, "/" + url.split("/", 3)[3], policy)
+    _refuse_credentials(url)
+    target = Target(replace(url, href=url.without_fragment, fragment=""), policy)
+    _judge_host(target.host)
+    _judge_port(target.port, policy, is_exempted=_refuse_blocked(target.host, target.port, policy))
+    return target
 
 
-def _refuse_credentials(parsed: ada_url.URL) -> None:
-    if parsed.username or parsed.password:
+def _refuse_credentials(url: Url) -> None:
+    if url.has_credentials:
         raise InvalidUrl("The address must not contain a user name or password.")
 
 
@@ -192,6 +202,6 @@ def _blocked_domains(entries: tuple[str, ...]) -> frozenset[str]:
 def _canonical_domain(entry: str) -> str:
     domain = entry.strip().lower().removeprefix("*.").strip(".")
     try:
-        return ada_url.URL(f"http://{f'[{domain}]' if ':' in domain else domain}/").hostname.strip("[]")
-    except (ValueError, UnicodeError):
+        return Url.of(f"http://{f'[{domain}]' if ':' in domain else domain}/").host
+    except ValueError:
         return domain

@@ -5,21 +5,21 @@ from __future__ import annotations
 import codecs
 import re
 
-import ada_url
 from selectolax.lexbor import LexborHTMLParser
 
 from website_scan.catalogue import probe
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TlsFailed
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
-from website_scan.net.targets import DEFAULT_PORTS, Target
+from website_scan.net.targets import Target
 from website_scan.page.bounded_parser import bounded
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import select
 from website_scan.page.references import References, references
 from website_scan.result import ScanFailed
+from website_scan.urls import Url
 
 PAGE_MAX_BYTES = 8 * 1024 * 1024
 PRESCAN_BYTES = 1024  # HTML, "prescan a byte stream to determine its encoding"
@@ -133,12 +133,14 @@ def _load(target: Target, network: Network) -> tuple[Response, ...]:
 def _follow(target: Target, network: Network) -> tuple[Response, ...]:
     # Other probes may request this URL, because a link on another page may lead here.
     return network.follow(
-        target,
-        headers=ACCEPT,
-        max_bytes=PAGE_MAX_BYTES,
-        verify=False,
-        with_credentials=True,
-        reuse=Reuse.FOR_OTHERS,
+        Request(
+            target,
+            headers=ACCEPT,
+            max_bytes=PAGE_MAX_BYTES,
+            verify=False,
+            with_credentials=True,
+            reuse=Reuse.FOR_OTHERS,
+        )
     )
 
 
@@ -281,14 +283,8 @@ def _is_text(media_type: str) -> bool:
 def _base(tree: LexborHTMLParser, address: Target) -> Target:
     """Return the first `<base href>` (HTML, "document base URL"); ignores one that is not http(s)."""
     for node in select(tree, "base[href]")[:1]:
-        try:
-            url = ada_url.URL(node.attributes["href"] or "", address.url)
-        except ValueError:
-            break
-        scheme = url.protocol.removesuffix(":")
-        if scheme in DEFAULT_PORTS:
+        url = Url.parse(node.attributes["href"] or "", address.url)
+        if url is not None and url.is_http:
             # No check of the address is needed here: every URL joined to this base is checked.
-            port = int(url.port) if url.port else DEFAULT_PORTS[scheme]
-            path = url.pathname + url.search
-            return Target(url.href, scheme, url.hostname.strip("[]"), port, path, address.policy)
+            return Target(url, address.policy)
     return address

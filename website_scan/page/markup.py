@@ -7,10 +7,10 @@ import itertools
 import threading
 from collections.abc import Iterator
 
-import ada_url
 from selectolax.lexbor import LexborHTMLParser, LexborNode
 
 from website_scan.page.evidence import Document
+from website_scan.urls import Url
 
 # Limits for malicious pages: browsers flatten trees deeper than this, too.
 MAX_NODES = 20_000
@@ -75,36 +75,24 @@ def attribute(node: LexborNode, name: str) -> str | None:
     return (attributes[name] or "") if name in attributes else None
 
 
-def resolve(document: Document, reference: str) -> ada_url.URL | None:
+def resolve(document: Document, reference: str) -> Url | None:
     """Return the absolute URL of a reference in the document; None if it is not a URL."""
-    return parse_url(reference, document.base.url)
+    return Url.parse(reference, document.base.url)
 
 
-def parse_url(reference: str, base: str) -> ada_url.URL | None:
-    """Return the absolute URL of a reference; None if it is not a URL (WHATWG URL)."""
-    try:
-        return ada_url.URL(reference, base)
-    except ValueError:
-        return None
-
-
-def http_address(url: ada_url.URL | None) -> str | None:
+def http_address(url: Url | None) -> str | None:
     """Return the URL to request: http(s), without its fragment; None for other schemes."""
-    if url is None or url.protocol not in ("http:", "https:"):
-        return None
-    url.hash = ""
-    return url.href.removesuffix("#")
+    return url.without_fragment if url is not None and url.is_http else None
 
 
-def is_plaintext(url: ada_url.URL) -> bool:
+def is_plaintext(url: Url) -> bool:
     """Return True if the URL is http and not loopback, which is trustworthy (W3C Secure Contexts)."""
-    if url.protocol != "http:":
+    if url.scheme != "http":
         return False
-    host = url.hostname.strip("[]")
     try:
-        return not ipaddress.ip_address(host).is_loopback
+        return not ipaddress.ip_address(url.host).is_loopback
     except ValueError:
-        return host != "localhost" and not host.endswith(".localhost")
+        return url.host != "localhost" and not url.host.endswith(".localhost")
 
 
 def elements(node: LexborNode) -> Iterator[LexborNode]:

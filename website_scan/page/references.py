@@ -11,7 +11,8 @@ from selectolax.lexbor import LexborNode
 
 from website_scan.page.css import Allowance, style_images, style_references
 from website_scan.page.evidence import Document
-from website_scan.page.markup import attribute, http_address, live, parse_url
+from website_scan.page.markup import attribute, http_address, live
+from website_scan.urls import Url
 
 
 class ResourceKind(StrEnum):
@@ -93,7 +94,7 @@ def references(document: Document) -> tuple[Reference, ...]:
 
 def keep(found: dict[str, Reference], base: str, address: str, kind: ResourceKind, eager: bool) -> None:
     """Add a URL once. It counts as eager if any of its references is."""
-    href = http_address(parse_url(address.strip(), base)) if address.strip() else None
+    href = http_address(Url.parse(address.strip(), base)) if address.strip() else None
     if href is None:
         return
     known = found.get(href)

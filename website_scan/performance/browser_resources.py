@@ -7,13 +7,13 @@ requests only the page's own files: it must not repeat the requests of scripts a
 from __future__ import annotations
 
 from dataclasses import replace
-from urllib.parse import urlsplit
 
 from website_scan.browser.evidence import Load, LoadedRequest
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.evidence import Resource
+from website_scan.urls import host_of
 
 FILES = frozenset(
     {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.OTHER}
@@ -82,7 +82,7 @@ def merged(logged: Resource, fetched: Resource) -> Resource:
 
 
 def _is_foreign(url: str, page: Page) -> bool:
-    return not is_same_site(urlsplit(url).hostname or "", page.target.host)
+    return not is_same_site(host_of(url), page.target.host)
 
 
 def _is_explained(request: LoadedRequest) -> bool:

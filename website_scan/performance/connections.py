@@ -3,20 +3,14 @@
 from __future__ import annotations
 
 from collections import Counter
-from urllib.parse import urlsplit
 
 from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.evidence import Resources
+from website_scan.urls import origin_of
 
 STATIC = frozenset({ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT})
-
-
-def origin_of(url: str) -> str:
-    """Return scheme, host and port as written in the URL."""
-    parts = urlsplit(url)
-    return f"{parts.scheme}://{parts.netloc}"
 
 
 def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
@@ -24,10 +18,10 @@ def closed_connections(page: Page, resources: Resources) -> dict[str, int]:
 
     Errors do not count: servers close connections after errors to defend themselves.
     """
-    requests = Counter([origin_of(page.target.url)])
+    requests = Counter([page.target.origin])
     closed = Counter[str]()
     if _closes(page.response.http_version, page.headers):
-        closed[origin_of(page.target.url)] += 1
+        closed[page.target.origin] += 1
     for each in resources.items:
         if not each.eager or each.status is None:
             continue

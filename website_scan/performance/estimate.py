@@ -9,9 +9,9 @@ from dataclasses import dataclass
 
 from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
-from website_scan.performance.connections import origin_of
 from website_scan.performance.evidence import Resource
 from website_scan.performance.slow_link import BYTES_PER_S, CONNECTIONS, ROUND_TRIP_S, set_up_s
+from website_scan.urls import origin_of
 
 
 @dataclass(frozen=True, slots=True)

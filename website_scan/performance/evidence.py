@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from website_scan.net.http.response import Headers
 from website_scan.page.css import Compound
 from website_scan.page.image_headers import ImageHeader
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import LONG_S, CachePolicy, hit_probability
+from website_scan.urls import host_of
 
 # Font services that adapt style sheets to the browser; the scanner, which they do not know, gets old formats and whole
 # fonts.
@@ -50,7 +50,7 @@ class Resource:
     @property
     def host(self) -> str:
         """Return the host of the URL that refers to it."""
-        return urlsplit(self.url).hostname or ""
+        return host_of(self.url)
 
     @property
     def media_type(self) -> str:
@@ -174,7 +174,7 @@ class Fonts:
     @property
     def same_for_all(self) -> list[Resource]:
         """Return the files, except those of services that adapt files to the browser."""
-        hosts = ((each, urlsplit(each.final_url or each.url).hostname or "") for each in self.files)
+        hosts = ((each, host_of(each.final_url or each.url)) for each in self.files)
         return [each for each, host in hosts if host not in ADAPTING_HOSTS]
 
 

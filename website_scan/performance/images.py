@@ -9,7 +9,6 @@ import re
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from selectolax.lexbor import LexborNode
 
@@ -140,7 +139,7 @@ def _wire_bytes(requests: Sequence[LoadedRequest]) -> Mapping[str, int]:
     """Return the bytes of each requested URL; of several requests, those of the largest."""
     found: dict[str, int] = {}
     for each in requests:
-        if urlsplit(each.url).scheme in ("http", "https") and each.wire_bytes > 0:
+        if each.url.startswith(("http://", "https://")) and each.wire_bytes > 0:
             found[each.url] = max(found.get(each.url, 0), each.wire_bytes)
     return found
 
@@ -169,8 +168,7 @@ def is_preloaded_urgently(page: Page, document: Document, url: str) -> bool:
 
 def _is_among(document: Document, addresses: Iterator[str], url: str) -> bool:
     return any(
-        (found := resolve(document, address)) is not None and found.href.partition("#")[0] == url
-        for address in addresses
+        (found := resolve(document, address)) is not None and found.without_fragment == url for address in addresses
     )
 
 

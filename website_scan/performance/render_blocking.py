@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.evidence import Document
-from website_scan.page.markup import attribute, enclosing, live, resolve
+from website_scan.page.markup import attribute, enclosing, http_address, live, resolve
 from website_scan.page.references import JAVASCRIPT_TYPES
 from website_scan.performance.javascript_tokens import Kind, pieces
 
@@ -113,8 +113,4 @@ def _is_blocking_sheet(node: LexborNode) -> bool:
 def _address(document: Document, node: LexborNode, name: str) -> str | None:
     """Return the http(s) URL without its fragment; None for other schemes."""
     value = (attribute(node, name) or "").strip()
-    url = resolve(document, value) if value else None
-    if url is None or url.protocol not in ("http:", "https:"):
-        return None
-    url.hash = ""
-    return url.href.removesuffix("#")
+    return http_address(resolve(document, value)) if value else None

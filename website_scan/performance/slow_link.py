@@ -17,8 +17,8 @@ from typing import NamedTuple
 
 from website_scan.browser.evidence import Evaluation, LoadedRequest
 from website_scan.page.references import ResourceKind
-from website_scan.performance.connections import origin_of
 from website_scan.performance.processor import SLOWDOWN, Processor
+from website_scan.urls import origin_of
 
 BYTES_PER_S = 1_600_000 / 8
 ROUND_TRIP_S = 0.15

@@ -9,10 +9,10 @@ import hashlib
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from website_scan.document import ComparableDocument, ComparableFinding
 from website_scan.report.places import is_cut, places_of
+from website_scan.urls import Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,8 +140,8 @@ class Mutes:
 
 def host_and_path(url: str) -> tuple[str, str]:
     """Return a canonical URL's host, with a port that is not the scheme's default, and its path without query."""
-    parts = urlsplit(url)
-    return parts.netloc, parts.path
+    parsed = Url.of(url)
+    return parsed.host_and_port, parsed.path
 
 
 def _width(rule: MuteRule) -> tuple[str, int, float]:

@@ -7,10 +7,10 @@ import tomllib
 from dataclasses import dataclass
 from functools import cache, lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
 
 from website_scan.catalogue import check_ids
 from website_scan.findings import ScanType
+from website_scan.written_urls import written_host
 
 AXE_RULES = "https://dequeuniversity.com/rules/axe/4.10/"
 TESTING_GUIDE = "https://owasp.org/www-project-web-security-testing-guide/"
@@ -43,10 +43,7 @@ def safe_link(url: object) -> str | None:
     """Return the URL if it is safe in an href: absolute, http or https. None for others, such as `javascript:`."""
     if not isinstance(url, str) or not re.match(r"https?://[^\s/]", url):
         return None
-    try:
-        return url if urlsplit(url).hostname else None
-    except ValueError:
-        return None
+    return url if written_host(url) else None
 
 
 def page_url(check_pages: str, check_id: str) -> str:

@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
-from urllib.parse import quote, unquote, urlsplit
+from urllib.parse import quote, unquote
 
 from website_scan import __version__
 from website_scan.document import ExportDocument, ExportedCheck, ExportedFinding, checks_of
@@ -25,6 +25,7 @@ from website_scan.report.levels import LEVELS, Level, level_of
 from website_scan.report.markup import escaped, prose
 from website_scan.report.places import occurrences_of
 from website_scan.report.references import ReferenceLink, page_url, reference, safe_link
+from website_scan.written_urls import split_url
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 NAME = "Website Scan Service"
@@ -182,7 +183,7 @@ def relative_path(url: str) -> str:
     GitHub refuses addresses with a scheme, and would take a host before a port for one, perhaps even if the colon were
     encoded: so it is an underscore. Empty segments and those that lead upwards are left out.
     """
-    parts = urlsplit(url)
+    parts = split_url(url)
     host = parts.netloc.rpartition("@")[2].replace("[", "").replace("]", "").replace(":", "_")
     segments = [host, *page_path(url).split("/")]
     encoded = (STRAY_PERCENT.sub("%25", quote(each, safe=SEGMENT, errors="replace")) for each in segments)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from website_scan.document import StoredRequest, StoredWaterfall
 from website_scan.messages import plain, size
+from website_scan.written_urls import split_url, written_host
 
 WIDTH = 1000
 MAX_TICKS = 6
@@ -76,7 +77,7 @@ def waterfall(stored: StoredWaterfall | None) -> WaterfallChart | None:
     if not stored or not stored["rows"]:
         return None
     total = stored["total_ms"]
-    own_host = _host(stored["rows"][0]["url"])
+    own_host = written_host(stored["rows"][0]["url"])
     return WaterfallChart(
         bars=tuple(_bar(row, total, own_host) for row in stored["rows"]),
         marks=tuple(
@@ -97,7 +98,7 @@ def _ticks(total: int) -> tuple[Tick, ...]:
 
 def _bar(row: StoredRequest, total: int, own_host: str) -> Bar:
     start, response, end = (_place(at, total) for at in (row["start_ms"], row["response_ms"], row["end_ms"]))
-    host = _host(row["url"])
+    host = written_host(row["url"])
     return Bar(
         name=_name(row["url"]),
         host="" if host == own_host else host,
@@ -124,17 +125,10 @@ def _seconds(milliseconds: int) -> str:
     return f"{milliseconds / 1000:.2f} s"
 
 
-def _host(url: str) -> str:
-    try:
-        return urlsplit(url).hostname or ""
-    except ValueError:
-        return ""
-
-
 def _name(url: str) -> str:
     """Return the last segment of the URL's path: a file or a folder."""
     try:
-        path = urlsplit(url).path
+        path = split_url(url).path
     except ValueError:
         return url
     return plain(unquote(path.rstrip("/").rpartition("/")[2])) or "/"

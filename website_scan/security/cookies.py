@@ -7,11 +7,10 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-import ada_url
-
 from website_scan.net.http.response import Response
 from website_scan.page.registrable_domain import is_same_site, site_of
 from website_scan.security.load_balancers import is_load_balancer_cookie
+from website_scan.urls import Url
 
 MAX_PAIR = 4096
 MAX_ATTRIBUTE = 1024
@@ -135,15 +134,15 @@ def cookies_of(hops: Iterable[Response], site_host: str, now: datetime) -> list[
     """
     jar: dict[tuple[str, str, str], Cookie] = {}
     for hop in hops:
-        address = ada_url.URL(hop.url)
+        address = Url.of(hop.url)
         host = address.hostname
         if not is_same_site(host, site_host):
             continue
         for line in hop.headers.all("Set-Cookie")[:MAX_COOKIES]:
-            cookie = parse_cookie(line, host, now, over_https=address.protocol == "https:")
+            cookie = parse_cookie(line, host, now, over_https=address.scheme == "https")
             if cookie is None or (cookie.secure and not cookie.over_https and cookie.broken_prefix is None):
                 continue  # browsers reject a Secure cookie over plain HTTP
-            key = (cookie.name, cookie.domain or host, cookie.path or address.pathname.rpartition("/")[0] or "/")
+            key = (cookie.name, cookie.domain or host, cookie.path or address.path.rpartition("/")[0] or "/")
             if cookie.expires is not None and cookie.expires <= now:
                 jar.pop(key, None)
             else:

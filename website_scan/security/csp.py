@@ -10,12 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-import ada_url
-
 from website_scan.messages import excerpt
 from website_scan.net.http.response import Headers
 from website_scan.page.evidence import Document, Page
 from website_scan.page.markup import http_equivs, is_plaintext
+from website_scan.urls import Url
 
 HEADER = "Content-Security-Policy"
 REPORT_ONLY = "Content-Security-Policy-Report-Only"
@@ -238,11 +237,9 @@ def is_insecure_source(source: str) -> bool:
     """Return True if the source allows content over plain HTTP from another machine."""
     if not source.lower().startswith("http:"):
         return False
-    try:
-        # The port may be “*”, as in http://localhost:*.
-        return is_plaintext(ada_url.URL(source.removesuffix(":*")))
-    except ValueError:
-        return True
+    # The port may be “*”, as in http://localhost:*.
+    url = Url.parse(source.removesuffix(":*"))
+    return url is None or is_plaintext(url)
 
 
 def has_keyword(sources: Sequence[str], keyword: str) -> bool:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import ada_url
+from website_scan.urls import Url
 
 DATA = Path(__file__).with_suffix(".json")
 BANNER_CHARACTERS = 64 * 1024
@@ -106,14 +106,13 @@ def by_address(url: str) -> UsedLibrary | None:
 
     Examples: `jquery-3.4.1.min.js`, `/jquery@3.4.1/`, `/jquery/3.4.1/jquery.js`.
     """
-    try:
-        parsed = ada_url.URL(url[:MAX_ADDRESS])
-    except ValueError:
+    parsed = Url.parse(url[:MAX_ADDRESS])
+    if parsed is None:
         return None
     data = _data()
     # WordPress gives the version of its own copies in the query. Elsewhere `ver` may mean anything.
-    path = parsed.pathname
-    if "/wp-includes/js/" in path and (ver := re.match(rf"\?ver={_VERSION}\Z", parsed.search)):
+    path = parsed.path
+    if "/wp-includes/js/" in path and (ver := re.match(rf"ver={_VERSION}\Z", parsed.query)):
         path = re.sub(r"(?:\.min)?\.js\Z", f"-{ver[1]}.js", path)
     for found in data.address.finditer(path.lower()):
         name = found["file"] or found["package"] or found["inside"]

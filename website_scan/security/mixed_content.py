@@ -6,13 +6,13 @@ import itertools
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from website_scan.page.css import style_images, style_references
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, enclosing, is_plaintext, live, resolve
 from website_scan.page.references import Reading, candidates
+from website_scan.urls import Url
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ def insecure_forms(document: Document, address: str) -> list[InsecureForm]:
     return found
 
 
-def _is_exposed(url: ada_url.URL, address: str) -> bool:
+def _is_exposed(url: Url, address: str) -> bool:
     if address.startswith("http:"):
-        return url.protocol == "http:"
+        return url.scheme == "http"
     return is_plaintext(url)
 
 

@@ -5,17 +5,16 @@ from __future__ import annotations
 from datetime import datetime
 from typing import NamedTuple
 
-import ada_url
-
 from website_scan.crawl.canonicals import is_front_page, is_root
 from website_scan.crawl.indexing import read_indexing_rules
 from website_scan.crawl.link_relations import same_escapes
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Page
-from website_scan.page.markup import http_address, parse_url
+from website_scan.page.markup import http_address
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.seo.evidence import CanonicalAnswer
 from website_scan.seo.hreflang import Alternates
+from website_scan.urls import Url
 
 
 class TargetFault(NamedTuple):
@@ -29,8 +28,8 @@ def target_fault(
     page: Page, url: str, alternates: Alternates, answer: CanonicalAnswer, now: datetime
 ) -> TargetFault | None:
     """Return why the canonical `url` can't stand for this page. None if it can."""
-    own, other = ada_url.URL(page.target.url), ada_url.URL(url)
-    if is_same_site(own.hostname, other.hostname) and is_root(other) and not is_front_page(own):
+    own, other = page.target.address, Url.of(url)
+    if is_same_site(own.host, other.host) and is_root(other) and not is_front_page(own):
         return TargetFault("Canonical URL is the front page", "is the front page")
     versions = alternates.by_url
     if same_escapes(own.href) in versions and (version := versions.get(same_escapes(url))) is not None:
@@ -42,7 +41,7 @@ def target_fault(
         return TargetFault("Canonical URL does not load", f"can't be loaded: {answer.error.rstrip('.')}")
     response = answer.page.response
     if 300 <= response.status < 400:
-        goal = http_address(parse_url(response.headers.get("Location") or "", response.url))
+        goal = http_address(Url.parse(response.headers.get("Location") or "", response.url))
         to = "this very page" if goal == page.target.url else excerpt(goal or "nowhere")
         return TargetFault("Canonical URL redirects", f"redirects ({response.status}) to {to}")
     if response.status != 200:

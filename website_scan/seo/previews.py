@@ -6,8 +6,9 @@ from website_scan.crawl.link_relations import is_absolute
 from website_scan.document import StoredSearchResult, StoredSharedLink
 from website_scan.messages import excerpt
 from website_scan.page.evidence import Document
-from website_scan.page.markup import http_address, parse_url
+from website_scan.page.markup import http_address
 from website_scan.seo.metadata import TITLE_SIZE_PX, advance, descriptions, read_social_metadata, titles
+from website_scan.urls import Url
 
 # Google's results on a desktop. A description has two lines, about 160 letters.
 TITLE_PX = 600
@@ -35,7 +36,7 @@ def search_result(document: Document, url: str) -> StoredSearchResult:
 def shared_link(document: Document, url: str) -> StoredSharedLink:
     """Return the preview of a shared link, from Open Graph or its fallbacks. The image is an address only."""
     social = read_social_metadata(document)
-    image = http_address(parse_url(social.image, url)) if is_absolute(social.image) else None
+    image = http_address(Url.parse(social.image, url)) if is_absolute(social.image) else None
     return {
         "title": excerpt(social.title or next(titles(document), ""), 120),
         "description": excerpt(social.description or next(filter(None, descriptions(document)), ""), 200),

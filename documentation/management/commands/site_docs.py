@@ -6,11 +6,11 @@ import shutil
 import tempfile
 from pathlib import Path
 from typing import Any
-from urllib.parse import urlsplit
 
 from django.core.management.base import BaseCommand, CommandError, CommandParser
 
 from documentation.static_site import BrokenSite, build
+from website_scan.written_urls import split_url
 
 MARK = "docs/search-index.js"
 
@@ -26,7 +26,7 @@ class Command(BaseCommand):
         )
 
     def handle(self, *args: Any, folder: Path, url: str, **options: Any) -> None:
-        if url and not (urlsplit(url).scheme in ("http", "https") and urlsplit(url).netloc):
+        if url and not (split_url(url).scheme in ("http", "https") and split_url(url).netloc):
             raise CommandError(f"{url} is no address: write it as https://example.com/ or https://example.com/scans/.")
         if folder.exists() and any(folder.iterdir()) and not (folder / MARK).is_file():
             raise CommandError(f"{folder} holds something else than such a site. Name another folder, or empty it.")

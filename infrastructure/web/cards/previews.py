@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import date
-from urllib.parse import urlsplit
 
 from django.urls import reverse
 
 from infrastructure.web.cards.drawing import BRAND
 from infrastructure.web.cards.responses import digest_of
 from website_scan.messages import cut
+from website_scan.written_urls import split_url
 
 HOST_LENGTH, PATH_LENGTH = 60, 40
 
@@ -38,7 +38,7 @@ def printable(text: str) -> str:
 
 def address_of(url: str) -> tuple[str, str]:
     """Return host and path of a canonical URL, without the query, which may hold what is nobody else's business."""
-    parts = urlsplit(url)
+    parts = split_url(url)
     return parts.netloc, parts.path
 
 

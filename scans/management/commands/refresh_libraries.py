@@ -12,6 +12,7 @@ from django.core.management.base import BaseCommand, CommandError, CommandParser
 from scans.policy import settings_policy
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
+from website_scan.net.http.request import Request
 from website_scan.net.targets import InvalidUrl
 from website_scan.security import javascript_libraries
 
@@ -45,7 +46,7 @@ def _known(network: Network, api: str, package: str) -> list[dict[str, str | Non
     query = json.dumps({"package": {"name": package, "ecosystem": "npm"}}).encode()
     try:
         response = network.fetch(
-            api, method="POST", headers={"Content-Type": "application/json"}, data=query, max_bytes=MAX_BYTES
+            Request(api, method="POST", headers={"Content-Type": "application/json"}, body=query, max_bytes=MAX_BYTES)
         )
         answer = json.loads(response.body)
         if response.status != 200:

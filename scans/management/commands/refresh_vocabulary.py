@@ -12,6 +12,7 @@ from scans.policy import settings_policy
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
+from website_scan.net.http.request import Request
 from website_scan.net.targets import InvalidUrl
 from website_scan.seo import structured_data
 
@@ -34,7 +35,7 @@ class Command(BaseCommand):
         limits = Limits(body_bytes=MAX_BYTES, decoded_bytes=MAX_BYTES)
         try:
             with Network(policy, limits=limits) as network:
-                response = network.follow(options["release"], max_bytes=MAX_BYTES)[-1]
+                response = network.follow(Request(options["release"], max_bytes=MAX_BYTES))[-1]
             if response.status != 200:
                 raise CommandError(f"The release answers with status {response.status}.")
             names = _names(json.loads(response.body))

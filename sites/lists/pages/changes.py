@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from urllib.parse import urlsplit
 
 from django.db.models.fields.json import KeyTransform
 
@@ -18,6 +17,7 @@ from sites.lists.pages.rows import means_of
 from sites.lists.pages.table import checks_by_type
 from sites.lists.snapshots import previous, snapshots_of
 from sites.models import ListCount, ListRun, SiteList
+from website_scan.urls import host_and_port_of
 
 SNAPSHOTS_SHOWN = 52
 TAGS_SHOWN = 100
@@ -175,4 +175,4 @@ def _by_tag(run: ListRun, check: str) -> list[TagAdoption]:
 def _changed(site: ChangedSite) -> ChangedRow:
     path = path_of(site["url"])
     pairs = [(str(LABELS[type]), pair) for type, pair in site["types"].items()]
-    return ChangedRow(urlsplit(site["url"]).netloc, "" if path == "/" else path, site["change"], pairs)
+    return ChangedRow(host_and_port_of(site["url"]), "" if path == "/" else path, site["change"], pairs)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from urllib.parse import urlsplit
 
 from django.db.models import Value
 from django.db.models.functions import Substr
@@ -17,6 +16,7 @@ from sites.lists.pages.table import reports_of
 from sites.lists.snapshots import CheckFigures, Summary, TypeFigures, figures, grade_of, summary
 from sites.models import ListCount, ListResult, ListRun
 from website_scan.report.evidence.fixes import Part, parts
+from website_scan.urls import host_and_port_of
 
 CHECKS_SHOWN = 20
 SITES_SHOWN = 100
@@ -184,7 +184,7 @@ def _sites(run: ListRun, check: str, type: str, results: Sequence[ListResult]) -
         path = path_of(each.url)
         found.append(
             SiteOfCheck(
-                host=urlsplit(each.url).netloc,
+                host=host_and_port_of(each.url),
                 path="" if path == "/" else path,
                 tags=each.tags,
                 message=finding["message"] if finding else "",

@@ -15,6 +15,7 @@ from scans.models import Scan
 from sites.models import Audit, AuditPage
 from tests.targets.server import Answer, Site
 from tests.world import Member, attempt_deliveries, make_result, make_scan, register_webhook
+from website_scan.net.http.request import Request
 
 ASKED_BY = "asked-by-this-request"
 
@@ -148,7 +149,8 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
     from scans.policy import scan_policy
     from website_scan.findings import ScanType
     from website_scan.net.client import Network
-    from website_scan.net.targets import parse_target
+    from website_scan.net.http.response import Response
+    from website_scan.net.targets import Target, parse_target
     from website_scan.result import Budget
     from website_scan.run import scan
 
@@ -159,9 +161,9 @@ def test_lines_of_a_probe_say_of_which_scan_they_are(home: Member) -> None:
             seen.add(current_job.get())
             return super().addresses(host, port)
 
-        def fetch(self, *args: object, **options: object) -> object:  # type: ignore[override]
+        def fetch(self, request: Request | Target | str) -> Response:
             seen.add(current_job.get())
-            return super().fetch(*args, **options)  # type: ignore[arg-type]
+            return super().fetch(request)
 
     policy = scan_policy()
     row = make_scan(home)

@@ -7,19 +7,27 @@ from django.core.cache import cache
 
 from scans.visits import kept_answers
 from scans.visits.kept_answers import KEPT_BYTES, SharedAnswers
-from tests.targets.server import Answer, Request, Site
+from tests.targets.server import Answer, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
 from website_scan.net.client import Network
 from website_scan.net.credentials import Credentials, OriginCredentials
-from website_scan.net.http.answers import KEPT_S, Answers, Reuse, Wish, key_of
+from website_scan.net.http.answers import KEPT_S, Answers, Key, Wish, key_of
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.targets import parse_target
 
 pytestmark = pytest.mark.usefixtures("db")  # for an empty Redis
 
 SECRET = "hunter2-of-the-shop"
-KEY = key_of("https://example.com/", {}, decode=True)
 HTML = Headers((("Content-Type", "text/html"),))
+
+
+def key(url: str) -> Key:
+    return key_of(Request(parse_target(url, POLICY)))
+
+
+KEY = key("https://example.com/")
 
 
 def process(audit_id: str = "aud_1") -> Answers:
@@ -35,7 +43,7 @@ def test_what_one_process_has_asked_for_no_other_one_asks_for() -> None:
     with Site({"/app.js": Answer("x" * 500)}) as site:
         for _ in range(3):
             with network(process()) as visit:
-                found = visit.fetch(f"{site.url}/app.js", reuse=Reuse.ALLOWED)
+                found = visit.fetch(Request(f"{site.url}/app.js", reuse=Reuse.ALLOWED))
                 assert (found.body, found.status) == (b"x" * 500, 200)
         assert len(site.requests) == 1
 
@@ -44,7 +52,7 @@ def test_another_audit_asks_for_itself() -> None:
     with Site({"/": Answer("x")}) as site:
         for audit_id in ("aud_1", "aud_2"):
             with network(process(audit_id)) as visit:
-                visit.fetch(f"{site.url}/", reuse=Reuse.ALLOWED)
+                visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED))
         assert len(site.requests) == 2
 
 
@@ -52,40 +60,48 @@ def test_a_link_that_was_tested_is_not_requested_again_by_the_visit_of_its_page(
     page = "<p>" + "word " * 20_000
     with Site({"/": Answer(page)}) as site:
         with network(process()) as visit:
-            tested = visit.fetch(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+            tested = visit.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000))
             assert (len(tested.body), tested.truncated, tested.is_kept) == (1000, True, False)
         with network(process()) as visit:
-            visited = visit.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS)
+            visited = visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS))
             assert (len(visited.body), visited.truncated, visited.is_kept) == (len(page), False, True)
         assert len(site.requests) == 1
         with network(Answers()) as single:
-            tested = single.fetch(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000)
+            tested = single.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=500_000))
             assert len(tested.body) == 1000
-            assert not single.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS).is_kept, "a single scan reads its page"
+            assert not single.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).is_kept, (
+                "a single scan reads its page"
+            )
 
 
 def test_a_page_that_was_visited_is_not_requested_again_by_a_link() -> None:
     with Site({"/": Answer("x" * 100_000)}) as site:
         with network(process()) as visit:
-            assert len(visit.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS).body) == 100_000
+            assert len(visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 100_000
         with network(process()) as visit:
-            assert len(visit.fetch(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=5000).body) == 1000
+            assert (
+                len(visit.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED, kept_bytes=5000)).body)
+                == 1000
+            )
         assert len(site.requests) == 1
 
 
 def test_answers_to_credentials_stay_in_their_process() -> None:
-    def page(request: Request) -> Answer:
+    def page(request: ReceivedRequest) -> Answer:
         return Answer("secret page" if request.header("Authorization") else "log in")
 
     with Site({"/": page}) as site:
         given = OriginCredentials(parse_target(site.url, POLICY).origin, Credentials(basic_auth=("user", SECRET)))
         with network(process(), given) as visit:
-            shown = visit.fetch(f"{site.url}/", reuse=Reuse.ALLOWED, with_credentials=True)
+            shown = visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED, with_credentials=True))
             assert shown.body == b"secret page"
-            assert visit.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS, with_credentials=True).body == b"secret page"
+            assert (
+                visit.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS, with_credentials=True)).body
+                == b"secret page"
+            )
         assert stored() == []
         with network(process(), given) as visit:
-            assert visit.fetch(f"{site.url}/", reuse=Reuse.ALLOWED).body == b"log in"
+            assert visit.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).body == b"log in"
 
 
 def stored() -> list[str]:
@@ -121,7 +137,7 @@ def test_a_site_does_not_fill_redis(monkeypatch: pytest.MonkeyPatch) -> None:
     shared.keep(KEY, Response("https://example.com/", 200, image, b"x" * 33_000))
     assert stored() == [], "an image that is large"
     for number in range(50):
-        shared.keep(key_of(f"https://example.com/{number}", {}, decode=True), Response("", 404, HTML))
+        shared.keep(key(f"https://example.com/{number}"), Response("", 404, HTML))
     assert 0 < len(stored()) < 20
 
 

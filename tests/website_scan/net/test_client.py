@@ -13,7 +13,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.targets.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.net.budget import Limits
 from website_scan.net.client import DEFAULT_LIMITS, Network
@@ -25,6 +26,7 @@ from website_scan.net.errors import (
     TlsFailed,
     Untrusted,
 )
+from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 
 KIB = 1024
@@ -36,10 +38,10 @@ def network(site: Site | None = None, *, limits: Limits = DEFAULT_LIMITS, time_l
     return Network(policy, limits=limits, time_limit_s=time_limit_s)
 
 
-def raw(*parts: bytes) -> Callable[[Request], None]:
+def raw(*parts: bytes) -> Callable[[ReceivedRequest], None]:
     """Return a route that sends these bytes and hangs up."""
 
-    def answer(request: Request) -> None:
+    def answer(request: ReceivedRequest) -> None:
         for part in parts:
             request.connection.sendall(part)
 
@@ -67,7 +69,7 @@ def test_a_response_tells_the_exchange_as_it_was() -> None:
         assert response.tls is None
         assert 0 < response.connect_s < response.total_s
         assert 0 < response.ttfb_s < response.total_s
-        still_packed = net.fetch(site.url, decode=False)
+        still_packed = net.fetch(Request(site.url, decode=False))
         assert still_packed.body == answer.body
         assert still_packed.connect_s == 0.0
 
@@ -77,9 +79,9 @@ def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pyte
         monkeypatch.setenv(name, "http://127.0.0.1:1/")
     with Site({"*": Answer("x", headers={"Set-Cookie": "kept=no"})}) as site, network() as net:
         net.fetch(site.url + "/one")
-        net.fetch(site.url + "/two%zz|%2e?a='b^&c=ü#fragment", headers={"user-agent": "Other", "X-A": "b"})
-        net.fetch(site.url, method="POST", data=b'{"a": 1}', headers={"Content-Type": "application/json"})
-        net.fetch(site.url, method="POST")
+        net.fetch(Request(site.url + "/two%zz|%2e?a='b^&c=ü#fragment", headers={"user-agent": "Other", "X-A": "b"}))
+        net.fetch(Request(site.url, method="POST", body=b'{"a": 1}', headers={"Content-Type": "application/json"}))
+        net.fetch(Request(site.url, method="POST"))
     first, second, third, fourth = site.requests
     assert dict(first.headers) == {
         "Host": f"127.0.0.1:{site.port}",
@@ -97,7 +99,7 @@ def test_what_is_sent_is_ours_and_nothing_from_the_environment(monkeypatch: pyte
 
 
 def test_connections_are_kept_and_a_stale_one_is_replaced() -> None:
-    def once(request: Request) -> Answer | None:
+    def once(request: ReceivedRequest) -> Answer | None:
         # The second request on a connection finds it closed, as after a server's keep-alive timeout.
         asked = [each for each in site.requests if each.connection_number == request.connection_number]
         return Answer("fresh") if len(asked) == 1 else None
@@ -106,13 +108,13 @@ def test_connections_are_kept_and_a_stale_one_is_replaced() -> None:
         for _ in range(5):
             assert net.fetch(site.url).body == b"kept"
         assert site.connections == 1
-        assert net.fetch(site.url + "/once", headers={"Connection": "keep-alive"}).body == b"fresh"
+        assert net.fetch(Request(site.url + "/once", headers={"Connection": "keep-alive"})).body == b"fresh"
         assert net.fetch(site.url + "/once").body == b"fresh"
 
 
 def test_a_connection_is_not_reused_behind_a_body_that_was_not_read() -> None:
     with Site({"/long": Answer(b"x" * MIB), "/": Answer("short")}) as site, network() as net:
-        cut = net.fetch(site.url + "/long", max_bytes=1000)
+        cut = net.fetch(Request(site.url + "/long", max_bytes=1000))
         assert (len(cut.body), cut.truncated, cut.body_wire_bytes) == (1000, True, 1000)
         assert net.fetch(site.url).body == b"short"
         assert site.connections == 2
@@ -129,7 +131,7 @@ def test_threads_share_a_network() -> None:
 
 def test_methods_without_a_body_in_the_answer() -> None:
     with Site({"/": Answer("hello"), "/none": Answer(status=204)}) as site, network() as net:
-        response = net.fetch(site.url, method="HEAD")
+        response = net.fetch(Request(site.url, method="HEAD"))
         assert (response.method, response.body, response.truncated) == ("HEAD", b"", False)
         assert response.headers.get("Content-Length") == "5"
         assert net.fetch(site.url + "/none").status == 204
@@ -171,7 +173,7 @@ def test_an_untrusted_certificate_is_refused_or_recorded(certificate: Certificat
         for _ in range(2):
             with pytest.raises(Untrusted, match=reason):
                 net.fetch(site.url)
-            response = net.fetch(site.url, verify=False)
+            response = net.fetch(Request(site.url, verify=False))
             assert response.body == b"unsafe"
             assert response.tls is not None
             assert reason in (response.tls.trust_error or "")
@@ -199,7 +201,7 @@ def test_outdated_tls_is_spoken_only_without_verify_and_is_no_distrust() -> None
         with pytest.raises(TlsFailed) as raised:
             net.fetch(site.url)
         assert not isinstance(raised.value, Untrusted)
-        response = net.fetch(site.url, verify=False)
+        response = net.fetch(Request(site.url, verify=False))
         assert response.tls is not None
         assert (response.tls.version, response.tls.trust_error) == ("TLSv1.1", None)
 
@@ -213,7 +215,7 @@ def test_a_port_that_does_not_speak_tls(greeting: bytes) -> None:
     with Site(converse=converse) as site, network() as net:
         for verify in (True, False):
             with pytest.raises(TlsFailed):
-                net.fetch(f"https://127.0.0.1:{site.port}/", verify=verify)
+                net.fetch(Request(f"https://127.0.0.1:{site.port}/", verify=verify))
 
 
 # Budgets
@@ -227,10 +229,10 @@ def patient() -> Iterator[threading.Event]:
     event.set()
 
 
-def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[Request], None]:
+def drip(first: bytes, drop: bytes, stopped: threading.Event) -> Callable[[ReceivedRequest], None]:
     """Return a route that never stops, and never pauses longer than a socket's timeout."""
 
-    def answer(request: Request) -> None:
+    def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(first)
         while not stopped.wait(0.02):
             request.connection.sendall(drop)
@@ -254,14 +256,14 @@ def test_a_dripping_answer_ends_with_the_exchange(
 ) -> None:
     with Site({"/": drip(first, b"1", patient)}, certificate=certificate) as site, network(site) as net:
         with pytest.raises(TimedOut):
-            net.fetch(site.url, timeout_s=0.5)
+            net.fetch(Request(site.url, timeout_s=0.5))
         assert net.elapsed_s < 5
 
 
 def test_a_dripping_chunk_size_ends_with_the_exchange(patient: threading.Event) -> None:
     first = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
     with Site({"/": drip(first, b"0", patient)}) as site, network() as net, pytest.raises(TimedOut):
-        net.fetch(site.url, timeout_s=0.5)
+        net.fetch(Request(site.url, timeout_s=0.5))
 
 
 def test_a_dripping_tls_handshake_ends_with_the_connection_time(patient: threading.Event) -> None:
@@ -320,8 +322,8 @@ def test_bodies_are_cut_on_the_wire_and_when_unpacked() -> None:
             assert (len(response.body), response.truncated) == (100 * KIB, True)
         response = net.fetch(site.url + "/bomb")
         assert (len(response.body), response.truncated) == (200 * KIB, True)
-        assert len(net.fetch(site.url + "/bomb", max_bytes=10).body) == 10
-        assert net.fetch(site.url + "/plain", max_bytes=0).body == b""
+        assert len(net.fetch(Request(site.url + "/bomb", max_bytes=10)).body) == 10
+        assert net.fetch(Request(site.url + "/plain", max_bytes=0)).body == b""
 
 
 def test_a_redirects_body_is_cut_too() -> None:
@@ -426,7 +428,7 @@ def test_an_early_answer_to_a_large_upload_is_read() -> None:
 
     with Site(converse=refuse) as site, network() as net:
         url = f"http://127.0.0.1:{site.port}/"
-        assert net.fetch(url, method="POST", data=b"x" * MIB).status == 413
+        assert net.fetch(Request(url, method="POST", body=b"x" * MIB)).status == 413
 
 
 def test_an_answer_counts_though_the_server_closes_without_reading_the_request() -> None:
@@ -437,7 +439,7 @@ def test_an_answer_counts_though_the_server_closes_without_reading_the_request()
 
     with Site(converse=refuse) as site, network() as net:
         url = f"http://127.0.0.1:{site.port}/"
-        assert net.fetch(url, method="POST", data=b"x" * 8 * MIB).status == 413
+        assert net.fetch(Request(url, method="POST", body=b"x" * 8 * MIB)).status == 413
 
 
 def test_the_networks_of_a_policy_are_addresses_not_names() -> None:

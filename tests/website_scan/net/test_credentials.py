@@ -12,6 +12,7 @@ from tests.targets.server import Answer, Certificate, Site
 from tests.website_scan.net.loopback import NETWORKS
 from website_scan.net.client import Network
 from website_scan.net.credentials import Credentials, InvalidRequestField, OriginCredentials, parse
+from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 
 SECRET = "s3cret-value"
@@ -79,25 +80,25 @@ def test_each_hop_is_judged_by_its_own_origin() -> None:
     with Site() as site, Site() as other, network(site) as out:
         site.routes |= {"/": Answer.redirect("/in"), "/in": Answer.redirect(f"{other.url}/"), "/back": Answer("end")}
         other.routes["/"] = Answer.redirect(f"{site.url}/back")
-        out.follow(f"{site.url}/", with_credentials=True)
+        out.follow(Request(f"{site.url}/", with_credentials=True))
         assert shown(site) == [ALL, ALL, ALL]
         assert shown(other) == [NONE]
         # Another name of the same address is another origin.
-        out.fetch(site.url_as("localhost"), with_credentials=True)
+        out.fetch(Request(site.url_as("localhost"), with_credentials=True))
         assert shown(site)[-1] == NONE
 
 
 def test_who_does_not_ask_for_them_gets_none() -> None:
     with Site() as site, network(site) as out:
         out.follow(f"{site.url}/")
-        out.fetch(f"{site.url}/", headers={"Cookie": "own=1"})
+        out.fetch(Request(f"{site.url}/", headers={"Cookie": "own=1"}))
         assert shown(site) == [NONE, (None, None, "own=1")]
 
 
 def test_a_cookie_that_the_site_sets_anew_replaces_the_one_that_was_given() -> None:
     with Site() as site, network(site) as out:
         site.routes["/"] = Answer.redirect("/in", Set_Cookie="sid=new")
-        out.follow(f"{site.url}/", with_credentials=True)
+        out.follow(Request(f"{site.url}/", with_credentials=True))
         assert [each.header("Cookie") for each in site.requests] == ["sid=a; b=c", "sid=new; b=c"]
 
 
@@ -113,7 +114,7 @@ def test_what_is_given_goes_before_what_the_scan_sends_itself() -> None:
 def test_a_certificate_that_nobody_trusts_is_shown_nothing(trusts: bool) -> None:
     with Site({"*": Answer("page")}, certificate=Certificate.VALID) as site, network(site, trusts=trusts) as out:
         for _ in range(2):
-            out.fetch(f"{site.url}/", verify=False, with_credentials=True)
+            out.fetch(Request(f"{site.url}/", verify=False, with_credentials=True))
         assert shown(site) == [ALL if trusts else NONE] * 2
 
 

@@ -145,7 +145,7 @@ URLS = [
     Rule("credentials", replaced(targets, "_refuse_credentials", lambda _: None), accepted("http://a:b@example.com/")),
     Rule("controls", replaced(targets, "_CONTROL", re.compile(r"(?!)")), accepted("http://exam\tple.com/")),
     Rule("prefix", replaced(targets, "_PREFIX", re.compile("")), accepted("http:/\\example.com/")),
-    Rule("schemes", replaced(targets, "DEFAULT_PORTS", {"http": 80, "https": 443, "ws": 80}), follows_to_ws),
+    Rule("schemes", replaced(targets, "SCHEMES", {"http", "https", "ws"}), follows_to_ws),
     Rule("host names", replaced(targets, "_judge_host", lambda _: None), accepted("http://exa;mple.com/")),
     Rule("length", replaced(targets, "MAX_LENGTH", HUGE), accepted("http://example.com/" + "a" * 5000)),
     Rule(

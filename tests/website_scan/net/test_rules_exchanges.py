@@ -17,7 +17,8 @@ import requests
 import urllib3.connection
 from requests.adapters import HTTPAdapter
 
-from tests.targets.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.rules import HUGE, Rule, done, exempting, guarding, lifted, replaced
 from tests.website_scan.net.seams import PUBLIC
 from website_scan.net import client, deadline
@@ -26,14 +27,13 @@ from website_scan.net.deadline import Deadline
 from website_scan.net.errors import BadResponse
 from website_scan.net.http import connections, redirects
 from website_scan.net.http.connections import GuardedAdapter, Trust, targeted
-from website_scan.net.http.redirects import Hop
-from website_scan.net.targets import Target
+from website_scan.net.http.request import Request
 
 
 def leaks_credentials() -> bool:
     with Site({"*": Answer("x")}) as other, Site({"/": Answer.redirect(other.url + "/")}) as site:
         with exempting() as network:
-            network.follow(site.url, headers={"Authorization": "Bearer x"})
+            network.follow(Request(site.url, headers={"Authorization": "Bearer x"}))
         return other.requests[0].header("Authorization") is not None
 
 
@@ -46,14 +46,14 @@ def leaks_cookies() -> bool:
 
 
 def sharing_cookies(patch: pytest.MonkeyPatch) -> None:
-    original = redirects.Trail.headers_for
+    original = redirects.Trail.with_cookies
 
-    def shared(self: redirects.Trail, hop: Hop) -> Any:
+    def shared(self: redirects.Trail, hop: Request) -> Any:
         everything = {name: each for jar in self._cookies.values() for name, each in jar.items()}
         self._cookies[hop.target.host] = everything
         return original(self, hop)
 
-    patch.setattr(redirects.Trail, "headers_for", shared)
+    patch.setattr(redirects.Trail, "with_cookies", shared)
 
 
 def goes_on_and_on() -> bool:
@@ -63,13 +63,13 @@ def goes_on_and_on() -> bool:
 
 
 def forgetting_places(patch: pytest.MonkeyPatch) -> None:
-    original = redirects.Trail.headers_for
+    original = redirects.Trail.with_cookies
 
-    def forgetful(self: redirects.Trail, hop: Hop) -> Any:
+    def forgetful(self: redirects.Trail, hop: Request) -> Any:
         self._seen.clear()
         return original(self, hop)
 
-    patch.setattr(redirects.Trail, "headers_for", forgetful)
+    patch.setattr(redirects.Trail, "with_cookies", forgetful)
 
 
 def goes_round() -> bool:
@@ -95,12 +95,12 @@ def asking_the_environment(self: GuardedAdapter, request: Any, **options: Any) -
 
 
 def with_netrc(original: Any = targeted) -> Any:
-    def request(target: Target, *args: Any) -> Any:
-        made = original(target, *args)
-        made.prepare_auth(requests.utils.get_netrc_auth(target.url))
+    def prepared(request: Request, *args: Any) -> Any:
+        made = original(request, *args)
+        made.prepare_auth(requests.utils.get_netrc_auth(request.target.url))
         return made
 
-    return request
+    return prepared
 
 
 @pytest.fixture(autouse=True)
@@ -171,7 +171,7 @@ def only_the_total(self: Exchange) -> None:
 
 
 def waits_for_a_drip() -> bool:
-    def drip(request: Request) -> None:
+    def drip(request: ReceivedRequest) -> None:
         # Never silent for long, and not finished in time.
         request.connection.sendall(b"HTTP/1.1 200 OK\r\nContent-Length: 40\r\n\r\n")
         for _ in range(40):
@@ -180,7 +180,7 @@ def waits_for_a_drip() -> bool:
             request.connection.sendall(b"x")
 
     with Site({"*": drip}) as site, exempting() as network:
-        return done(lambda: network.fetch(site.url, timeout_s=0.2))
+        return done(lambda: network.fetch(Request(site.url, timeout_s=0.2)))
 
 
 def outlives_the_network() -> bool:

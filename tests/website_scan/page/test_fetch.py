@@ -14,6 +14,7 @@ from tests.website_scan.net.tls_servers import LOOPBACK, http_answer, serve
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, NotReachable, TlsFailed, TooManyRedirects
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Headers, Response
 from website_scan.page import fetch
 from website_scan.page.bounded_parser import MAX_DEPTH, SAMPLED
@@ -183,8 +184,8 @@ class Refusing:
         self.error = error
         self.asked: list[str] = []
 
-    def follow(self, url: object, **_: object) -> tuple[Response, ...]:
-        self.asked.append(getattr(url, "url", str(url)))
+    def follow(self, request: Request) -> tuple[Response, ...]:
+        self.asked.append(request.target.url)
         raise self.error("no")
 
 

@@ -7,7 +7,6 @@ import unicodedata
 from itertools import islice
 from urllib.parse import parse_qsl
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.aria.native_roles import role
@@ -15,12 +14,13 @@ from website_scan.accessibility.document import AccessibleDocument
 from website_scan.accessibility.names import accessible_name
 from website_scan.accessibility.verdicts import Faults
 from website_scan.page.markup import attribute, resolve
+from website_scan.urls import Url
 
 LINKS = "a[href], area[href], [role=link]"
 # Fragments by which single-page applications address their pages. Other fragments are places on the same page.
-ROUTE = re.compile(r"#(?:!|/)")
+ROUTE = re.compile(r"[!/]")
 MAX_LINKS = 2_000  # more than on real pages
-DEFAULT_PORTS = frozenset({"80", "443"})
+WEB_PORTS = frozenset({80, 443})
 
 Place = tuple[object, ...]
 
@@ -57,17 +57,17 @@ def _place(document: AccessibleDocument, node: LexborNode) -> Place:
     return _normal(url) if url is not None else (node.mem_id,)
 
 
-def _normal(url: ada_url.URL) -> Place:
+def _normal(url: Url) -> Place:
     """Return the parts of the URL, the same with or without TLS, index file, trailing slash and order of its query."""
-    folder, _, file = url.pathname.rpartition("/")
+    folder, _, file = url.path.rpartition("/")
     if "." not in file:
-        folder, file = url.pathname, ""
+        folder, file = url.path, ""
     return (
-        url.protocol.replace("https:", "http:"),
-        url.hostname,
-        "" if url.port in DEFAULT_PORTS else url.port,
+        "http" if url.scheme == "https" else url.scheme,
+        url.host,
+        None if url.port in WEB_PORTS else url.port,
         folder.rstrip("/"),
         "" if file.startswith("index.") else file,
-        frozenset(parse_qsl(url.search.removeprefix("?"), keep_blank_values=True)),
-        url.hash if ROUTE.match(url.hash) else "",
+        frozenset(parse_qsl(url.query, keep_blank_values=True)),
+        url.fragment if ROUTE.match(url.fragment) else "",
     )

@@ -5,17 +5,17 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote
 
-import ada_url
 from selectolax.lexbor import LexborNode
 
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.page.css import OUT_OF_FLOW, SIMPLE, Allowance, Compound, last_compounds, rules
 from website_scan.page.evidence import Document
 from website_scan.page.markup import attribute, live, resolve
+from website_scan.urls import Url
 
 IN_PAGE = re.compile(r"/?#")
 # Fragment by which single-page applications address their pages.
-ROUTE = re.compile(r"#[!/]")
+ROUTE = re.compile(r"[!/]")
 # A position that far beyond the window's edge, where nobody sees the link.
 FAR_AWAY = re.compile(r"-\s*\d{2}")
 SIDES = frozenset({"left", "top", "right", "bottom"})
@@ -33,7 +33,7 @@ class SkipLinks:
             self._ids.setdefault(attribute(node, "id") or "", node)
         self._moved_away = _moving_away(document.document)
         self.links: dict[int, LexborNode] = {}
-        here = _page(ada_url.URL(document.document.base.url))
+        here = _page(document.document.base.address)
         for node in live(document.document, "a[href]"):
             href = attribute(node, "href") or ""
             if href.startswith("javascript:"):
@@ -74,10 +74,10 @@ def _moving_away(document: Document) -> frozenset[Compound]:
 
 def _is_within(document: Document, href: str, here: str) -> bool:
     if IN_PAGE.match(href):
-        return href != "#" and (href.startswith("/#") or ROUTE.match(href) is None)
+        return href != "#" and (href.startswith("/#") or ROUTE.match(href.partition("#")[2]) is None)
     url = resolve(document, href)
-    return url is not None and ROUTE.match(url.hash) is None and _page(url) == here
+    return url is not None and ROUTE.match(url.fragment) is None and _page(url) == here
 
 
-def _page(url: ada_url.URL) -> str:
-    return f"{url.origin}{url.pathname}"
+def _page(url: Url) -> str:
+    return f"{url.origin}{url.path}"

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping
-from urllib.parse import urlsplit
 
 from website_scan.command.judged import Judged, Outcome
 from website_scan.document import ExportedFinding
@@ -13,6 +12,7 @@ from website_scan.fingerprints import page_path
 from website_scan.report.levels import level_of
 from website_scan.report.places import occurrences_of
 from website_scan.report.sarif import relative_path
+from website_scan.written_urls import split_url
 
 
 def codequality(outcome: Outcome) -> str:
@@ -21,7 +21,7 @@ def codequality(outcome: Outcome) -> str:
     GitLab finds new entries by comparing fingerprints with those of the target branch. They do not contain the host,
     so that a preview can be compared with the site, unless the pages are on several origins.
     """
-    is_one_origin = len({urlsplit(each.url)[:2] for each in outcome.reports}) == 1
+    is_one_origin = len({split_url(each.url)[:2] for each in outcome.reports}) == 1
     named = page_path if is_one_origin else str
     entries = [entry for each in outcome.reports for entry in _entries(each, named(each.url))]
     return json.dumps(entries, indent=2) + "\n"

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from urllib.parse import unquote_plus
 
-import ada_url
-
 from website_scan.crawl.robots import normalised_path
-from website_scan.net.targets import DEFAULT_PORTS, MAX_LENGTH, Target
+from website_scan.net.targets import MAX_LENGTH, Target
+from website_scan.urls import DEFAULT_PORTS, Url
 
 MAX_REFERENCE = 4096  # characters as written; the longest URL that can be scanned has half as many
 
@@ -78,25 +77,17 @@ class Site:
         return self.origin + path
 
     def _parsed_path(self, reference: str, base: str) -> str | None:
-        try:
-            url = ada_url.URL(reference, base)
-        except ValueError:
+        url = Url.parse(reference, base)
+        if url is None or not url.is_http or url.has_credentials or not self._is_own(url):
             return None
-        scheme = url.protocol.removesuffix(":")
-        if scheme not in DEFAULT_PORTS or url.username or url.password:
-            return None
-        port = int(url.port) if url.port else DEFAULT_PORTS[scheme]
-        if not self._is_own(scheme, url.hostname.strip("[]").removesuffix("."), port):
-            return None
-        path = url.pathname + url.search
-        return None if ENCODED_CONTROL.search(path) else path
+        return None if ENCODED_CONTROL.search(url.path_and_query) else url.path_and_query
 
-    def _is_own(self, scheme: str, host: str, port: int) -> bool:
-        if host.removeprefix("www.") != self._host:
+    def _is_own(self, url: Url) -> bool:
+        if url.host.removesuffix(".").removeprefix("www.") != self._host:
             return False
-        if (scheme, port) == (self.start.scheme, self.start.port):
+        if (url.scheme, url.port) == (self.start.scheme, self.start.port):
             return True
-        return port == DEFAULT_PORTS[scheme] and self.start.port == DEFAULT_PORTS[self.start.scheme]
+        return url.port == DEFAULT_PORTS[url.scheme] and self.start.port == DEFAULT_PORTS[self.start.scheme]
 
 
 def identity(path: str) -> str:

@@ -20,6 +20,7 @@ from website_scan.crawl.links import sampled
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError
 from website_scan.net.http.redirects import REDIRECTS
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, parse_target
 from website_scan.page.evidence import Page
@@ -155,13 +156,22 @@ class Crawl:
         target = parse_target(self._site.url(step.path), self._site.start.policy)
         timeout_s = min(TIMEOUT_S, self._effort.remaining_s)
         response = self._network.fetch(
-            target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+            Request(
+                target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+            )
         )
         following = self._redirected(response)
         if following and identity(following) == identity(step.path) and self._pages.permits(following):
             # The site redirects to set a cookie, or to add a slash.
             hops = self._network.follow(
-                target, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=timeout_s, verify=False, with_credentials=True
+                Request(
+                    target,
+                    headers=ACCEPT,
+                    max_bytes=MAX_BYTES,
+                    timeout_s=timeout_s,
+                    verify=False,
+                    with_credentials=True,
+                )
             )
             response = hops[-1]
         return response

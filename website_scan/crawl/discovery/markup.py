@@ -10,9 +10,9 @@ from website_scan.crawl.indexing import EVERYBODY, read_indexing_rules
 from website_scan.crawl.links import changes_state, read_links
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import parse_document
-from website_scan.page.markup import parse_url
 from website_scan.page.meta import refresh
 from website_scan.time_limit import OutOfTime, limited
+from website_scan.urls import Url
 
 # Limits per page. Ordinary pages need hundredths of a second.
 TIME_LIMIT_S = 10.0
@@ -61,8 +61,8 @@ def _read(page: Page, agent: str) -> Markup:
 
 def _canonical(page: Page, url: str | None) -> str | None:
     """Return the canonical URL. A front page that all pages name by mistake is ignored."""
-    own = parse_url(page.target.url, page.target.url)
-    other = parse_url(url, page.target.url) if url else None
-    if own is None or other is None or own.href == other.href or (is_root(other) and not is_front_page(own)):
+    own = page.target.address
+    other = Url.parse(url) if url else None
+    if other is None or own.href == other.href or (is_root(other) and not is_front_page(own)):
         return None
     return other.href

@@ -9,14 +9,14 @@ from __future__ import annotations
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Protocol
-from urllib.parse import urlsplit
 
 from website_scan.net.errors import TimedOut
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
+from website_scan.urls import origin_of
 
 KEPT_BYTES = 16 * 1024 * 1024
 KEPT_S = 300.0
@@ -30,15 +30,6 @@ FINAL_ERRORS = frozenset({404, 410})
 CURRENT_TLS = frozenset({"TLSv1.2", "TLSv1.3"})
 
 Key = tuple[str, bool, frozenset[tuple[str, str]]]
-
-
-class Reuse(Enum):
-    """Use of the cache of answers by a request."""
-
-    NEVER = auto()
-    # Requested, unless an earlier visit of the audit has the whole answer; only its beginning is kept for others.
-    FOR_OTHERS = auto()
-    ALLOWED = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +66,12 @@ class _Kept:
         return len(self.response.body) + HEAD_BYTES
 
 
-def key_of(url: str, headers: Mapping[str, str], *, decode: bool) -> Key:
-    """Return the cache key of a request. Of a Referer, only the origin counts."""
-    sent = {"accept": "*/*"} | {name.lower(): value for name, value in headers.items()}
+def key_of(request: Request) -> Key:
+    """Return the cache key of a request with all its headers. Of a Referer, only the origin counts."""
+    sent = {"accept": "*/*"} | {name.lower(): value for name, value in request.headers.items()}
     if referer := sent.get("referer"):
-        parts = urlsplit(referer)
-        sent["referer"] = f"{parts.scheme}://{parts.netloc}"
-    return (url, decode, frozenset(sent.items()))
+        sent["referer"] = origin_of(referer)
+    return (request.target.url, request.decode, frozenset(sent.items()))
 
 
 class Answers:

@@ -9,7 +9,7 @@ import http.client
 import ssl
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -22,6 +22,7 @@ from website_scan.net.deadline import GuardedSocket, GuardedTlsSocket, before_ha
 from website_scan.net.errors import TimedOut, TlsFailed, Untrusted
 from website_scan.net.http.decoding import ACCEPT_ENCODING
 from website_scan.net.http.messages import LenientResponse
+from website_scan.net.http.request import Request
 from website_scan.net.targets import Target
 from website_scan.net.tls.roots import additional_roots
 
@@ -179,24 +180,22 @@ class GuardedAdapter(HTTPAdapter):
             return self._context
 
 
-def targeted(
-    target: Target, method: str, headers: Mapping[str, str], data: bytes | None, user_agent: str
-) -> TargetedRequest:
-    """Prepare a request to a target. `headers` replace our own of the same names."""
+def targeted(request: Request, user_agent: str) -> TargetedRequest:
+    """Prepare a request for the connections."""
     own = {
-        "Host": target.origin.partition("://")[2],
+        "Host": request.target.address.host_and_port,
         "User-Agent": user_agent,
         "Accept": "*/*",
         "Accept-Encoding": ACCEPT_ENCODING,
     }
-    given = {name.lower() for name in headers}
+    given = {name.lower() for name in request.headers}
     kept = {name: value for name, value in own.items() if name.lower() not in given}
-    request = TargetedRequest()
-    request.target, request.url = target, target.url
-    request.prepare_method(method)
-    request.prepare_headers(kept | dict(headers))
-    request.prepare_body(data, None)
-    return request
+    prepared = TargetedRequest()
+    prepared.target, prepared.url = request.target, request.target.url
+    prepared.prepare_method(request.method)
+    prepared.prepare_headers(kept | dict(request.headers))
+    prepared.prepare_body(request.body, None)
+    return prepared
 
 
 class _Guarded(HTTPConnection):

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from website_scan.net.errors import BadResponse, TooManyRedirects
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
 
@@ -16,32 +17,23 @@ CREDENTIALS = frozenset({"authorization", "cookie", "proxy-authorization"})
 OF_THE_BODY = frozenset({"content-type", "content-length", "content-encoding", "content-language"})
 
 
-@dataclass(frozen=True, slots=True)
-class Hop:
-    """One request in a chain of redirects, without its cookies."""
+def following(request: Request, response: Response) -> Request | None:
+    """Return the request that follows this response, without cookies; None if the response is final.
 
-    target: Target
-    method: str
-    headers: Mapping[str, str]
-    data: bytes | None
-
-    def next(self, response: Response) -> Hop | None:
-        """Return the request that follows this response; None if the response is final.
-
-        Raises BadResponse for an invalid location, Blocked for a forbidden one.
-        """
-        # Browsers ignore an empty location.
-        location = next(filter(None, response.headers.all("Location")), None)
-        if response.status not in REDIRECTS or location is None:
-            return None
-        following = replace(self, target=_target(self.target, location))
-        # RFC 9110, sections 15.4.2 to 15.4.4: a POST becomes a GET, except by 307 and 308.
-        turns_to_get = response.status == 303 and self.method != "HEAD"
-        if turns_to_get or (response.status in (301, 302) and self.method == "POST"):
-            following = replace(following, method="GET", data=None, headers=_without(self.headers, OF_THE_BODY))
-        if following.target.origin != self.target.origin:
-            following = replace(following, headers=_without(following.headers, CREDENTIALS))
-        return following
+    Raises BadResponse for an invalid location, Blocked for a forbidden one.
+    """
+    # Browsers ignore an empty location.
+    location = next(filter(None, response.headers.all("Location")), None)
+    if response.status not in REDIRECTS or location is None:
+        return None
+    hop = replace(request, url=_target(request.target, location))
+    # RFC 9110, sections 15.4.2 to 15.4.4: a POST becomes a GET, except by 307 and 308.
+    turns_to_get = response.status == 303 and request.method != "HEAD"
+    if turns_to_get or (response.status in (301, 302) and request.method == "POST"):
+        hop = replace(hop, method="GET", body=None, headers=_without(request.headers, OF_THE_BODY))
+    if hop.target.origin != request.target.origin:
+        hop = replace(hop, headers=_without(hop.headers, CREDENTIALS))
+    return hop
 
 
 def _target(page: Target, location: str) -> Target:
@@ -60,18 +52,18 @@ def _without(headers: Mapping[str, str], names: frozenset[str]) -> dict[str, str
     return {name: value for name, value in headers.items() if name.lower() not in names}
 
 
-def with_referrer(headers: Mapping[str, str], target: Target) -> Mapping[str, str]:
-    """Return the headers of a request to that target. For another origin, the Referer is reduced to the origin.
+def with_referrer(request: Request) -> Request:
+    """Return the request with the Referer that its target may get. For another origin it is reduced to the origin.
 
     Browsers do so by default (Referrer Policy, `strict-origin-when-cross-origin`), because a URL may contain secrets.
     """
-    page = next((value for name, value in headers.items() if name.lower() == "referer"), None)
-    if page is None or page.startswith(f"{target.origin}/"):
-        return headers
-    others = _without(headers, frozenset({"referer"}))
-    if page.startswith("https:") and not target.is_https:
-        return others
-    return others | {"Referer": "/".join([*page.split("/")[:3], ""])}
+    page = next((value for name, value in request.headers.items() if name.lower() == "referer"), None)
+    if page is None or page.startswith(f"{request.target.origin}/"):
+        return request
+    headers = _without(request.headers, frozenset({"referer"}))
+    if not page.startswith("https:") or request.target.is_https:
+        headers["Referer"] = "/".join([*page.split("/")[:3], ""])
+    return replace(request, headers=headers)
 
 
 @dataclass(slots=True)
@@ -85,8 +77,8 @@ class Trail:
     _cookies: dict[str, dict[str, tuple[str, bool]]] = field(default_factory=dict)
     _seen: set[tuple[str, str, str]] = field(default_factory=set)
 
-    def headers_for(self, hop: Hop) -> Mapping[str, str]:
-        """Return the hop's headers with its cookies. Raises TooManyRedirects if the same request was made before."""
+    def with_cookies(self, hop: Request) -> Request:
+        """Return the request with its cookies. Raises TooManyRedirects if the same request was made before."""
         target = hop.target
         kept = self._cookies.get(target.host, {})
         cookies = "; ".join(
@@ -97,11 +89,12 @@ class Trail:
             raise TooManyRedirects(f"The site redirects in a loop: {target.url} leads back to itself.")
         self._seen.add(place)
         if not cookies:
-            return hop.headers
+            return hop
         own = [value for name, value in hop.headers.items() if name.lower() == "cookie"]
-        return _without(hop.headers, frozenset({"cookie"})) | {"Cookie": "; ".join([*own, cookies])}
+        headers = _without(hop.headers, frozenset({"cookie"})) | {"Cookie": "; ".join([*own, cookies])}
+        return replace(hop, headers=headers)
 
-    def keep_cookies(self, hop: Hop, response: Response) -> None:
+    def keep_cookies(self, hop: Request, response: Response) -> None:
         """Store the cookies that a hop sets, drop those it deletes (RFC 6265, as far as a chain needs it)."""
         jar = self._cookies.setdefault(hop.target.host, {})
         for line in response.headers.all("Set-Cookie"):

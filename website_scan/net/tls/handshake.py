@@ -18,6 +18,7 @@ from OpenSSL import SSL, crypto
 
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TimedOut, TlsFailed
+from website_scan.net.http.request import Request
 from website_scan.net.targets import InvalidUrl
 from website_scan.net.tls.certificate_reader import read_certificate, read_issuers
 from website_scan.net.tls.certificates import BadCertificate, Certificate
@@ -256,7 +257,7 @@ def _fetch_issuers(network: Network, certificate: Certificate) -> list[bytes]:
         if not url.startswith("http://"):  # the fetch must not depend on the trust that it is to establish
             continue
         try:
-            response = network.fetch(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES)
+            response = network.fetch(Request(url, timeout_s=ISSUER_TIMEOUT_S, max_bytes=MAX_ISSUER_BYTES))
         except (NetError, InvalidUrl):
             continue
         if response.status == 200 and (issuers := read_issuers(response.body)):

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Fail, Finding, Pass, Warn, by_limits
 from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, size, some
@@ -16,6 +14,7 @@ from website_scan.performance.render_blocking import (
     synchronous_scripts,
     written_at_once,
 )
+from website_scan.urls import host_of
 
 CATEGORY = Category("Render blocking", weight=10, html=True, content=True)
 
@@ -108,7 +107,7 @@ def css_import(styles: Styles) -> Finding:
     references=("web.dev: third-party JavaScript",),
 )
 def third_party_spof(page: Page, document: Document) -> Finding:
-    urls = {url: urlsplit(url).hostname or "" for url in blocking_scripts(document) + blocking_sheets(document)}
+    urls = {url: host_of(url) for url in blocking_scripts(document) + blocking_sheets(document)}
     foreign = {url: host for url, host in urls.items() if not is_same_site(host, page.target.host)}
     if not foreign:
         return Pass("No render-blocking file comes from another site.")

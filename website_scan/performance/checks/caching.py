@@ -5,8 +5,6 @@ Files of other sites are named, but not judged, because the owner does not set t
 
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, EvidenceItem, Finding, NotApplicable, Pass, Warn, by_limits
 from website_scan.messages import KIB, agreeing, by_steps, counted, excerpt, part, size, some
@@ -14,6 +12,7 @@ from website_scan.page.evidence import Page
 from website_scan.page.references import ResourceKind
 from website_scan.performance.caching import DAY_S, DELIBERATE, YEAR_S, is_hashed_name
 from website_scan.performance.evidence import StaticFile, StaticFiles
+from website_scan.urls import Url
 
 CATEGORY = Category("Caching", weight=5, html=True)
 
@@ -109,7 +108,7 @@ def cache_immutable(files: StaticFiles) -> Finding:
     hashed = [
         each
         for each in files.own
-        if each.resource.kind in BUILT and is_hashed_name(urlsplit(each.resource.final_url or each.resource.url).path)
+        if each.resource.kind in BUILT and is_hashed_name(Url.of(each.resource.final_url or each.resource.url).path)
     ]
     if not hashed:
         return NotApplicable("No script, style sheet or font of the site has a fingerprint in its name.")

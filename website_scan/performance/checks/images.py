@@ -252,7 +252,7 @@ def _is_loaded(node: LexborNode) -> bool:
 
 def _address(document: Document, node: LexborNode) -> str:
     url = resolve(document, (attribute(node, "src") or "").strip())
-    return url.href.partition("#")[0] if url is not None else ""
+    return url.without_fragment if url is not None else ""
 
 
 def _shifts_nothing(resource: Resource) -> bool:

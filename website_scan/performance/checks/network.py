@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from urllib.parse import urlsplit
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, MEDIUM, EvidenceItem, Fail, Finding, Fix, NotApplicable, Pass, Server, by_limits
@@ -167,7 +166,4 @@ def preconnects(page: Page, document: Document) -> Finding:
 
 def _origin(document: Document, address: str) -> str:
     url = resolve(document, address.strip())
-    if url is None or url.protocol not in ("http:", "https:"):
-        return ""
-    parts = urlsplit(url.href)
-    return f"{parts.scheme}://{parts.netloc}"
+    return url.origin if url is not None and url.is_http else ""

@@ -5,15 +5,15 @@ from __future__ import annotations
 import re
 from collections import Counter
 from concurrent.futures import ThreadPoolExecutor
-from urllib.parse import urlsplit
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, BudgetExceeded, NetError
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.evidence import Page
-from website_scan.performance.connections import STATIC, closed_connections, origin_of
+from website_scan.performance.connections import STATIC, closed_connections
 from website_scan.performance.evidence import OriginProtocol, Protocols, Resources
+from website_scan.urls import Url, origin_of
 
 MANY_REQUESTS = 6
 MAX_ORIGINS = 8
@@ -59,10 +59,10 @@ def protocols(page: Page, resources: Resources, network: Network) -> Protocols:
 def _ask(network: Network, origin: str) -> str | NetError | InvalidUrl:
     from website_scan.net.tls.handshake import handshake  # loads OpenSSL, which few pages need here
 
-    parts = urlsplit(origin)
+    url = Url.of(origin)
     try:
         # A server that does not choose a protocol speaks HTTP/1.1, as before ALPN.
-        return handshake(network, parts.hostname or "", parts.port or 443, timeout_s=TIMEOUT_S).alpn or "http/1.1"
+        return handshake(network, url.host, url.port or 0, timeout_s=TIMEOUT_S).alpn or "http/1.1"
     except (Blocked, BudgetExceeded):
         raise  # a limit of the scanner, which says nothing about the site
     except (NetError, InvalidUrl) as error:

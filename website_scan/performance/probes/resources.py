@@ -16,7 +16,7 @@ from website_scan.browser.evidence import BrowserLoad
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, NotReachable, TimedOut
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.css import Allowance, style_references
 from website_scan.page.evidence import Page
@@ -114,17 +114,19 @@ class _Loader:
         try:
             target = page.join(wanted.url)
             hops = self._network.follow(
-                target,
-                headers={
-                    "Accept": ACCEPT.get(wanted.kind, "*/*"),
-                    "Referer": page.url,
-                },
-                max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
-                timeout_s=timeout_s,
-                # A visitor who accepted a bad certificate for the page loads files of the same host with it, too.
-                verify=not own,
-                with_credentials=True,
-                reuse=Reuse.ALLOWED,
+                Request(
+                    target,
+                    headers={
+                        "Accept": ACCEPT.get(wanted.kind, "*/*"),
+                        "Referer": page.url,
+                    },
+                    max_bytes=MEDIA_BYTES if wanted.kind is ResourceKind.MEDIA else MAX_BYTES,
+                    timeout_s=timeout_s,
+                    # A visitor who accepted a bad certificate for the page loads files of the same host with it, too.
+                    verify=not own,
+                    with_credentials=True,
+                    reuse=Reuse.ALLOWED,
+                )
             )
         except BudgetExceeded:
             self._spent.set()

@@ -1,13 +1,12 @@
 from __future__ import annotations
 
-from urllib.parse import urlsplit
-
 from website_scan.catalogue import probe
 from website_scan.page.evidence import Clock, Page
 from website_scan.page.references import ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.performance.caching import cache_policy
 from website_scan.performance.evidence import Resources, StaticFile, StaticFiles
+from website_scan.urls import host_of
 
 STATIC = frozenset(
     {ResourceKind.SCRIPT, ResourceKind.STYLESHEET, ResourceKind.IMAGE, ResourceKind.FONT, ResourceKind.ICON}
@@ -21,7 +20,7 @@ def static_files(page: Page, resources: Resources, clock: Clock) -> StaticFiles:
     foreign: list[StaticFile] = []
     for each in resources.items:
         if each.status == 200 and each.kind in STATIC and each.is_fetched:
-            host = urlsplit(each.final_url or each.url).hostname or ""
+            host = host_of(each.final_url or each.url)
             file = StaticFile(each, cache_policy(each.headers, clock.now))
             (own if is_same_site(host, page.target.host) else foreign).append(file)
     return StaticFiles(tuple(own), tuple(foreign))

@@ -9,6 +9,7 @@ from website_scan.browser.evidence import BrowserLoad
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError
+from website_scan.net.http.request import Request
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT
 from website_scan.performance.evidence import Timing
@@ -31,12 +32,14 @@ def timing(page: Page, network: Network, load: BrowserLoad | None = None) -> Tim
     with contextlib.suppress(NetError):
         while len(seconds) < TRIES and not _agree(seconds):
             again = network.fetch(
-                page.target,
-                headers=ACCEPT,
-                max_bytes=MAX_BYTES,
-                timeout_s=TIMEOUT_S,
-                verify=False,
-                with_credentials=True,
+                Request(
+                    page.target,
+                    headers=ACCEPT,
+                    max_bytes=MAX_BYTES,
+                    timeout_s=TIMEOUT_S,
+                    verify=False,
+                    with_credentials=True,
+                )
             )
             if again.status != page.response.status:
                 break

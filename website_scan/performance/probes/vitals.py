@@ -9,9 +9,10 @@ from website_scan.accessibility.names import shown_text
 from website_scan.browser.evidence import BrowserLoad
 from website_scan.catalogue import probe
 from website_scan.page.evidence import Document, Page
-from website_scan.page.markup import http_address, parse_url
+from website_scan.page.markup import http_address
 from website_scan.performance.evidence import Styles
 from website_scan.performance.vitals import Markup, Vitals, vitals
+from website_scan.urls import Url
 
 # With other values text is shown at once, or almost (CSS Fonts, "font-display"); browsers treat `auto` as `block`.
 HOLDING = frozenset({"", "auto", "block"})
@@ -63,7 +64,7 @@ def _places(document: Document) -> Mapping[str, float]:
         for each in ADDRESS.finditer(tag[0]):
             # Of `srcset` the first URL, without its descriptor.
             written = (each[1] or each[2] or each[3]).split()
-            url = http_address(parse_url(unescape(written[0]), document.base.url)) if written else None
+            url = http_address(Url.parse(unescape(written[0]), document.base.url)) if written else None
             if url:
                 found.setdefault(url, tag.start() / len(document.text))
     return found

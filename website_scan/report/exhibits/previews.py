@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from website_scan.document import ExportedCheck, StoredSearchResult, StoredSharedLink
 from website_scan.messages import plain
+from website_scan.written_urls import split_url
 
 BETWEEN = " \N{SINGLE RIGHT-POINTING ANGLE QUOTATION MARK} "
 
@@ -59,7 +60,7 @@ def shared_link(stored: StoredSharedLink) -> SharedLink:
 
 def _host_and_path(url: str) -> tuple[str, str]:
     try:
-        parts = urlsplit(url)
+        parts = split_url(url)
     except ValueError:
         return url, ""
     return parts.netloc, parts.path

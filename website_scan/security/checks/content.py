@@ -69,8 +69,8 @@ def _loaded(document: Document, selector: str) -> Iterator[_Loaded]:
             continue
         reference = attribute(node, "href" if node.tag == "link" else "src")
         url = resolve(document, reference) if reference and reference.strip() else None
-        if url is not None and url.protocol in ("http:", "https:"):
-            yield _Loaded(node, url.href, url.hostname, url.protocol == "http:")
+        if url is not None and url.is_http:
+            yield _Loaded(node, url.href, url.hostname, url.scheme == "http")
 
 
 def _is_under(host: str, domains: tuple[str, ...]) -> bool:
@@ -218,7 +218,7 @@ def link_noopener(page: Page, document: Document) -> Finding:
         url = resolve(document, reference)
         if "opener" not in relations or {"noopener", "noreferrer"} & set(relations) or url is None:
             continue
-        if url.protocol in ("http:", "https:") and url.origin != page.target.origin:
+        if url.is_http and url.origin != page.target.origin:
             found.append(url.href)
     if not blank:
         return NotApplicable("No link opens a new tab.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import itertools
 import re
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 from website_scan.catalogue import Category, check
 from website_scan.findings import HIGH, LOW, MEDIUM, Fail, Finding, Fix, Pass, Server, Warn
@@ -17,6 +17,7 @@ from website_scan.security.comments import comments, has_credentials, is_undone,
 from website_scan.security.error_pages import debug_page
 from website_scan.security.evidence import AssetDirectories, NotFoundBaseline
 from website_scan.security.private_addresses import in_fields, in_prose, in_source
+from website_scan.urls import Url
 
 CATEGORY = Category("Information leakage", weight=5)
 
@@ -134,7 +135,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
         if found is not None:
             return Fail(
                 f"A path that does not exist returns status {answer.status} and debug output ({found}).",
-                evidence=[{"path": excerpt(urlsplit(answer.url).path), "status": answer.status, "shows": found}],
+                evidence=[{"path": excerpt(Url.of(answer.url).path), "status": answer.status, "shows": found}],
             )
     statuses = ", ".join(dict.fromkeys(str(answer.status) for answer in baseline.answers))
     return Pass(f"Paths that do not exist are answered without debug output (status {statuses}).")
@@ -159,7 +160,7 @@ def debug_error_page(document: Document, baseline: NotFoundBaseline) -> Finding:
 def directory_listing(page: Page, directories: AssetDirectories) -> Finding:
     seen = (page.response, *directories.answers)
     found = [
-        (path, server) for each in seen if (server := _listing_of(each, path := urlsplit(each.url).path)) is not None
+        (path, server) for each in seen if (server := _listing_of(each, path := Url.of(each.url).path)) is not None
     ]
     if found:
         shown = some([f"{excerpt(path)} ({server})" for path, server in found])

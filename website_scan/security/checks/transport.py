@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from datetime import timedelta
 
-import ada_url
-
 from website_scan.catalogue import Category, check
 from website_scan.findings import (
     CRITICAL,
@@ -40,6 +38,7 @@ from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer, TlsS
 from website_scan.security.hsts import HEADER as HSTS_HEADER
 from website_scan.security.hsts import BadHsts, is_preloaded, parse_hsts, preload_faults, valid_policy
 from website_scan.security.mixed_content import has_password_field, insecure_forms, insecure_resources
+from website_scan.urls import Url
 
 CATEGORY = Category("Transport security", weight=30)
 
@@ -94,14 +93,14 @@ def http_to_https_redirect(plain: PlainHttp) -> Finding:
             return Warn(f"{message}.", LOW, chain)
         return Fail(f"{message} (a redirect in the page itself comes too late).", evidence=chain)
     try:
-        start, first, last = (ada_url.URL(urls[index]) for index in (0, 1, -1))
+        start, first, last = (Url.of(urls[index]) for index in (0, 1, -1))
     except ValueError:
         message = f"Plain HTTP redirects to “{excerpt(urls[-1])}”, which is not a URL."
         return Fail(message, evidence=chain, title="Redirect from HTTP is invalid")
-    if last.protocol != "https:":
+    if last.scheme != "https":
         message = f"Redirects from plain HTTP end at {excerpt(last.href)}, without TLS."
         return Fail(message, evidence=chain, title="Redirects from HTTP do not lead to HTTPS")
-    if first.protocol != "https:":
+    if first.scheme != "https":
         message = f"Plain HTTP redirects to a second unprotected address, {excerpt(first.href)}."
         return Warn(message, MEDIUM, chain, title="Redirect from HTTP leads to plain HTTP again")
     if first.hostname != start.hostname:

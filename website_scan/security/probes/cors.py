@@ -6,6 +6,7 @@ import secrets
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
+from website_scan.net.http.request import Request
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, raise_if_rate_limited
 from website_scan.security.evidence import Cors, CorsAnswer
@@ -24,7 +25,9 @@ def cors(page: Page, network: Network) -> Cors:
 
 
 def _ask(page: Page, network: Network, origin: str) -> CorsAnswer:
-    response = network.fetch(page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False)
+    response = network.fetch(
+        Request(page.target, headers={**ACCEPT, "Origin": origin}, max_bytes=MAX_BYTES, verify=False)
+    )
     raise_if_rate_limited(response)
     return CorsAnswer(
         origin,

@@ -6,6 +6,7 @@ import concurrent.futures
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, raise_if_rate_limited
@@ -35,7 +36,7 @@ def asset_directories(page: Page, references: References, network: Network) -> A
 
     def ask(url: str) -> Response:
         response = network.fetch(
-            page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
+            Request(page.target.join(url), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
         )
         raise_if_rate_limited(response)
         return response

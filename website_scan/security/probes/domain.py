@@ -5,6 +5,7 @@ from __future__ import annotations
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, TimedOut
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.evidence import Page
@@ -81,7 +82,7 @@ def security_txt(page: Page, network: Network) -> SecurityTxt:
 
 def _ask(network: Network, target: Target, origin: str) -> Response | None:
     try:
-        response = network.follow(target.join(f"{origin}{FILE}"), max_bytes=MAX_BYTES, verify=False)[-1]
+        response = network.follow(Request(target.join(f"{origin}{FILE}"), max_bytes=MAX_BYTES, verify=False))[-1]
     except (TimedOut, BudgetExceeded):
         raise
     except (NetError, InvalidUrl):

@@ -12,7 +12,7 @@ from website_scan.catalogue import probe
 from website_scan.messages import excerpt
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, BudgetExceeded, NetError, TimedOut
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.evidence import Page
@@ -163,12 +163,14 @@ class _Asker:
         target = self._page.target
         try:
             response = self._network.fetch(
-                target.join(f"{target.origin}{path}"),
-                headers=headers,
-                max_bytes=max_bytes,
-                timeout_s=min(TIMEOUT_S, left_s),
-                verify=False,
-                reuse=reuse,
+                Request(
+                    target.join(f"{target.origin}{path}"),
+                    headers=headers,
+                    max_bytes=max_bytes,
+                    timeout_s=min(TIMEOUT_S, left_s),
+                    verify=False,
+                    reuse=reuse,
+                )
             )
         except BudgetExceeded as error:
             self._stop(str(error))

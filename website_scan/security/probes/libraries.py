@@ -5,12 +5,10 @@ from __future__ import annotations
 import concurrent.futures
 from dataclasses import replace
 
-import ada_url
-
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, TimedOut
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import decode, raise_if_rate_limited
@@ -18,6 +16,7 @@ from website_scan.page.references import References, ResourceKind
 from website_scan.page.registrable_domain import is_same_site
 from website_scan.security.evidence import LoadedScripts, Script
 from website_scan.security.javascript_libraries import by_address
+from website_scan.urls import host_of
 
 MAX_SCRIPTS = 40
 MAX_READ = 8
@@ -41,18 +40,20 @@ def loaded_scripts(page: Page, references: References, network: Network) -> Load
 
 
 def _is_own(url: str, page: Page) -> bool:
-    return is_same_site(ada_url.URL(url).hostname, page.target.host)
+    return is_same_site(host_of(url), page.target.host)
 
 
 def _beginning(url: str, page: Page, network: Network) -> str:
     try:
         response = network.fetch(
-            page.target.join(url),
-            headers={"Referer": page.target.url},
-            max_bytes=MAX_BYTES,
-            verify=False,
-            with_credentials=True,
-            reuse=Reuse.ALLOWED,
+            Request(
+                page.target.join(url),
+                headers={"Referer": page.target.url},
+                max_bytes=MAX_BYTES,
+                verify=False,
+                with_credentials=True,
+                reuse=Reuse.ALLOWED,
+            )
         )
     except (TimedOut, BudgetExceeded):
         raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
+from website_scan.net.http.request import Request
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, PAGE_MAX_BYTES, parse_document, raise_if_rate_limited
 from website_scan.security.csp import Policies, policies_of
@@ -19,11 +20,13 @@ def second_fetch(page: Page, policies: Policies, network: Network) -> SecondFetc
     if not policies.nonces:
         return SecondFetch()
     response = network.fetch(
-        page.target,
-        headers={**ACCEPT, "Cache-Control": "no-cache"},
-        max_bytes=PAGE_MAX_BYTES,
-        verify=False,
-        with_credentials=True,
+        Request(
+            page.target,
+            headers={**ACCEPT, "Cache-Control": "no-cache"},
+            max_bytes=PAGE_MAX_BYTES,
+            verify=False,
+            with_credentials=True,
+        )
     )
     raise_if_rate_limited(response)
     again = Page(requested=page.target, target=page.target, hops=(response,))

@@ -7,6 +7,7 @@ import secrets
 from website_scan.catalogue import probe
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Response
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, SiteProtected, challenge_sign, raise_if_rate_limited
@@ -35,7 +36,7 @@ def not_found_baseline(page: Page, network: Network) -> NotFoundBaseline:
 
 def _ask(page: Page, network: Network, path: str) -> Response:
     response = network.fetch(
-        page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False
+        Request(page.target.join(path), headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=TIMEOUT_S, verify=False)
     )
     raise_if_rate_limited(response)
     if sign := challenge_sign(response):

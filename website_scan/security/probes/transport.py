@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import ada_url
-
 from website_scan.catalogue import probe
 from website_scan.errors import Refusal
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, BudgetExceeded, NetError
+from website_scan.net.http.request import Request
 from website_scan.net.targets import Target
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, authority, plain_twin
 from website_scan.security.evidence import HttpsAnswer, PlainHttp, TlsPeer
+from website_scan.urls import Url
 
 # Bodies do not matter here.
 MAX_BYTES = 64 * 1024
@@ -31,7 +31,7 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
         return PlainHttp(None)
     twin = plain_twin(page.requested)
     try:
-        first = network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S)
+        first = network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, timeout_s=CONNECT_TIMEOUT_S))
     except (Blocked, BudgetExceeded):
         raise  # an error of the scanner, not of the site
     except NetError as error:
@@ -41,17 +41,15 @@ def plain_http(page: Page, network: Network) -> PlainHttp:
         return PlainHttp(twin.url, (first,))
     try:
         following = twin.join(location)
-        hops = network.follow(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)
+        hops = network.follow(Request(following, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))
     except Refusal as error:
         return PlainHttp(twin.url, (first,), str(error), next_url=_absolute(location, twin))
     return PlainHttp(twin.url, (first, *hops))
 
 
 def _absolute(location: str, twin: Target) -> str:
-    try:
-        return str(ada_url.join_url(twin.url, location))
-    except ValueError:
-        return location
+    url = Url.parse(location, twin.url)
+    return url.href if url is not None else location
 
 
 @probe()
@@ -62,4 +60,4 @@ def https_answer(page: Page, peer: TlsPeer, network: Network) -> HttpsAnswer:
     if peer.handshake is None:
         return HttpsAnswer(None)
     twin = f"https://{authority(peer.host, peer.port, 443)}{page.target.path}"
-    return HttpsAnswer(network.fetch(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False))
+    return HttpsAnswer(network.fetch(Request(twin, headers=ACCEPT, max_bytes=MAX_BYTES, verify=False)))

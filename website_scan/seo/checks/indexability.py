@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import ada_url
-
 from website_scan.accessibility.document import AccessibleDocument
 from website_scan.browser.evidence import Rendered
 from website_scan.catalogue import Category, check
@@ -25,6 +23,7 @@ from website_scan.seo.evidence import CanonicalAnswer, MissingPathAnswer
 from website_scan.seo.hreflang import Alternates
 from website_scan.seo.metadata import ROBOTS, MetadataOutsideHead, metadata_kinds
 from website_scan.seo.visible_text import read_missing_page_words
+from website_scan.urls import Url
 
 CATEGORY = Category("Indexability", weight=30, error_pages=False)
 
@@ -293,8 +292,8 @@ def canonical_target(
         return Pass(f"The page names itself as canonical: {shown}.", evidence)
     if (fault := target_fault(page, url, alternates, answer, clock.now)) is not None:
         return Fail(f"The canonical URL {shown} {fault.clause}.", evidence=evidence, title=fault.title)
-    other = ada_url.URL(url)
-    if not is_same_site(page.target.host, other.hostname):
+    other = Url.of(url)
+    if not is_same_site(page.target.host, other.host):
         return Warn(
             f"The canonical URL {shown} is on another site.",
             MEDIUM,
@@ -302,7 +301,7 @@ def canonical_target(
             fix="If the content is yours, name this page's own URL; if it is a copy, leave it as it is.",
             title="Canonical URL is on another site",
         )
-    if page.target.is_https and other.protocol == "http:":
+    if page.target.is_https and other.scheme == "http":
         return Warn(
             f"The canonical URL {shown} is plain HTTP, while the page came over HTTPS.",
             MEDIUM,
@@ -385,9 +384,9 @@ def head_integrity(document: Document, outside: MetadataOutsideHead) -> Finding:
 
 def _is_upgrade(before: str, after: str) -> bool:
     """Return True if a redirect only changes http to https."""
-    old, new = ada_url.URL(before), ada_url.URL(after)
-    return (old.protocol, new.protocol) == ("http:", "https:") and (
-        (old.hostname, old.pathname, old.search) == (new.hostname, new.pathname, new.search)
+    old, new = Url.of(before), Url.of(after)
+    return (old.scheme, new.scheme) == ("http", "https") and (
+        (old.host, old.path, old.query) == (new.host, new.path, new.query)
     )
 
 

@@ -8,9 +8,10 @@ from website_scan.crawl.link_relations import is_absolute, same_escapes
 from website_scan.findings import LOW, EvidenceItem, Finding, NotApplicable, Pass, Warn
 from website_scan.messages import clause, excerpt
 from website_scan.page.evidence import Page
-from website_scan.page.markup import http_address, parse_url
+from website_scan.page.markup import http_address
 from website_scan.seo.evidence import SocialImage
 from website_scan.seo.metadata import SocialMetadata
+from website_scan.urls import Url
 
 # Nobody shares an error page.
 CATEGORY = Category("Social cards", weight=3, html=True, error_pages=False)
@@ -80,7 +81,7 @@ def og_image(social: SocialMetadata, image: SocialImage) -> Finding:
 def og_url(page: Page, social: SocialMetadata, canonicals: Canonicals) -> Finding:
     if not social.url:
         return NotApplicable("The page has no og:url, so networks take the URL that is shared.")
-    url = http_address(parse_url(social.url, page.target.url))
+    url = http_address(Url.parse(social.url, page.target.url))
     if url is None:
         return Warn(
             f"og:url is not an http or https URL: {excerpt(social.url, 120)}.", title="Open Graph URL is invalid"

@@ -5,8 +5,6 @@ from __future__ import annotations
 import re
 import urllib.parse
 
-import ada_url
-
 from website_scan.catalogue import Category, check
 from website_scan.findings import LOW, Finding, Pass, Warn
 from website_scan.messages import MASK, excerpt
@@ -39,8 +37,8 @@ PLUS = re.compile(r"\w\+\w")
     references=("Google Search Central: URL structure",),
 )
 def url_hygiene(page: Page) -> Finding:
-    url = ada_url.URL(page.target.url)
-    path = url.pathname
+    url = page.target.url
+    path = page.target.address.path
     plain = LOCALE.sub("", ENCODED.sub("", path))
     faults = []
     if "_" in plain:
@@ -51,11 +49,11 @@ def url_hygiene(page: Page) -> Finding:
         faults.append("spaces")
     if "//" in path:
         faults.append("double slashes")
-    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url.href)
-    if without_session != url.href:
+    without_session = SESSION.sub(rf"\g<1>\g<2>{MASK}", url)
+    if without_session != url:
         faults.append("a session ID")
     # Browsers show the decoded URL: a Japanese letter takes nine characters when encoded.
-    length = len(urllib.parse.unquote(url.href))
+    length = len(urllib.parse.unquote(url))
     if length > MAX_CHARACTERS:
         faults.append(f"{length} characters (more than {MAX_CHARACTERS})")
     if faults:

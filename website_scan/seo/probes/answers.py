@@ -10,7 +10,7 @@ from website_scan.catalogue import probe
 from website_scan.crawl.canonicals import Canonicals
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, NotReachable, TimedOut
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.targets import InvalidUrl
 from website_scan.page.evidence import Page
 from website_scan.page.fetch import ACCEPT, SiteProtected, challenge_sign, parse_document, raise_if_rate_limited
@@ -70,13 +70,15 @@ def _answer(url: str, page: Page, network: Network, timeout_s: float) -> PageAns
     try:
         target = page.target.join(url)
         response = network.fetch(
-            target,
-            headers=ACCEPT,
-            max_bytes=PAGE_BYTES,
-            timeout_s=timeout_s,
-            verify=False,
-            with_credentials=True,
-            reuse=Reuse.ALLOWED,
+            Request(
+                target,
+                headers=ACCEPT,
+                max_bytes=PAGE_BYTES,
+                timeout_s=timeout_s,
+                verify=False,
+                with_credentials=True,
+                reuse=Reuse.ALLOWED,
+            )
         )
     except (TimedOut, BudgetExceeded):
         raise
@@ -113,13 +115,15 @@ def social_image(page: Page, social: SocialMetadata, network: Network) -> Social
     try:
         target = page.target.join(social.image)
         response = network.follow(
-            target,
-            headers={"Accept": "image/*,*/*;q=0.8"},
-            max_bytes=IMAGE_BYTES,
-            timeout_s=TIMEOUT_S,
-            verify=False,
-            with_credentials=True,
-            reuse=Reuse.ALLOWED,
+            Request(
+                target,
+                headers={"Accept": "image/*,*/*;q=0.8"},
+                max_bytes=IMAGE_BYTES,
+                timeout_s=TIMEOUT_S,
+                verify=False,
+                with_credentials=True,
+                reuse=Reuse.ALLOWED,
+            )
         )[-1]
     except (TimedOut, BudgetExceeded):
         raise

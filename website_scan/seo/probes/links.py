@@ -12,7 +12,7 @@ from website_scan.crawl.robots import GOOGLEBOT, decide
 from website_scan.crawl.robots_file import RobotsFile
 from website_scan.net.client import Network
 from website_scan.net.errors import BudgetExceeded, NetError, NotReachable, Refused
-from website_scan.net.http.answers import Reuse
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Response
 from website_scan.net.targets import InvalidUrl, Target
 from website_scan.page.evidence import Page
@@ -123,13 +123,15 @@ class _Asker:
         for _ in range(2):
             left_s = max(self._ends - time.monotonic(), 0.1)
             response = self._network.follow(
-                target,
-                headers=ACCEPT,
-                max_bytes=MAX_BYTES,
-                timeout_s=min(TIMEOUT_S, left_s),
-                verify=False,
-                reuse=Reuse.ALLOWED,
-                kept_bytes=kept_bytes,
+                Request(
+                    target,
+                    headers=ACCEPT,
+                    max_bytes=MAX_BYTES,
+                    timeout_s=min(TIMEOUT_S, left_s),
+                    verify=False,
+                    reuse=Reuse.ALLOWED,
+                    kept_bytes=kept_bytes,
+                )
             )[-1]
             if not 500 <= response.status < 600:
                 break

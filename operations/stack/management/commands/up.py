@@ -23,7 +23,6 @@ from importlib import import_module
 from pathlib import Path
 from types import FrameType
 from typing import Any, NoReturn
-from urllib.parse import urlsplit
 
 import django
 import psycopg
@@ -44,6 +43,7 @@ from operations.stack.supervisor import Program, Supervisor
 from website_scan import catalogue, environment
 from website_scan.findings import ScanType
 from website_scan.net.http.connections import Trust, tls_context
+from website_scan.written_urls import split_url
 
 HOST = "127.0.0.1"
 CONNECT_TIMEOUT_S = 5
@@ -348,7 +348,7 @@ def _prepare(env: dict[str, str], demo: Path | None) -> None:
 def _is_healthy(port: int) -> bool:
     connection = http.client.HTTPConnection(HOST, port, timeout=PROBE_TIMEOUT_S)
     try:
-        connection.request("GET", "/healthz", headers={"Host": urlsplit(settings.BASE_URL).netloc})
+        connection.request("GET", "/healthz", headers={"Host": split_url(settings.BASE_URL).netloc})
         return connection.getresponse().status == http.HTTPStatus.OK
     except (OSError, http.client.HTTPException):
         return False

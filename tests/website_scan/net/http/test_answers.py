@@ -7,19 +7,22 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from tests.targets.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.cast import POLICY
 from website_scan.net.client import Network
 from website_scan.net.errors import NetError, TimedOut, Untrusted
-from website_scan.net.http.answers import Answers, Key, Reuse, Wish, key_of
+from website_scan.net.http.answers import Answers, Key, Wish, key_of
+from website_scan.net.http.request import Request, Reuse
 from website_scan.net.http.response import Headers, Response
+from website_scan.net.targets import parse_target
 
 URL = "https://example.com/app.js"
 ALL_OF_IT = Wish(1000, verify=False)
 
 
 def key(url: str = URL, **headers: str) -> Key:
-    return key_of(url, headers, decode=True)
+    return key_of(Request(parse_target(url, POLICY), headers=headers))
 
 
 def kept(answers: Answers, wish: Wish = ALL_OF_IT, **headers: str) -> Response | None:
@@ -37,7 +40,7 @@ def _nobody() -> Response:
 def test_it_is_asked_for_once() -> None:
     with Site({"/": Answer("x" * 500)}) as site, Network(POLICY) as network:
         for _ in range(3):
-            assert network.fetch(f"{site.url}/", reuse=Reuse.ALLOWED).body == b"x" * 500
+            assert network.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).body == b"x" * 500
         assert network.requests == len(site.requests) == 1
         assert network.fetch(f"{site.url}/").status == 200
         assert len(site.requests) == 2, "who does not allow it gets a fresh answer"
@@ -46,7 +49,7 @@ def test_it_is_asked_for_once() -> None:
 def test_who_wants_less_gets_less_and_who_wants_more_asks() -> None:
     with Site({"/": Answer("x" * 500)}) as site, Network(POLICY) as network:
         for max_bytes, requests in ((100, 1), (50, 1), (300, 2), (500, 3), (10, 3), (10_000, 3)):
-            found = network.fetch(f"{site.url}/", max_bytes=max_bytes, reuse=Reuse.ALLOWED)
+            found = network.fetch(Request(f"{site.url}/", max_bytes=max_bytes, reuse=Reuse.ALLOWED))
             assert (len(found.body), found.truncated) == (min(max_bytes, 500), max_bytes < 500)
             assert len(site.requests) == requests
 
@@ -54,19 +57,19 @@ def test_who_wants_less_gets_less_and_who_wants_more_asks() -> None:
 def test_redirects_are_kept_hop_by_hop() -> None:
     with Site({"/": Answer.redirect("/there"), "/there": Answer("here")}) as site, Network(POLICY) as network:
         for _ in range(2):
-            assert [each.status for each in network.follow(f"{site.url}/", reuse=Reuse.ALLOWED)] == [302, 200]
+            assert [each.status for each in network.follow(Request(f"{site.url}/", reuse=Reuse.ALLOWED))] == [302, 200]
         assert site.paths() == ["/", "/there"]
 
 
 def test_a_cookie_of_an_earlier_hop_makes_it_another_request() -> None:
-    def wants_cookie(request: Request) -> Answer:
+    def wants_cookie(request: ReceivedRequest) -> Answer:
         if request.header("Cookie"):
             return Answer("in")
         return Answer.redirect("/", Set_Cookie="seen=1")
 
     with Site({"/": wants_cookie}) as site, Network(POLICY) as network:
         for _ in range(2):
-            assert network.follow(f"{site.url}/", reuse=Reuse.ALLOWED)[-1].body == b"in"
+            assert network.follow(Request(f"{site.url}/", reuse=Reuse.ALLOWED))[-1].body == b"in"
         assert len(site.requests) == 2
 
 
@@ -74,39 +77,39 @@ def test_a_cookie_of_an_earlier_hop_makes_it_another_request() -> None:
 def test_a_refusal_is_not_the_last_word(status: int) -> None:
     with Site({"/": Answer("no", status=status)}) as site, Network(POLICY) as network:
         for _ in range(2):
-            assert network.fetch(f"{site.url}/", reuse=Reuse.ALLOWED).status == status
+            assert network.fetch(Request(f"{site.url}/", reuse=Reuse.ALLOWED)).status == status
         assert len(site.requests) == 2
 
 
 def test_a_page_that_was_asked_for_anew_is_known_to_who_asks_for_less() -> None:
     with Site({"/": Answer("x" * 50_000)}) as site, Network(POLICY) as network:
-        assert len(network.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS).body) == 50_000
-        assert len(network.fetch(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED).body) == 1000
+        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 50_000
+        assert len(network.fetch(Request(f"{site.url}/", max_bytes=1000, reuse=Reuse.ALLOWED)).body) == 1000
         assert len(site.requests) == 1
-        assert len(network.fetch(f"{site.url}/", reuse=Reuse.FOR_OTHERS).body) == 50_000
+        assert len(network.fetch(Request(f"{site.url}/", reuse=Reuse.FOR_OTHERS)).body) == 50_000
         assert len(site.requests) == 2
 
 
 def test_what_an_untrusted_certificate_guards_is_nothing_for_who_wants_trust() -> None:
     with Site({"/": Answer("x")}, certificate=Certificate.EXPIRED) as site, Network(POLICY) as network:
         url = site.url_as("localhost") + "/"
-        assert network.fetch(url, verify=False, reuse=Reuse.ALLOWED).tls is not None
+        assert network.fetch(Request(url, verify=False, reuse=Reuse.ALLOWED)).tls is not None
         with pytest.raises(Untrusted):
-            network.fetch(url, reuse=Reuse.ALLOWED)
+            network.fetch(Request(url, reuse=Reuse.ALLOWED))
 
 
 def test_many_at_once_wait_for_one() -> None:
     asked, go = threading.Event(), threading.Event()
 
-    def slow(request: Request) -> Answer:
+    def slow(request: ReceivedRequest) -> Answer:
         asked.set()
         go.wait(10)
         return Answer("x")
 
     with Site({"/": slow}) as site, Network(POLICY) as network, ThreadPoolExecutor(8) as pool:
-        first = pool.submit(network.fetch, f"{site.url}/", reuse=Reuse.ALLOWED)
+        first = pool.submit(network.fetch, Request(f"{site.url}/", reuse=Reuse.ALLOWED))
         assert asked.wait(10)
-        others = [pool.submit(network.fetch, f"{site.url}/", reuse=Reuse.ALLOWED) for _ in range(7)]
+        others = [pool.submit(network.fetch, Request(f"{site.url}/", reuse=Reuse.ALLOWED)) for _ in range(7)]
         go.set()
         assert {each.result().body for each in (first, *others)} == {b"x"}
         assert len(site.requests) == 1

@@ -15,13 +15,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.targets.server import Answer, Certificate, Request, Site
+from tests.targets.server import Answer, Certificate, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS, loopback_network
 from tests.website_scan.net.seams import PUBLIC, Names, Wires
 from tests.website_scan.net.tls_servers import Identity, tls_server
 from website_scan.net.client import Network
 from website_scan.net.errors import BadResponse, Blocked, NetError, NotReachable, TimedOut, Untrusted
 from website_scan.net.http.connections import Trust, tls_context
+from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, parse_target
 
@@ -29,13 +31,13 @@ OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok"
 
 
 def test_a_request_that_may_not_be_sent_twice_gets_a_connection_of_its_own() -> None:
-    def hangs_up(request: Request) -> Answer | None:
+    def hangs_up(request: ReceivedRequest) -> Answer | None:
         return Answer("ok") if request.method == "GET" else None
 
     with Site({"/": hangs_up}) as site, loopback_network() as network:
         network.fetch(site.url)
         with pytest.raises(NotReachable, match="without an answer"):
-            network.fetch(site.url, method="POST", data=b"pay")
+            network.fetch(Request(site.url, method="POST", body=b"pay"))
         assert [each.method for each in site.requests] == ["GET", "POST"]
         assert site.connections == 2
 
@@ -48,7 +50,7 @@ def test_what_the_probes_of_a_scan_ask_at_once_is_kept_and_nothing_is_thrown_awa
     at_once = 24
     together = threading.Barrier(at_once)
 
-    def answer(request: Request) -> Answer:
+    def answer(request: ReceivedRequest) -> Answer:
         together.wait(30)
         return Answer("ok")
 
@@ -62,7 +64,7 @@ def test_what_the_probes_of_a_scan_ask_at_once_is_kept_and_nothing_is_thrown_awa
 def test_a_request_is_sent_again_only_once_and_on_a_new_connection() -> None:
     ready = threading.Barrier(2)
 
-    def answer(request: Request) -> Answer | None:
+    def answer(request: ReceivedRequest) -> Answer | None:
         if request.path == "/warm-up":
             ready.wait(5)  # so that two connections are kept
             return Answer("ok")
@@ -89,9 +91,9 @@ def test_a_server_that_announces_the_end_is_not_asked_again_on_that_connection()
 def test_connections_with_and_without_trust_are_kept_apart() -> None:
     site = Site({"/": Answer("x")}, certificate=Certificate.SELF_SIGNED)
     with site, loopback_network(site.ca_file) as network:
-        assert network.fetch(site.url, verify=False).tls is not None
+        assert network.fetch(Request(site.url, verify=False)).tls is not None
         with pytest.raises(Untrusted):
-            network.fetch(site.url, verify=True)
+            network.fetch(Request(site.url, verify=True))
 
 
 @pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -102,7 +104,7 @@ def test_a_session_is_resumed_for_the_same_server_and_trust_only(version: ssl.TL
         context.maximum_version = version
         contexts.append(context)
 
-    def hang_up_after(_: Request) -> Answer:
+    def hang_up_after(_: ReceivedRequest) -> Answer:
         return Answer("x", headers={"Connection": "close"})
 
     site = Site({"*": hang_up_after}, certificate=Certificate.VALID, tune=tune)
@@ -111,7 +113,7 @@ def test_a_session_is_resumed_for_the_same_server_and_trust_only(version: ssl.TL
             assert network.fetch(site.url_as("localhost")).tls is not None
         assert contexts[0].session_stats()["hits"] == 1
         network.fetch(site.url)
-        network.fetch(site.url_as("localhost"), verify=False)
+        network.fetch(Request(site.url_as("localhost"), verify=False))
         with loopback_network(site.ca_file) as another:
             another.fetch(site.url_as("localhost"))
         assert contexts[0].session_stats()["hits"] == 1
@@ -138,7 +140,7 @@ def test_a_common_name_is_no_host_name(tmp_path: Path) -> None:
         url = f"https://localhost:{port}/"
         with pytest.raises(Untrusted):
             network.fetch(url)
-        response = network.fetch(url, verify=False)
+        response = network.fetch(Request(url, verify=False))
         assert response.tls is not None
         assert response.tls.trust_error
 
@@ -206,7 +208,7 @@ def test_a_closed_network_ends_whoever_waits_and_does_not_call_it_the_sites_end(
 ) -> None:
     sent = threading.Event()
 
-    def stalls(request: Request) -> None:
+    def stalls(request: ReceivedRequest) -> None:
         request.connection.sendall(begin)
         sent.set()
         site.ended.wait(30)
@@ -318,7 +320,7 @@ SCRAPS = st.sampled_from(
 def scrambler() -> Iterator[Site]:
     """A site that sends the body of a request back as the raw response."""
 
-    def answer(request: Request) -> None:
+    def answer(request: ReceivedRequest) -> None:
         request.connection.sendall(request.body)
 
     with Site({"*": answer}) as site:
@@ -331,7 +333,7 @@ def test_no_answer_does_anything_but_come_back_or_fail_by_name(scrambler: Site, 
     for prefix in (b"", b"HTTP/1.1 200 OK\r\n"):
         with loopback_network() as network:
             try:
-                response = network.fetch(scrambler.url, method="POST", data=prefix + answer, timeout_s=5)
+                response = network.fetch(Request(scrambler.url, method="POST", body=prefix + answer, timeout_s=5))
             except (BadResponse, NotReachable):
                 continue
             assert len(response.body) <= network.limits.decoded_bytes

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from tests.targets.server import Answer, Request, Site
+from tests.targets.server import Answer, Site
+from tests.targets.server import Request as ReceivedRequest
 from tests.website_scan.net.loopback import NETWORKS, loopback_network
 from tests.website_scan.net.seams import PUBLIC, Names, Wires
 from website_scan.net.budget import Limits
 from website_scan.net.client import Network
 from website_scan.net.errors import BadResponse, TooManyRedirects
+from website_scan.net.http.request import Request
 from website_scan.net.policy import Policy
 
 OTHER = "198.41.0.4"
@@ -19,10 +21,10 @@ def test_another_origin_is_told_where_it_came_from_and_no_more() -> None:
     """Regression: a redirect to another origin sent the whole URL in Referer, including its query."""
     with Site({"/end": Answer("end")}) as other, Site() as site, loopback_network() as network:
         site.routes |= {"/a": Answer.redirect("/b"), "/b": Answer.redirect(f"{other.url}/end")}
-        network.follow(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"})
+        network.follow(Request(f"{site.url}/a", headers={"Referer": f"{site.url}/page?token=secret"}))
         assert [each.header("Referer") for each in site.requests] == [f"{site.url}/page?token=secret"] * 2
         assert [each.header("Referer") for each in other.requests] == [f"{site.url}/"]
-        network.fetch(f"{site.url}/", headers={"Referer": "https://secure.example.com/page"})
+        network.fetch(Request(f"{site.url}/", headers={"Referer": "https://secure.example.com/page"}))
         assert site.requests[-1].header("Referer") is None
 
 
@@ -70,7 +72,9 @@ def test_credentials_stay_with_the_origin_they_were_given_for() -> None:
     with Site({"*": Answer("other")}) as other:
         routes = {"/": Answer.redirect("/same"), "/same": Answer.redirect(other.url + "/")}
         with Site(routes) as site, loopback_network() as network:
-            network.follow(site.url, headers={"authorization": "Bearer x", "Cookie": "a=b", "Accept": "text/html"})
+            network.follow(
+                Request(site.url, headers={"authorization": "Bearer x", "Cookie": "a=b", "Accept": "text/html"})
+            )
             assert [each.header("Authorization") for each in site.requests] == ["Bearer x", "Bearer x"]
             assert site.requests[1].header("Cookie") == "a=b"
             received = other.requests[0]
@@ -99,7 +103,7 @@ def test_what_becomes_of_the_method(status: int, method: str, following: str) ->
         loopback_network() as network,
     ):
         body = b"data" if method != "HEAD" else None
-        network.follow(site.url, method=method, data=body, headers={"Content-Type": "text/plain"})
+        network.follow(Request(site.url, method=method, body=body, headers={"Content-Type": "text/plain"}))
         last = site.requests[-1]
         assert last.method == following
         keeps_body = following not in ("GET", "HEAD")
@@ -128,7 +132,7 @@ def test_loops_and_long_chains_end() -> None:
 
 
 def test_ten_redirects_are_followed() -> None:
-    def count_down(request: Request) -> Answer:
+    def count_down(request: ReceivedRequest) -> Answer:
         left = int(request.path.removeprefix("/"))
         return Answer.redirect(f"/{left - 1}") if left else Answer("end")
 
@@ -139,7 +143,7 @@ def test_ten_redirects_are_followed() -> None:
 
 
 def test_a_site_that_redirects_to_itself_until_its_cookie_comes_back() -> None:
-    def gate(request: Request) -> Answer:
+    def gate(request: ReceivedRequest) -> Answer:
         if "seen=yes" in (request.header("Cookie") or ""):
             return Answer("in")
         return Answer.redirect("/", Set_Cookie="seen=yes; Path=/; HttpOnly")
@@ -159,7 +163,7 @@ def test_cookies_of_a_chain_stay_with_their_host_and_secure_ones_with_https() ->
         }
         with Site(routes) as one:
             with Network(Policy(), resolver=names, dialer=Wires({PUBLIC: one, OTHER: two})) as network:
-                network.follow("http://one.example.com/", headers={"Cookie": "own=0"})
+                network.follow(Request("http://one.example.com/", headers={"Cookie": "own=0"}))
             assert one.requests[1].header("Cookie") == "own=0; a=1"
             assert two.requests[0].header("Cookie") is None
 

@@ -33,6 +33,7 @@ from tests.website_scan.security.cast import verdict
 from website_scan.findings import ScanType
 from website_scan.net.client import Network
 from website_scan.net.errors import Blocked, NetError, NotReachable, TlsFailed
+from website_scan.net.http.request import Request
 from website_scan.net.http.response import Headers, Response
 from website_scan.net.tls.ciphers import NAMES, WEAK, TlsVersion, Weakness, weakness
 from website_scan.page.evidence import Clock, Page
@@ -261,16 +262,16 @@ class Scripted:
         self.answers: dict[str, Response | NetError] = {}
         self.asked: list[str] = []
 
-    def fetch(self, url: object, **_: object) -> Response:
-        address = getattr(url, "url", str(url))
+    def fetch(self, request: Request) -> Response:
+        address = request.target.url
         self.asked.append(address)
         answer = self.answers[address]
         if isinstance(answer, NetError):
             raise answer
         return answer
 
-    def follow(self, url: object, **_: object) -> tuple[Response, ...]:
-        return (self.fetch(url),)
+    def follow(self, request: Request) -> tuple[Response, ...]:
+        return (self.fetch(request),)
 
 
 def plain(url: str, answers: dict[str, tuple[int, str] | NetError]) -> tuple[PlainHttp, list[str]]:
