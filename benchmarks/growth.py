@@ -149,13 +149,16 @@ def _run(caller: Caller, url: str, results: tuple[ScanResult, ...], number: int)
 
     from reports.models import Report
     from scans.models import Scan
+    from scans.policy import scan_policy
+    from scans.requests import ScanRequest
     from scans.services import create_scan
     from scans.visits import claims
     from scans.visits.queue import Worker
+    from website_scan.net.targets import parse_target
     from website_scan.result import Progress
 
     def one(result: ScanResult) -> None:
-        created = create_scan(caller=caller, body={"url": url, "type": str(result.type)}, idempotency_key=None)
+        created = create_scan(caller=caller, request=ScanRequest(parse_target(url, scan_policy()), result.type))
         claim = claims.claim_next(str(created.response["id"]), Worker("bench", CLIENTS))
         if claim is None:  # another client has claimed it
             return

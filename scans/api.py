@@ -21,13 +21,9 @@ from infrastructure.api.views import ApiView, json_body
 from scans import services
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import (
-    ScanDetailSerializer,
-    ScanListSerializer,
-    ScanRequestSerializer,
-    UsageSerializer,
-    scan_detail,
-)
+from scans.policy import scan_policy
+from scans.requests import ScanRequestSerializer
+from scans.serializers import ScanDetailSerializer, ScanListSerializer, UsageSerializer, scan_detail
 from scans.visits.queue import running_visits
 from website_scan.ids import is_id
 
@@ -59,7 +55,9 @@ class ScanCollection(ApiView):
     def post(self, request: Request) -> Response:
         """Queues a scan of a public web page and returns it."""
         body, key = json_body(request), idempotency.key_of(request.headers)
-        created = services.create_scan(caller=caller_of(request), body=body, idempotency_key=key)
+        asked = ScanRequestSerializer.judged(body, policy=scan_policy())
+        once = idempotency.once(key, {"url": body["url"], "type": body["type"]})
+        created = services.create_scan(caller=caller_of(request), request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/scan"))
 
 

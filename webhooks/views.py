@@ -59,10 +59,10 @@ class WebhookForm(JudgedForm):
         body = {"url": given["url"], "events": given["event"]}
         return body | ({"format": given["format"]} if given["format"] else {})
 
-    def add_refusal(self, refusal: Refusal) -> None:
+    def add_refusal(self, refusal: Refusal) -> int:
         """Show a refusal, and focus the first field, because the form is far down the page."""
-        super().add_refusal(refusal)
         self.fields["url"].widget.attrs["autofocus"] = True
+        return super().add_refusal(refusal)
 
 
 def _known(view: Callable[..., HttpResponse]) -> Callable[..., HttpResponse]:

@@ -10,6 +10,7 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
+from accounts.models import Tier
 from infrastructure.api import idempotency
 from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, page_of
@@ -17,12 +18,15 @@ from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
+from scans.requests import without_credentials
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
     EntryChangeSerializer,
     ListChangeSerializer,
     ListRequestSerializer,
+    parse_change,
+    parse_new,
 )
 from sites.lists.serializers import (
     EntriesRequestSerializer,
@@ -84,9 +88,11 @@ class ListCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
-        created = services.create_list(
-            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
-        )
+        caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
+        tier = Tier.objects.get(organization=caller.organization_id)
+        asked = parse_new(body, scan_policy(), tier, caller.organization_id)
+        once = idempotency.once(key, {"list": without_credentials(body)})
+        created = services.create_list(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/lists"))
 
     @operation(
@@ -128,8 +134,10 @@ class ListItem(ApiView):
     )
     def patch(self, request: Request, list_id: str) -> Response:
         """Other fields stay. A run that is in progress goes on as it began."""
-        site_list = services.change_list(caller=caller_of(request), list_id=list_id, body=json_body(request))
-        return Response(shown(site_list))
+        caller, body = caller_of(request), json_body(request)
+        site_list = services.find_list(caller.organization_id, list_id)
+        asked = parse_change(body, scan_policy(), site_list.organization.tier, site_list)
+        return Response(shown(services.change_list(caller=caller, list_id=list_id, request=asked)))
 
     @operation(
         operation_id="delete_list",
@@ -247,9 +255,8 @@ class EntryItem(ApiView):
     )
     def patch(self, request: Request, list_id: str, entry_id: str) -> Response:
         """Other fields stay. Another address is another site: delete this one and add that."""
-        entry = services.change_entry(
-            caller=caller_of(request), list_id=list_id, entry_id=entry_id, body=json_body(request)
-        )
+        changes = EntryChangeSerializer.judged(json_body(request))
+        entry = services.change_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id, **changes)
         return Response(EntrySerializer(entry).data)
 
     @operation(

@@ -8,6 +8,7 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
+from accounts.models import Tier
 from infrastructure.api import idempotency
 from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.parsing import LongJSONParser
@@ -20,10 +21,12 @@ from infrastructure.api.schema import (
     responses,
 )
 from infrastructure.api.views import ApiView, json_body
+from scans.policy import scan_policy
+from scans.requests import without_credentials
 from sites.models import Monitor
 from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
-from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer
+from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.monitors.serializers import (
     STATUSES,
     MonitorListSerializer,
@@ -65,9 +68,11 @@ class MonitorCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
-        created = services.create_monitor(
-            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
-        )
+        caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
+        tier = Tier.objects.get(organization=caller.organization_id)
+        asked = parse_new(body, scan_policy(), tier, caller.organization_id)
+        once = idempotency.once(key, {"monitor": without_credentials(body)})
+        created = services.create_monitor(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
 
     @operation(
@@ -127,8 +132,10 @@ class MonitorItem(ApiView):
     )
     def patch(self, request: Request, monitor_id: str) -> Response:
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
-        monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
-        return Response(shown(monitor))
+        caller, body = caller_of(request), json_body(request)
+        monitor = services.find_monitor(caller.organization_id, monitor_id)
+        asked = parse_change(body, scan_policy(), monitor.organization.tier, monitor)
+        return Response(shown(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
 
     @operation(
         operation_id="delete_monitor",

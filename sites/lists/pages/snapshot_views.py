@@ -14,12 +14,13 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
+from accounts.submissions import refuse_now
 from scans.models import Scan
 from sites.lists import exports, sharing
 from sites.lists.pages import changes, snapshots
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.states import state_of_run
-from sites.lists.pages.views import find, known, refuse_now
+from sites.lists.pages.views import find, known
 from sites.lists.services import ListNotFound
 from sites.lists.snapshots import SnapshotNotFound, find_snapshot, latest, previous
 from sites.models import ListRun, SiteList

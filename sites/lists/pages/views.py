@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import re
 from collections.abc import Callable
 from typing import Any
 
@@ -17,14 +16,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access, drafts, usage
+from accounts import access, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
-from infrastructure.api.errors import InvalidParams, refuse_in_maintenance
-from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
-from infrastructure.api.throttling import refuse_over_rate
+from accounts.submissions import form_page, once_of, refuse_now
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.idempotency import IdempotencyConflict
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
@@ -44,7 +43,6 @@ from website_scan.ids import is_id
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS
-ONCE = re.compile(r"[0-9a-f]{32}")
 NOT_FOUND = (ListNotFound, EntryNotFound, RunNotFound, SnapshotNotFound, ShareNotFound)
 WORK = "the organization's own work, which all members see"
 
@@ -60,12 +58,6 @@ def known(view: Callable[..., HttpResponseBase]) -> Callable[..., HttpResponseBa
             raise Http404 from error
 
     return wrapped
-
-
-def refuse_now(request: MemberRequest) -> None:
-    """Raise the refusals of a request that the API would not take now."""
-    refuse_over_rate(request, member_caller(request.membership))
-    refuse_in_maintenance()
 
 
 @require_safe
@@ -90,30 +82,19 @@ def list_new(request: MemberRequest) -> HttpResponse:
         room = rows.room_of(member.organization)
         if room.is_full:
             return render(request, "sites/lists/full.html", {"section": "lists", "room": room})
-        return _form_page(request, _form(request, drafts.take(request)), 200)
-    form = _form(request, request.POST)
-    if not form.is_valid():
-        return _form_page(request, form, 400)
-    once = form.cleaned_data["once"]
-    try:
+
+    def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        key = f"form-{once}" if ONCE.fullmatch(once) else None
-        created = services.create_list(caller=member_caller(member), body=form.list_body, idempotency_key=key)
-    except IdempotencyConflict:
-        messages.success(request, "The list is being created.")
-        return redirect(page_of(member, "lists"))
-    except IdempotencyMismatch:
-        # The user went back to the form and changed it: the next submission creates another list.
-        entered = request.POST.copy()
-        entered["once"] = form["once"].initial
-        form.data = entered
-        form.add_error(None, "This form has already created a list. Submit it again to create another one.")
-        return _form_page(request, form, 409)
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status)
-    messages.success(request, "The list was created. Add its sites now.")
-    return redirect(page_of(member, "list-import", created.response["id"]))
+        asked, once = form.list_request(member.organization_id), once_of(request, form)
+        try:
+            created = services.create_list(caller=member_caller(member), request=asked, once=once)
+        except IdempotencyConflict:
+            messages.success(request, "The list is being created.")
+            return redirect(page_of(member, "lists"))
+        messages.success(request, "The list was created. Add its sites now.")
+        return redirect(page_of(member, "list-import", created.response["id"]))
+
+    return form_page(request, functools.partial(_form, request), functools.partial(_form_page, request), submit)
 
 
 @require_safe
@@ -161,22 +142,16 @@ def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
 def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
     """Show the form with the list's present settings, and change them."""
     found = find(request, list_id)
-    if request.method != "POST":
-        return _form_page(request, _form(request, drafts.take(request), found), 200, found)
-    form = _form(request, request.POST, found)
-    if not form.is_valid():
-        return _form_page(request, form, 400, found)
-    try:
+
+    def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        caller = member_caller(request.membership)
-        services.change_list(caller=caller, list_id=list_id, body=form.list_body)
-    except ListNotFound:
-        raise
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status, found)
-    messages.success(request, "The settings were saved.")
-    return redirect(page_of(request.membership, "list", list_id))
+        asked = form.list_request(found.organization_id)
+        services.change_list(caller=member_caller(request.membership), list_id=list_id, request=asked)
+        messages.success(request, "The settings were saved.")
+        return redirect(page_of(request.membership, "list", list_id))
+
+    make, show = functools.partial(_form, request, found=found), functools.partial(_form_page, request, found=found)
+    return form_page(request, make, show, submit)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
