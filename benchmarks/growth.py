@@ -131,15 +131,19 @@ def _of_a_scan(table: Table, service: Service, site: Site, number: int) -> None:
 def _caller(site: Site) -> Caller:
     from accounts.models import Tier
     from benchmarks.seed import PLENTY
+    from scans.policy import scan_policy
     from tests.targets.server import Answer
     from tests.world import key_caller, member_of
+    from webhooks.requests import WebhookRequest
     from webhooks.services import register_webhook
+    from website_scan.net.targets import parse_target
 
     Tier.objects.update(scans_per_month=PLENTY, concurrent_scans=PLENTY, webhooks=PLENTY)
     caller = key_caller(member_of("Growth").organization.id)
     site.routes["/hook"] = Answer("ok")
     events = ["scan.completed", "scan.partial", "scan.failed"]
-    register_webhook(caller=caller, body={"url": site.url_as("localhost") + "/hook", "events": events})
+    target = parse_target(site.url_as("localhost") + "/hook", scan_policy())
+    register_webhook(caller=caller, request=WebhookRequest(target, events))
     return caller
 
 

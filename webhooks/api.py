@@ -13,18 +13,21 @@ from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.parsing import moment
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, optional_json_body
+from scans.policy import scan_policy
 from webhooks import services
 from webhooks.models import Delivery, EventKind, Webhook
+from webhooks.requests import (
+    RotationRequestSerializer,
+    TestRequestSerializer,
+    WebhookChangesSerializer,
+    WebhookRequestSerializer,
+)
 from webhooks.serializers import (
     CreatedWebhookSerializer,
     DeliveryDetailSerializer,
     DeliveryListSerializer,
     RotatedSecretSerializer,
-    RotationRequestSerializer,
-    TestRequestSerializer,
-    WebhookChangesSerializer,
     WebhookDetailSerializer,
-    WebhookRequestSerializer,
     WebhookSummarySerializer,
 )
 
@@ -55,7 +58,8 @@ class WebhookCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """The response contains the secret that signs the deliveries. It is never shown again."""
-        webhook, secret = services.register_webhook(caller=caller_of(request), body=json_body(request))
+        asked = WebhookRequestSerializer.judged(json_body(request), policy=scan_policy())
+        webhook, secret = services.register_webhook(caller=caller_of(request), request=asked)
         return Response(CreatedWebhookSerializer(vars(webhook) | {"secret": secret}).data, status=201)
 
     @operation(
@@ -101,7 +105,10 @@ class WebhookItem(ApiView):
     )
     def patch(self, request: Request, webhook_id: str) -> Response:
         """While a webhook is disabled, its deliveries wait; they are sent when it is enabled again."""
-        webhook = services.update_webhook(caller=caller_of(request), webhook_id=webhook_id, changes=json_body(request))
+        caller, body = caller_of(request), json_body(request)
+        webhook = services.access_webhook(caller.organization_id, webhook_id)
+        asked = WebhookChangesSerializer.judged(body, policy=scan_policy())
+        webhook = services.update_webhook(caller=caller, webhook=webhook, request=asked)
         return Response(WebhookDetailSerializer(webhook).data)
 
     @operation(
@@ -133,11 +140,10 @@ class WebhookTest(ApiView):
     )
     def post(self, request: Request, webhook_id: str) -> Response:
         """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
-        delivery = services.send_test(
-            caller=caller_of(request),
-            webhook_id=webhook_id,
-            body=optional_json_body(request),
-        )
+        caller, body = caller_of(request), optional_json_body(request)
+        services.access_webhook(caller.organization_id, webhook_id)  # its refusal comes before those of the body
+        kind = TestRequestSerializer.judged(body).get("event")
+        delivery = services.send_test(caller=caller, webhook_id=webhook_id, kind=kind)
         return Response(DeliveryDetailSerializer(delivery).data, status=202)
 
 
@@ -164,11 +170,8 @@ class WebhookSecret(ApiView):
 
         The former secret stays valid for 24 hours, or not at all with `immediately`.
         """
-        secret, expires_at = services.rotate_secret(
-            caller=caller_of(request),
-            webhook_id=webhook_id,
-            body=optional_json_body(request),
-        )
+        at_once = RotationRequestSerializer.judged(optional_json_body(request)).get("immediately", False)
+        secret, expires_at = services.rotate_secret(caller=caller_of(request), webhook_id=webhook_id, at_once=at_once)
         rotated = {"id": webhook_id, "secret": secret, "previous_secret_expires_at": expires_at}
         return Response(RotatedSecretSerializer(rotated).data)
 

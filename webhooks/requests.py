@@ -1,0 +1,76 @@
+"""Requests for webhooks and their changes, from the API and from forms; bodies of requests of /api/webhooks."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rest_framework import serializers
+
+from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input
+from webhooks.models import EventKind, Webhook
+from website_scan.net.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """Request for a new webhook, which has `target` and `events`, or for changes of one, where None stays."""
+
+    target: Target | None = None
+    events: Sequence[str] | None = None
+    format: str | None = None
+    enabled: bool | None = None
+
+
+def events_field(**options: Any) -> Chosen:
+    """Return the field for the kinds of events that a webhook receives."""
+    says = f"events must be a non-empty list of {', '.join(EventKind.values)}."
+    return Chosen(EventKind.choices, min_length=1, says=says, **options)
+
+
+def event_field(**options: Any) -> Choice:
+    """Return the field for the kind of one event."""
+    return Choice(EventKind.choices, says=f"event must be one of {', '.join(EventKind.values)}.", **options)
+
+
+def _format(**options: Any) -> Choice:
+    says = f"format must be one of {', '.join(Webhook.Format.values)}."
+    return Choice(Webhook.Format.choices, says=says, **options)
+
+
+class WebhookRequestSerializer(Input):
+    """The body of a registration."""
+
+    url = Address()
+    events = events_field()
+    format = _format(default=Webhook.Format.STANDARD)
+
+    def validate(self, values: dict[str, Any]) -> WebhookRequest:
+        return WebhookRequest(values["url"], values["events"], values["format"])
+
+
+class WebhookChangesSerializer(Input):
+    """The fields to change, at least one of them."""
+
+    url = Address(required=False)
+    events = events_field(required=False)
+    format = _format(required=False)
+    enabled = Flag(required=False)
+
+    def validate(self, values: dict[str, Any]) -> WebhookRequest:
+        if not values:
+            raise serializers.ValidationError(f"Send at least one of {', '.join(self.fields)}.")
+        return WebhookRequest(values.get("url"), values.get("events"), values.get("format"), values.get("enabled"))
+
+
+class TestRequestSerializer(Input):
+    """The kind of event to send. The body may be left out."""
+
+    event = event_field(required=False)
+
+
+class RotationRequestSerializer(Input):
+    """With `immediately`, as after a leak, all former secrets become invalid at once. The body may be left out."""
+
+    immediately = Flag(required=False)
