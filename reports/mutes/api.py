@@ -12,7 +12,8 @@ from infrastructure.api.pagination import page_of
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
-from reports.mutes.serializers import MuteListSerializer, MuteRequestSerializer, MuteSerializer
+from reports.mutes.requests import MuteRequestSerializer
+from reports.mutes.serializers import MuteListSerializer, MuteSerializer
 
 NOT_FOUND = "`MUTE_NOT_FOUND`: no such mute, another organization's, or it has ended."
 
@@ -35,7 +36,8 @@ class MuteCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
-        mute, is_new = services.create_mute(caller=caller_of(request), body=json_body(request))
+        asked = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
+        mute, is_new = services.create_mute(caller=caller_of(request), request=asked)
         shown = MuteSerializer(services.rule_of(mute)).data
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
         return Response(shown, status=201 if is_new else 200, headers=headers)
