@@ -217,7 +217,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     """
     found = find(request, list_id)
     back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
-    filters = table.filters_of(request.POST)
+    wanted = table.wanted_of(request.POST)
     single = request.POST.get("scan", "")
     chosen = [each for each in ([single] if single else request.POST.getlist("entry")) if is_id("ent", each)]
     is_all = bool(request.POST.get("all")) and not single
@@ -227,7 +227,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     if not is_all and not chosen:
         messages.error(request, "Tick at least one site first.")
         return redirect(back)
-    entries: Q | list[str] = table.wanted_of(filters).condition if is_all else chosen
+    entries: Q | list[str] = wanted.condition if is_all else chosen
     if action == "remove":
         matching = found.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
         context = {
@@ -235,7 +235,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
             "site_list": found,
             "number": matching.count(),
             "chosen": () if is_all else chosen,
-            "filters": filters,
+            "filters": wanted.parameters,
             "is_all": is_all,
             "back": back,
             "back_query": request.POST.get("back", ""),
