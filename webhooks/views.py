@@ -62,8 +62,8 @@ class WebhookForm(JudgedForm):
         Raises the API's refusals of fields.
         """
         given = self.cleaned_data
-        events = checked(events_field(), "events", given["event"])
-        return WebhookRequest(parse_address(given["url"], scan_policy(), "url"), events, given["format"] or None)
+        target = parse_address(given["url"], scan_policy(), "url")
+        return WebhookRequest(target, checked(events_field(), "events", given["event"]), given["format"] or None)
 
     def add_refusal(self, refusal: Refusal) -> int:
         """Show a refusal, and focus the first field, because the form is far down the page."""
