@@ -23,15 +23,9 @@ class WebhookRequest:
     enabled: bool | None = None
 
 
-def events_field(**options: Any) -> Chosen:
-    """Return the field for the kinds of events that a webhook receives."""
+def _events(**options: Any) -> Chosen:
     says = f"events must be a non-empty list of {', '.join(EventKind.values)}."
     return Chosen(EventKind.choices, min_length=1, says=says, **options)
-
-
-def event_field(**options: Any) -> Choice:
-    """Return the field for the kind of one event."""
-    return Choice(EventKind.choices, says=f"event must be one of {', '.join(EventKind.values)}.", **options)
 
 
 def _format(**options: Any) -> Choice:
@@ -43,7 +37,7 @@ class WebhookRequestSerializer(Input):
     """The body of a registration."""
 
     url = Address()
-    events = events_field()
+    events = _events()
     format = _format(default=Webhook.Format.STANDARD)
 
     def validate(self, values: dict[str, Any]) -> WebhookRequest:
@@ -54,7 +48,7 @@ class WebhookChangesSerializer(Input):
     """The fields to change, at least one of them."""
 
     url = Address(required=False)
-    events = events_field(required=False)
+    events = _events(required=False)
     format = _format(required=False)
     enabled = Flag(required=False)
 
@@ -67,7 +61,7 @@ class WebhookChangesSerializer(Input):
 class TestRequestSerializer(Input):
     """The kind of event to send. The body may be left out."""
 
-    event = event_field(required=False)
+    event = Choice(EventKind.choices, required=False, says=f"event must be one of {', '.join(EventKind.values)}.")
 
 
 class RotationRequestSerializer(Input):

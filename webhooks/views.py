@@ -28,7 +28,7 @@ from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, Tick
 from scans.policy import scan_policy
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
-from webhooks.requests import WebhookRequest, event_field, events_field
+from webhooks.requests import TestRequestSerializer, WebhookRequest, WebhookRequestSerializer
 from webhooks.services import SECRET_OVERLAP, DeliveryNotFound, WebhookNotFound, access_webhook
 from website_scan.errors import Refusal
 
@@ -63,7 +63,9 @@ class WebhookForm(JudgedForm):
         """
         given = self.cleaned_data
         target = parse_address(given["url"], scan_policy(), "url")
-        return WebhookRequest(target, checked(events_field(), "events", given["event"]), given["format"] or None)
+        return WebhookRequest(
+            target, checked(WebhookRequestSerializer, "events", given["event"]), given["format"] or None
+        )
 
     def add_refusal(self, refusal: Refusal) -> int:
         """Show a refusal, and focus the first field, because the form is far down the page."""
@@ -225,7 +227,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @session_suffices("sends to an address that was confirmed before")
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
     def send() -> None:
-        kind = checked(event_field(), "event", request.POST.get("event", ""))
+        kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
         services.send_test(**_own(request, webhook_id), kind=kind)
 
     return _sent(

@@ -87,11 +87,10 @@ def refusal_as_error(details: dict[str, Mapping[str, object]] | None = None) -> 
         raise serializers.ValidationError(str(refusal), code=refusal.code) from None
 
 
-def checked(field: serializers.Field[Any, Any, Any, Any], name: str, value: object) -> Any:
-    """Return a value of a form as the API's field accepts it. Raises the field's refusal, which names the field."""
-    field.bind(name, None)  # type: ignore[arg-type]  # a field alone
+def checked(body: type[Input], name: str, value: object) -> Any:
+    """Return a value of a form as the field of the API's body accepts it. Raises the field's refusal."""
     try:
-        return field.run_validation(value)
+        return body().fields[name].run_validation(value)
     except serializers.ValidationError as error:
         raise refusal_of({name: error.detail}) from None
 

@@ -54,9 +54,10 @@ class MuteRequest:
         expires_at: datetime | None = None,
     ) -> Self:
         """Return the request for these values. Raises InvalidParams, which names the field."""
-        check, host = checked(check_field(), "check", check), checked(host_field(), "host", host)
-        path_prefix = checked(path_field(), "path_prefix", path_prefix)
-        reason = checked(reason_field(), "reason", reason)
+        check, host, path_prefix, reason = (
+            checked(MuteRequestSerializer, name, value)
+            for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
+        )
         expires_at = expires_at and end_within_limits(expires_at, now)
         try:
             # Drop the default port of either scheme, as in the URLs of reports.
@@ -79,27 +80,20 @@ def end_within_limits(end: datetime, now: datetime) -> datetime:
     return end
 
 
-def check_field() -> Text:
-    """Return the field for the ID of a check."""
-    return Text(
+class MuteRequestSerializer(Input):
+    """The body of POST /v1/mutes."""
+
+    check = Text(
         help_text="The ID of a check, such as `hsts`.",
         says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
         accepts=lambda check_id: any(check_id in check_ids(each) for each in ScanType),
     )
-
-
-def host_field() -> Text:
-    """Return the field for a host."""
-    return Text(
+    host = Text(
         help_text="As addresses of reports have it; with the port, if that is not the usual.",
         says="host must be a host as reports name it, such as example.com or example.com:8443.",
         accepts=lambda host: not re.search(r"[/\\?#@\s]", host),
     )
-
-
-def path_field() -> Text:
-    """Return the field for the path below which pages are muted."""
-    return Text(
+    path_prefix = Text(
         required=False,
         allow_null=True,
         allow_blank=True,
@@ -108,24 +102,6 @@ def path_field() -> Text:
         says=WRONG_PATH,
         accepts=lambda path: bool(re.fullmatch(r"(?:/[^?#\\]*)?", path)),
     )
-
-
-def reason_field() -> Text:
-    """Return the field for the reason."""
-    return Text(
-        max_length=MAX_REASON,
-        says=f"reason must say in 1 to {MAX_REASON} characters why this is muted.",
-        tidy=lambda text: text.replace("\r\n", "\n").strip(),
-        accepts=lambda text: not UNPRINTABLE.search(text),
-    )
-
-
-class MuteRequestSerializer(Input):
-    """The body of POST /v1/mutes."""
-
-    check = check_field()
-    host = host_field()
-    path_prefix = path_field()
     fingerprint = Pattern(
         FINGERPRINT,
         required=False,
@@ -133,7 +109,12 @@ class MuteRequestSerializer(Input):
         help_text="Only at this place; diffs and audits name them.",
         says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
     )
-    reason = reason_field()
+    reason = Text(
+        max_length=MAX_REASON,
+        says=f"reason must say in 1 to {MAX_REASON} characters why this is muted.",
+        tidy=lambda text: text.replace("\r\n", "\n").strip(),
+        accepts=lambda text: not UNPRINTABLE.search(text),
+    )
     expires_at = Moment(
         required=False,
         allow_null=True,

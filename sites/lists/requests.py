@@ -60,17 +60,6 @@ def interval_within_plan(every: str, tier: Tier) -> str:
     return every
 
 
-def window_field() -> Whole:
-    """Return the field for the hours over which the starts of a run are spread."""
-    return Whole(
-        min_value=0,
-        max_value=MAX_WINDOW_HOURS,
-        required=False,
-        help_text=f"The starts of a run are spread over it; {USUAL_WINDOW_HOURS} where none is given, 0 for at once.",
-        says=f"window_hours must be a whole number from 0 to {MAX_WINDOW_HOURS}.",
-    )
-
-
 class Tags(Parsed, serializers.ListField):
     """The tags of an entry."""
 
@@ -101,7 +90,13 @@ class ListFieldsSerializer(Input):
         help_text="Null: only when somebody asks for a run.",
         says=f"every must be one of {', '.join(ListInterval.values)}, or null.",
     )
-    window_hours = window_field()
+    window_hours = Whole(
+        min_value=0,
+        max_value=MAX_WINDOW_HOURS,
+        required=False,
+        help_text=f"The starts of a run are spread over it; {USUAL_WINDOW_HOURS} where none is given, 0 for at once.",
+        says=f"window_hours must be a whole number from 0 to {MAX_WINDOW_HOURS}.",
+    )
     timezone = zone_field()
     notify = NotifySerializer(required=False)
     request = CredentialsSerializer(required=False, allow_null=True)

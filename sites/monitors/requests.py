@@ -28,8 +28,6 @@ OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "inc
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
 # Columns whose field has the same name and value in the API and in forms.
 COLUMNS = frozenset(each.name for each in Monitor._meta.concrete_fields) - OF_AUDIT - OF_SCHEDULE - {"alert"}
-NAME_RULE = f"name must have 1 to {NAME_LENGTH} printable characters."
-ZONE_RULE = "timezone must be a name of the IANA time zone database, such as Europe/Berlin."
 DAY_RULE = "day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month."
 
 
@@ -88,7 +86,7 @@ def name_field(**options: Any) -> Text:
     """Return the field for the name of a monitor or a list."""
     return Text(
         max_length=NAME_LENGTH,
-        says=NAME_RULE,
+        says=f"name must have 1 to {NAME_LENGTH} printable characters.",
         tidy=lambda name: " ".join(name.split()),
         accepts=str.isprintable,
         **options,
@@ -100,7 +98,7 @@ def zone_field() -> Text:
     return Text(
         required=False,
         help_text="Of the IANA time zone database; else UTC.",
-        says=ZONE_RULE,
+        says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
         accepts=lambda name: name in time_zones(),
     )
 

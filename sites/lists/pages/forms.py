@@ -17,13 +17,13 @@ from sites.lists.requests import (
     MAX_WINDOW_HOURS,
     USUAL_WINDOW_HOURS,
     ListRequest,
+    ListRequestSerializer,
     interval_within_plan,
     pages_within_plan,
-    window_field,
 )
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
-from sites.monitors.requests import NAME_LENGTH, members_of, name_field, zone_field
+from sites.monitors.requests import NAME_LENGTH, members_of
 from sites.pages.forms import HINTS, NONE_CHOSEN
 
 EVERY = (
@@ -94,12 +94,12 @@ class ListForm(OnceForm):
         """Return the request for a new list, or for changes. Raises the API's refusals of fields."""
         given = self.cleaned_data
         columns = {
-            "name": checked(name_field(), "name", given["name"]),
+            "name": checked(ListRequestSerializer, "name", given["name"]),
             "types": [str(each) for each in types_of(given["type"])],
             "pages_per_entry": pages_within_plan(given["pages_per_entry"], self.tier),
             "every": interval_within_plan(given["every"], self.tier),
-            "window_hours": checked(window_field(), "window_hours", given["window_hours"]),
-            "timezone": checked(zone_field(), "timezone", given["timezone"] or "UTC"),
+            "window_hours": checked(ListRequestSerializer, "window_hours", given["window_hours"]),
+            "timezone": checked(ListRequestSerializer, "timezone", given["timezone"] or "UTC"),
             "recipients": members_of(organization_id, given["emails"]),
             "tells_webhooks": given["webhooks"],
         }

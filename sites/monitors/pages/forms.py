@@ -21,12 +21,11 @@ from sites.monitors.requests import (
     COLUMNS,
     NAME_LENGTH,
     MonitorRequest,
+    MonitorRequestSerializer,
     interval_within_plan,
     is_shorter,
     members_of,
-    name_field,
     schedule_columns,
-    zone_field,
 )
 from sites.pages.forms import TargetForm
 from website_scan.errors import Refusal
@@ -215,7 +214,7 @@ class MonitorForm(OnceForm, TargetForm):
         audit = self.audit_request(self.listed if given["scope"] == Audit.Kind.PAGES else [url])
         columns = {name: given[name] for name in COLUMNS & given.keys()}
         if given["name"].strip():
-            columns["name"] = checked(name_field(), "name", given["name"])
+            columns["name"] = checked(MonitorRequestSerializer, "name", given["name"])
         else:
             del columns["name"]
         every = given["every"]
@@ -223,7 +222,7 @@ class MonitorForm(OnceForm, TargetForm):
             interval_within_plan(every, self.tier)
         at, zone = given["at"], given["timezone"] or "UTC"
         columns |= schedule_columns(
-            every, at and at.replace(second=0), self._day(given), checked(zone_field(), "timezone", zone)
+            every, at and at.replace(second=0), self._day(given), checked(MonitorRequestSerializer, "timezone", zone)
         )
         columns["alert"] = {kind.name: _entered_alert(kind, given) for kind in alerts.KINDS}
         columns["recipients"] = members_of(organization_id, given["emails"])
