@@ -10,7 +10,6 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from accounts.models import Tier
 from infrastructure.api import idempotency
 from infrastructure.api.fields import GRADES
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, page_of
@@ -89,8 +88,7 @@ class ListCollection(ApiView):
     def post(self, request: Request) -> Response:
         """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
-        tier = Tier.objects.get(organization=caller.organization_id)
-        asked = parse_new(body, scan_policy(), tier, caller.organization_id)
+        asked = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"list": without_credentials(body)})
         created = services.create_list(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/lists"))
@@ -136,7 +134,7 @@ class ListItem(ApiView):
         """Other fields stay. A run that is in progress goes on as it began."""
         caller, body = caller_of(request), json_body(request)
         site_list = services.find_list(caller.organization_id, list_id)
-        asked = parse_change(body, scan_policy(), site_list.organization.tier, site_list)
+        asked = parse_change(body, scan_policy(), site_list)
         return Response(shown(services.change_list(caller=caller, list_id=list_id, request=asked)))
 
     @operation(

@@ -149,16 +149,17 @@ class EntryChangeSerializer(Input):
             return tidy_note(note)
 
 
-def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> ListRequest:
+def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> ListRequest:
     """Parse the body of a new list. Raises the refusal of the first field that is wrong."""
+    tier = Tier.objects.get(organization=organization_id)
     request: ListRequest = ListRequestSerializer.judged(body, policy=policy, tier=tier, organization_id=organization_id)
     return request
 
 
-def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, site_list: SiteList) -> ListRequest:
+def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -> ListRequest:
     """Parse the body of a change. Raises as `parse_new` does."""
     request: ListRequest = ListChangeSerializer.judged(
-        body, policy=policy, tier=tier, organization_id=site_list.organization_id
+        body, policy=policy, tier=site_list.organization.tier, organization_id=site_list.organization_id
     )
     return request
 

@@ -8,7 +8,6 @@ from rest_framework.response import Response
 
 from accounts import access
 from accounts.authentication import caller_of
-from accounts.models import Tier
 from infrastructure.api import idempotency
 from infrastructure.api.pagination import choice, page_of
 from infrastructure.api.parsing import LongJSONParser
@@ -69,8 +68,7 @@ class MonitorCollection(ApiView):
     def post(self, request: Request) -> Response:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
-        tier = Tier.objects.get(organization=caller.organization_id)
-        asked = parse_new(body, scan_policy(), tier, caller.organization_id)
+        asked = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"monitor": without_credentials(body)})
         created = services.create_monitor(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
@@ -134,7 +132,7 @@ class MonitorItem(ApiView):
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         caller, body = caller_of(request), json_body(request)
         monitor = services.find_monitor(caller.organization_id, monitor_id)
-        asked = parse_change(body, scan_policy(), monitor.organization.tier, monitor)
+        asked = parse_change(body, scan_policy(), monitor)
         return Response(shown(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
 
     @operation(

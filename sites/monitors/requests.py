@@ -217,14 +217,15 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
         return self.audit_of(monitor.kind, targets, {**present, **values})
 
 
-def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> MonitorRequest:
+def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> MonitorRequest:
     """Parse the body of a new monitor. Raises the refusal of the first field that is wrong."""
+    tier = Tier.objects.get(organization=organization_id)
     return _asked(MonitorRequestSerializer, body, policy, tier, organization_id=organization_id)
 
 
-def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: Monitor) -> MonitorRequest:
+def parse_change(body: Mapping[str, Any], policy: Policy, monitor: Monitor) -> MonitorRequest:
     """Parse the body of a change. Raises as `parse_new` does."""
-    organization_id = monitor.organization_id
+    organization_id, tier = monitor.organization_id, monitor.organization.tier
     return _asked(MonitorChangeSerializer, body, policy, tier, organization_id=organization_id, monitor=monitor)
 
 

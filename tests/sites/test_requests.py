@@ -61,7 +61,7 @@ def test_a_form_and_a_body_make_the_same_monitor_request(home: Member) -> None:
     body |= {"timezone": "Europe/Berlin", "notify": {"emails": [], "webhooks": False}}
     body["alert"] = alert | {"new_findings": None, "certificate_days": None}
     asked = form.monitor_request("", organization_id)
-    assert asked == of_monitors.parse_new(body, scan_policy(), tier, organization_id)
+    assert asked == of_monitors.parse_new(body, scan_policy(), organization_id)
 
 
 def test_a_form_and_a_body_make_the_same_list_request(home: Member) -> None:
@@ -72,7 +72,7 @@ def test_a_form_and_a_body_make_the_same_list_request(home: Member) -> None:
     body = {"name": "Towns", "types": ["seo"], "pages_per_entry": 1, "every": None, "window_hours": 0}
     body |= {"timezone": "UTC", "notify": {"emails": [], "webhooks": True}}
     asked = form.list_request(organization_id)
-    assert asked == of_lists.parse_new(body, scan_policy(), tier, organization_id)
+    assert asked == of_lists.parse_new(body, scan_policy(), organization_id)
 
 
 @pytest.mark.parametrize(
