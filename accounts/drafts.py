@@ -1,7 +1,7 @@
 """Drafts: the input of forms that could not be accepted because the session had ended, until their author is back.
 
-A form takes part if it contains `accounts/_draft.html` and its view calls `take` for GET requests. The hidden field
-there names the author, signed, so that strangers cannot fill sessions, and nobody else gets the input.
+A form takes part if it contains `accounts/_draft.html` and its page calls `take` for GET requests, as `form_page` does.
+The hidden field there names the author, signed, so that strangers cannot fill sessions, and nobody else gets the input.
 """
 
 from __future__ import annotations

@@ -19,20 +19,22 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.utils.safestring import SafeString
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, drafts, usage
+from accounts import access, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, current_membership, known, page_of, requires
+from accounts.submissions import form_page, refuse_now
 from dashboard import scan_lists
 from dashboard.next_steps import next_steps
 from dashboard.sites import main_page, page_page, page_results, site_page
-from infrastructure.api.errors import NotFound, refuse_in_maintenance
-from infrastructure.api.throttling import refuse_over_rate
+from infrastructure.api.errors import NotFound
 from infrastructure.web import charts
 from infrastructure.web.keyset import search_text
 from scans import services
 from scans.models import INDEXED_URL, Scan, path_of
+from scans.policy import scan_policy
+from scans.requests import ScanRequest
 from sites.audits.services import cancel_audit, find_audit
 from sites.badges.services import badge_of_page
 from sites.monitors.pages.lists import watch
@@ -40,7 +42,9 @@ from sites.pages.estimates import estimate
 from sites.pages.forms import ScanForm
 from sites.pages.starting import start, start_again
 from website_scan.errors import Refusal
+from website_scan.findings import ScanType
 from website_scan.ids import is_id
+from website_scan.net.targets import parse_target
 from website_scan.urls import Url
 
 TREND_SCANS = 30
@@ -103,23 +107,20 @@ def scans(request: MemberRequest) -> HttpResponse:
 @session_suffices("the organization's own work, which all members see")
 def scan_new(request: MemberRequest) -> HttpResponse:
     """Show the form for a new scan, and start one audit for all ticked types."""
-    if request.method != "POST":
-        if draft := drafts.take(request):
-            return _scan_form(request, _form(request, draft), 200)
-        entered = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
-        types = {"type": request.GET.getlist("type")} if "type" in request.GET else {}
-        return _scan_form(request, _form(request, initial=entered | types), 200)
-    form = _form(request, request.POST)
-    if not form.is_valid():
-        return _scan_form(request, form, 400)
-    try:
+
+    def make(data: QueryDict | None) -> ScanForm:
+        entered: dict[str, Any] = {name: request.GET[name] for name in ("url", "scope") if name in request.GET}
+        if "type" in request.GET:
+            entered["type"] = request.GET.getlist("type")
+        return _form(request, data, entered if data is None else None)
+
+    def submit(form: ScanForm) -> HttpResponse:
         started = start(request, form)
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _scan_form(request, form, refusal.status)
-    if started.note:
-        messages.success(request, started.note)
-    return redirect("audit-page", started.audit_id)
+        if started.note:
+            messages.success(request, started.note)
+        return redirect("audit-page", started.audit_id)
+
+    return form_page(request, make, functools.partial(_scan_form, request), submit)
 
 
 @require_POST
@@ -130,11 +131,9 @@ def scan_again(request: MemberRequest, scan_id: str) -> HttpResponse:
     scan = _scan(request, scan_id)
     caller = member_caller(request.membership)
     try:
-        refuse_over_rate(request, caller)
-        refuse_in_maintenance()
-        given = scan.credentials
-        body = {"url": scan.url, "type": str(scan.type), "request": given and given.request}
-        created = services.create_scan(caller=caller, body=body, idempotency_key=None)
+        refuse_now(request)
+        asked = ScanRequest(parse_target(scan.url, scan_policy()), ScanType(scan.type), scan.credentials)
+        created = services.create_scan(caller=caller, request=asked)
     except Refusal as refusal:
         messages.error(request, f"The scan was not started. {refusal}")
         return _back(request)

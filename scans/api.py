@@ -31,7 +31,8 @@ from scans import services
 from scans.documents import ScanDetail, ScanList, Usage, quota_of, scan_detail_of
 from scans.listing import find_scan, scan_counts, scan_list
 from scans.models import Scan
-from scans.serializers import ScanRequestSerializer
+from scans.policy import scan_policy
+from scans.requests import ScanRequestSerializer
 from scans.visits.queue import running_visits
 from website_scan.ids import is_id
 from website_scan.timestamps import timestamp
@@ -64,7 +65,9 @@ class ScanCollection(ApiView):
     def post(self, request: Request) -> Answer[ScanDetail]:
         """Queues a scan of a public web page and returns it."""
         body, key = json_body(request), idempotency.key_of(request.headers)
-        created = services.create_scan(caller=caller_of(request), body=body, idempotency_key=key)
+        asked = ScanRequestSerializer.judged(body, policy=scan_policy())
+        once = idempotency.once(key, {"url": body["url"], "type": body["type"]})
+        created = services.create_scan(caller=caller_of(request), request=asked, once=once)
         return Answer(created.response, status=201, headers=created.headers("/v1/scan"))
 
 

@@ -33,55 +33,53 @@ class Created(Generic[Document]):
 
 def created_once(
     organization_id: int,
-    key: str | None,
-    body: Mapping[str, Any],
+    once: idempotency.Once | None,
     credentials: Credentials | None,
     create: Callable[[], Document],
     kind: Literal["scan", "audit", "monitor", "site_list"],
 ) -> Created[Document]:
-    """Return the response of `create`, or the first response to a known key. Raises the refusals of `create`,
+    """Return the response of `create`, or the first response to a known key of `once`. Raises the refusals of `create`,
     IdempotencyConflict and IdempotencyMismatch.
 
     With a key everything happens under its lock and in one transaction: a second request with it is told to wait
-    instead of being accepted twice. `body` excludes the credentials, which are compared separately.
+    instead of being accepted twice. Credentials are no part of the digest and are compared separately.
     """
-    if key is None:
+    if once is None:
         return Created(create())
-    digest = idempotency.digest_of(body)
     with transaction.atomic():
-        idempotency.hold(organization_id, key)
-        earlier = _find(organization_id, key, digest, credentials)
+        idempotency.hold(organization_id, once.key)
+        earlier = _find(organization_id, once, credentials)
         if earlier is not None:
             return Created(earlier, replayed=True)
         answer = create()
-        _keep(organization_id, key, digest, answer, **{f"{kind}_id": str(answer["id"])})
+        _keep(organization_id, once, answer, **{f"{kind}_id": str(answer["id"])})
         return Created(answer)
 
 
-def _find(organization_id: int, key: str, digest: str, credentials: Credentials | None) -> Any:
+def _find(organization_id: int, once: idempotency.Once, credentials: Credentials | None) -> Any:
     """Return the first response to a request with this key, or None. Raises IdempotencyMismatch.
 
     Credentials are compared in plain text: a digest of them in the database would allow guessing passwords.
     """
     records = access.rows(IdempotencyRecord, organization_id)
-    recent = records.filter(key=key, created_at__gt=timezone.now() - idempotency.LIFETIME)
+    recent = records.filter(key=once.key, created_at__gt=timezone.now() - idempotency.LIFETIME)
     record = recent.select_related("scan", "audit", "monitor", "site_list").first()
     if record is None:
         return None
     made = record.scan or record.audit or record.monitor or record.site_list
     given = made.credentials if made is not None else None
-    if record.request_digest != digest or given != credentials:
+    if record.request_digest != once.digest or given != credentials:
         raise idempotency.IdempotencyMismatch("This Idempotency-Key was used with another body.")
     return json.loads(record.response)
 
 
-def _keep(organization_id: int, key: str, digest: str, answer: Mapping[str, object], **made: str) -> None:
+def _keep(organization_id: int, once: idempotency.Once, answer: Mapping[str, object], **made: str) -> None:
     """Store the response and the ID of the created object, such as `scan_id`."""
     IdempotencyRecord.objects.update_or_create(
         organization_id=organization_id,
-        key=key,
+        key=once.key,
         defaults={
-            "request_digest": digest,
+            "request_digest": once.digest,
             "scan_id": made.get("scan_id"),
             "audit_id": made.get("audit_id"),
             "monitor_id": made.get("monitor_id"),

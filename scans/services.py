@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Mapping
 from datetime import datetime
 
 from django.db import transaction
@@ -13,20 +12,18 @@ from accounts import access, activity, usage
 from accounts.access import Resource
 from accounts.authentication import Caller
 from accounts.models import ActivityEvent, Membership, User
+from infrastructure.api.idempotency import Once
 from infrastructure.logging import request_id
 from scans.documents import ScanDetail, scan_detail_of
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from scans.policy import scan_policy
 from scans.reachability import looking, refuse_unreachable
-from scans.serializers import ScanRequestSerializer
+from scans.requests import ScanRequest
 from scans.visits.claims import OWN_FAULTS, fail_visit
 from scans.visits.overload import refuse_when_overloaded
 from scans.visits.queue import enqueue, running_visits
 from website_scan.errors import Refusal
 from website_scan.findings import ScanType
-from website_scan.net.credentials import Credentials
-from website_scan.net.targets import Target
 from website_scan.result import ScanError
 
 SCAN = Resource(Scan, "scan", "scan")
@@ -36,33 +33,24 @@ class NotRequeued(Exception):
     """Refusal to requeue a scan; the message tells operators the reason."""
 
 
-def create_scan(*, caller: Caller, body: Mapping[str, object], idempotency_key: str | None) -> Created[ScanDetail]:
-    """Create a scan, or raise the first refusal: of the request, of an overloaded service, of the quota, of the site.
+def create_scan(*, caller: Caller, request: ScanRequest, once: Once | None = None) -> Created[ScanDetail]:
+    """Create a scan, or raise the first refusal: of an overloaded service, of the quota, of the site.
 
-    With an Idempotency-Key everything happens under its lock and in one transaction, including the reachability test:
+    With `once` everything happens under its lock and in one transaction, including the reachability test:
     a second request with the key is told to wait instead of being accepted twice.
     """
-    asked = ScanRequestSerializer.judged(body, policy=scan_policy())
-    target, scan_type, credentials = asked["url"], ScanType(asked["type"]), asked.get("request")
-    return created_once(
-        caller.organization_id,
-        idempotency_key,
-        {"url": body["url"], "type": body["type"]},
-        credentials,
-        lambda: _create(caller, target, scan_type, credentials),
-        "scan",
-    )
+    return created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "scan")
 
 
-def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Credentials | None) -> ScanDetail:
-    refuse_when_overloaded([scan_type])
+def _create(caller: Caller, request: ScanRequest) -> ScanDetail:
+    refuse_when_overloaded([request.type])
     now = timezone.now()
 
     running = functools.partial(running_visits, caller.organization_id)
     usage.refuse_when_exhausted(
         caller.organization_id, caller.limits, lambda: running() + looking(caller.organization_id), now
     )
-    addresses = refuse_unreachable(target, caller.organization_id)
+    addresses = refuse_unreachable(request.target, caller.organization_id)
     with transaction.atomic():
         now = timezone.now()
         usage.reserve(caller.organization_id, running, now)
@@ -70,18 +58,18 @@ def _create(caller: Caller, target: Target, scan_type: ScanType, credentials: Cr
             organization_id=caller.organization_id,
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
-            type=scan_type,
-            url=target.url,
+            type=request.type,
+            url=request.target.url,
             created_at=now,
             enqueued_at=now,
             period=usage.month_of(now),
             kept_days=caller.limits.reports_kept_days,
             addresses=addresses,
             request_id=request_id(),
-            **sealed(credentials),
+            **sealed(request.credentials),
         )
         activity.record_call(caller, "scan.created", scan.url, scan=scan.id, type=str(scan.type))
-        transaction.on_commit(lambda: enqueue(scan.id, scan_type))
+        transaction.on_commit(lambda: enqueue(scan.id, request.type))
     return scan_detail_of(scan)
 
 

@@ -15,11 +15,13 @@ from rest_framework import serializers
 from accounts import access
 from accounts.authentication import Caller
 from accounts.models import ApiKey, Unsubscription
-from infrastructure.api.inputs import Flag, Nested, Parsed
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.inputs import Flag, Nested, Parsed, refusal_as_error
 from sites.models import Monitor, SiteList
 from webhooks.models import EventKind, Webhook
 
 MOST_EMAILS = 50
+EMAILS_RULE = f"notify.emails must be a list of at most {MOST_EMAILS} addresses."
 # The word for the row in topics of e-mails, names of events and sentences.
 WORDS = {Monitor: "monitor", SiteList: "list"}
 
@@ -80,21 +82,33 @@ def usual_recipients(caller: Caller) -> list[int]:
     return list(makers.values_list("id", flat=True))
 
 
+def members_of(organization_id: int, emails: Sequence[str]) -> list[int]:
+    """Return the IDs of the members with these addresses: who changes the address is notified at the new one.
+
+    Raises InvalidParams.
+    """
+    if len(emails) > MOST_EMAILS:
+        raise InvalidParams(EMAILS_RULE, "notify.emails")
+    people = access.people_of(organization_id).values_list("id", "email")
+    members = {email.casefold(): id for id, email in people}
+    for position, each in enumerate(emails, 1):
+        if each.casefold() not in members:
+            text = f"notify.emails: number {position} is not the address of a member."
+            raise InvalidParams(text, "notify.emails")
+    return list(dict.fromkeys(members[each.casefold()] for each in emails))
+
+
 class Members(Parsed, serializers.ListField):
-    """The addresses of members, as the IDs of the people: who changes the address is told at the new one."""
+    """The addresses of members, as the IDs of the people."""
 
     def __init__(self, **kwargs: Any) -> None:
         super().__init__(child=serializers.CharField(), max_length=MOST_EMAILS, **kwargs)
 
     def to_internal_value(self, data: Any) -> list[int]:
-        if not isinstance(data, list) or len(data) > MOST_EMAILS or not all(isinstance(each, str) for each in data):
-            raise serializers.ValidationError(f"notify.emails must be a list of at most {MOST_EMAILS} addresses.")
-        people = access.people_of(self.context["organization_id"]).values_list("id", "email")
-        members = {email.casefold(): id for id, email in people}
-        for position, each in enumerate(data, 1):
-            if each.casefold() not in members:
-                raise serializers.ValidationError(f"notify.emails: number {position} is not the address of a member.")
-        return list(dict.fromkeys(members[each.casefold()] for each in data))
+        if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
+            raise serializers.ValidationError(EMAILS_RULE)
+        with refusal_as_error():
+            return members_of(self.context["organization_id"], data)
 
 
 class NotifySerializer(Nested):

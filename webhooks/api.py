@@ -14,6 +14,7 @@ from infrastructure.api.parsing import moment
 from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body, optional_json_body
+from scans.policy import scan_policy
 from webhooks import services
 from webhooks.documents import (
     CreatedWebhook,
@@ -28,7 +29,7 @@ from webhooks.documents import (
     webhook_summary_of,
 )
 from webhooks.models import Delivery, EventKind, Webhook
-from webhooks.serializers import (
+from webhooks.requests import (
     RotationRequestSerializer,
     TestRequestSerializer,
     WebhookChangesSerializer,
@@ -63,7 +64,8 @@ class WebhookCollection(ApiView):
     )
     def post(self, request: Request) -> Answer[CreatedWebhook]:
         """The response contains the secret that signs the deliveries. It is never shown again."""
-        webhook, secret = services.register_webhook(caller=caller_of(request), body=json_body(request))
+        asked = WebhookRequestSerializer.judged(json_body(request), policy=scan_policy())
+        webhook, secret = services.register_webhook(caller=caller_of(request), request=asked)
         return Answer(created_webhook_of(webhook, secret), status=201)
 
     @operation(
@@ -109,7 +111,10 @@ class WebhookItem(ApiView):
     )
     def patch(self, request: Request, webhook_id: str) -> Answer[WebhookDetail]:
         """While a webhook is disabled, its deliveries wait; they are sent when it is enabled again."""
-        webhook = services.update_webhook(caller=caller_of(request), webhook_id=webhook_id, changes=json_body(request))
+        caller, body = caller_of(request), json_body(request)
+        webhook = services.WEBHOOK.find(caller.organization_id, webhook_id)
+        asked = WebhookChangesSerializer.judged(body, policy=scan_policy())
+        webhook = services.update_webhook(caller=caller, webhook=webhook, request=asked)
         return Answer(webhook_detail_of(webhook))
 
     @operation(
@@ -139,11 +144,10 @@ class WebhookTest(ApiView):
     )
     def post(self, request: Request, webhook_id: str) -> Answer[DeliveryDetail]:
         """Sends the event once, with `test: true` in its body. The list of deliveries shows the result."""
-        delivery = services.send_test(
-            caller=caller_of(request),
-            webhook_id=webhook_id,
-            body=optional_json_body(request),
-        )
+        caller, body = caller_of(request), optional_json_body(request)
+        services.WEBHOOK.find(caller.organization_id, webhook_id)  # its refusal comes before those of the body
+        kind = TestRequestSerializer.judged(body).get("event")
+        delivery = services.send_test(caller=caller, webhook_id=webhook_id, kind=kind)
         return Answer(delivery_detail_of(delivery), status=202)
 
 
@@ -170,11 +174,8 @@ class WebhookSecret(ApiView):
 
         The former secret stays valid for 24 hours, or not at all with `immediately`.
         """
-        secret, expires_at = services.rotate_secret(
-            caller=caller_of(request),
-            webhook_id=webhook_id,
-            body=optional_json_body(request),
-        )
+        at_once = RotationRequestSerializer.judged(optional_json_body(request)).get("immediately", False)
+        secret, expires_at = services.rotate_secret(caller=caller_of(request), webhook_id=webhook_id, at_once=at_once)
         return Answer({"id": webhook_id, "secret": secret, "previous_secret_expires_at": timestamp(expires_at)})
 
 

@@ -6,7 +6,6 @@ Each is recorded in the activity log, in the same transaction.
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -28,12 +27,7 @@ from webhooks.delivery.signing import new_secret
 from webhooks.events import wake_dispatcher
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
-from webhooks.serializers import (
-    RotationRequestSerializer,
-    TestRequestSerializer,
-    WebhookChangesSerializer,
-    WebhookRequestSerializer,
-)
+from webhooks.requests import WebhookRequest
 from website_scan.errors import Refusal
 from website_scan.messages import counted
 from website_scan.net.client import Network
@@ -71,14 +65,15 @@ class RotationLimit(Refusal):
     status = 409
 
 
-def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Webhook, str]:
+def register_webhook(*, caller: Caller, request: WebhookRequest) -> tuple[Webhook, str]:
     """Register a webhook; returns it with its secret, which cannot be read again.
 
-    Raises InvalidUrl, InvalidParams, Blocked or WebhookLimit. The receiver need not answer yet, but the addresses that
+    Raises Blocked or WebhookLimit. The receiver need not answer yet, but the addresses that
     its name resolves to now must be public.
     """
-    asked = WebhookRequestSerializer.judged(body, policy=scan_policy())
-    target = asked["url"]
+    target, events = request.target, request.events
+    assert target is not None
+    assert events is not None
     _judge_addresses(target, caller.organization_id)
     secret = new_secret()
     with transaction.atomic():
@@ -91,33 +86,31 @@ def register_webhook(*, caller: Caller, body: Mapping[str, object]) -> tuple[Web
             organization_id=caller.organization_id,
             url=target.url,
             receiver=_receiver(target),
-            events=asked["events"],
-            format=asked["format"],
+            events=list(events),
+            format=request.format or Webhook.Format.STANDARD,
             encrypted_secret=encryption.encrypt(secret),
         )
         activity.record_call(caller, "webhook.created", webhook.public_url)
     return webhook, secret
 
 
-def update_webhook(*, caller: Caller, webhook_id: str, changes: Mapping[str, object]) -> Webhook:
-    """Change `url`, `events`, `format` or `enabled`; fields not in `changes` stay.
+def update_webhook(*, caller: Caller, webhook: Webhook, request: WebhookRequest) -> Webhook:
+    """Make the requested changes, and return the webhook as it is then.
 
     Pending deliveries go to the new URL, in the new format. While the webhook is disabled, they wait; when it is
-    enabled again, they are sent, and its count of failures is reset. Raises NotFound, InvalidUrl, InvalidParams
-    or Blocked.
+    enabled again, they are sent, and its count of failures is reset. Raises NotFound or Blocked.
     """
-    WEBHOOK.find(caller.organization_id, webhook_id)  # before any name is resolved
-    asked = WebhookChangesSerializer.judged(changes, policy=scan_policy())
-    target, enabled = asked.get("url"), asked.get("enabled")
+    target, enabled = request.target, request.enabled
     if target is not None:
         _judge_addresses(target, caller.organization_id)
     with transaction.atomic():
-        webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
+        webhook = WEBHOOK.find(caller.organization_id, webhook.id, lock=Lock.CHANGE)
         before, address = _shown(webhook), webhook.url
         if target is not None:
             webhook.url, webhook.receiver = target.url, _receiver(target)
-        webhook.events = asked.get("events", webhook.events)
-        webhook.format = asked.get("format", webhook.format)
+        if request.events is not None:
+            webhook.events = list(request.events)
+        webhook.format = request.format or webhook.format
         if enabled is True:
             webhook.enabled, webhook.disabled_at, webhook.disabled_reason = True, None, ""
             webhook.failing_since, webhook.failures = None, 0
@@ -148,13 +141,11 @@ def delete_webhook(*, caller: Caller, webhook_id: str) -> None:
         activity.record_call(caller, "webhook.deleted", webhook.public_url)
 
 
-def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> tuple[str, datetime]:
+def rotate_secret(*, caller: Caller, webhook_id: str, at_once: bool = False) -> tuple[str, datetime]:
     """Give the webhook a new secret. Returns it, this once, and the time until which the former one stays valid.
 
-    With `immediately`, for a leaked secret, only the new one is valid. Raises NotFound,
-    InvalidParams or RotationLimit.
+    With `at_once`, for a leaked secret, only the new one is valid. Raises NotFound or RotationLimit.
     """
-    at_once = RotationRequestSerializer.judged(body).get("immediately", False)
     secret = new_secret()
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
@@ -175,15 +166,15 @@ def rotate_secret(*, caller: Caller, webhook_id: str, body: Mapping[str, object]
     return secret, expires_at
 
 
-def send_test(*, caller: Caller, webhook_id: str, body: Mapping[str, object]) -> Delivery:
+def send_test(*, caller: Caller, webhook_id: str, kind: str | None = None) -> Delivery:
     """Send a test event, without retries; by default of the first kind that the webhook is subscribed to.
 
-    Raises NotFound, InvalidParams, WebhookDisabled or RateLimited.
+    Raises NotFound, WebhookDisabled or RateLimited.
     """
     _limit_sending(WEBHOOK.find(caller.organization_id, webhook_id), SENT_PER_RECEIVER)
     with transaction.atomic():
         webhook = WEBHOOK.find(caller.organization_id, webhook_id, lock=Lock.CHANGE)
-        kind = TestRequestSerializer.judged(body).get("event", webhook.events[0])
+        kind = kind or webhook.events[0]
         _refuse_disabled(webhook)
         event = Event.objects.create(
             organization_id=caller.organization_id,

@@ -16,17 +16,20 @@ from django.utils import timezone
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET, require_http_methods, require_POST, require_safe
 
-from accounts import drafts
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.shown_once import SECRETS
+from accounts.submissions import form_page
 from infrastructure.api.errors import NotFound
+from infrastructure.api.inputs import checked, parse_address
 from infrastructure.api.throttling import refuse_over_rate
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
+from scans.policy import scan_policy
 from webhooks import pages, services
 from webhooks.models import USUAL_EVENTS, EventKind, Webhook
+from webhooks.requests import TestRequestSerializer, WebhookRequest, WebhookRequestSerializer
 from webhooks.services import SECRET_OVERLAP, WEBHOOK
 from website_scan.errors import Refusal
 from website_scan.messages import counted
@@ -55,16 +58,21 @@ class WebhookForm(JudgedForm):
     )
 
     @property
-    def body(self) -> dict[str, object]:
-        """Body for the API with the entered values; without a format the webhook's stays."""
-        given = self.cleaned_data
-        body = {"url": given["url"], "events": given["event"]}
-        return body | ({"format": given["format"]} if given["format"] else {})
+    def webhook_request(self) -> WebhookRequest:
+        """Return the request that a valid form makes; without a format the webhook's stays.
 
-    def add_refusal(self, refusal: Refusal) -> None:
+        Raises the API's refusals of fields.
+        """
+        given = self.cleaned_data
+        target = parse_address(given["url"], scan_policy(), "url")
+        return WebhookRequest(
+            target, checked(WebhookRequestSerializer, "events", given["event"]), given["format"] or None
+        )
+
+    def add_refusal(self, refusal: Refusal) -> int:
         """Show a refusal, and focus the first field, because the form is far down the page."""
-        super().add_refusal(refusal)
         self.fields["url"].widget.attrs["autofocus"] = True
+        return super().add_refusal(refusal)
 
 
 @require_safe
@@ -78,19 +86,17 @@ def webhooks(request: MemberRequest) -> HttpResponse:
 @fresh_login_needed("POST")
 def webhook_new(request: MemberRequest) -> HttpResponse:
     """Register a webhook, then redirect to the page that shows its secret, once."""
-    if request.method != "POST":
-        draft = drafts.take(request)
-        return _list(request, WebhookForm(draft), 200) if draft else redirect(page_of(request.membership, "webhooks"))
-    form = WebhookForm(request.POST)
-    if not form.is_valid():
-        return _list(request, form, 400)
-    try:
-        refuse_over_rate(request, member_caller(request.membership))
-        webhook, secret = services.register_webhook(caller=member_caller(request.membership), body=form.body)
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _list(request, form, refusal.status)
-    return _show_secret(request, webhook.id, secret)
+
+    def show(form: WebhookForm, status: int) -> HttpResponse:
+        return _list(request, form, status) if form.is_bound else redirect(page_of(request.membership, "webhooks"))
+
+    def submit(form: WebhookForm) -> HttpResponse:
+        caller = member_caller(request.membership)
+        refuse_over_rate(request, caller)
+        webhook, secret = services.register_webhook(caller=caller, request=form.webhook_request)
+        return _show_secret(request, webhook.id, secret)
+
+    return form_page(request, WebhookForm, show, submit)
 
 
 @never_cache
@@ -132,25 +138,22 @@ def webhook(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @fresh_login_needed("POST")
 @known
 def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    if request.method != "POST":
-        if draft := drafts.take(request):
-            found = WEBHOOK.find(request.membership.organization_id, webhook_id)
-            return _detail(request, found, WebhookForm(draft), 200)
-        return redirect(page_of(request.membership, "webhook", webhook_id))
-    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
-    form = WebhookForm(request.POST)
-    if not form.is_valid():
-        return _detail(request, found, form, 400)
-    try:
-        refuse_over_rate(request, member_caller(request.membership))
-        services.update_webhook(**_own(request, webhook_id), changes=form.body)
-    except NotFound:
-        raise
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _detail(request, found, form, refusal.status)
-    messages.success(request, "The webhook was changed.")
-    return redirect(page_of(request.membership, "webhook", webhook_id))
+    member = request.membership
+    own_page = page_of(member, "webhook", webhook_id)
+
+    def show(form: WebhookForm, status: int) -> HttpResponse:
+        if not form.is_bound:
+            return redirect(own_page)
+        return _detail(request, WEBHOOK.find(member.organization_id, webhook_id), form, status)
+
+    def submit(form: WebhookForm) -> HttpResponse:
+        found, caller = WEBHOOK.find(member.organization_id, webhook_id), member_caller(member)
+        refuse_over_rate(request, caller)
+        services.update_webhook(caller=caller, webhook=found, request=form.webhook_request)
+        messages.success(request, "The webhook was changed.")
+        return redirect(own_page)
+
+    return form_page(request, WebhookForm, show, submit)
 
 
 @require_POST
@@ -159,7 +162,7 @@ def webhook_edit(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @session_suffices("sends to an address that was confirmed before")
 def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Enable a webhook; its waiting deliveries are sent."""
-    services.update_webhook(**_own(request, webhook_id), changes={"enabled": True})
+    _switch(request, webhook_id, enabled=True)
     messages.success(request, "The webhook is enabled. Waiting events are being sent.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
@@ -170,7 +173,7 @@ def webhook_enable(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @session_suffices("takes access away")
 def webhook_disable(request: MemberRequest, webhook_id: str) -> HttpResponse:
     """Disable a webhook; nothing is sent until it is enabled again."""
-    services.update_webhook(**_own(request, webhook_id), changes={"enabled": False})
+    _switch(request, webhook_id, enabled=False)
     messages.success(request, "The webhook is disabled. Its events are kept until you enable it again.")
     return redirect(page_of(request.membership, "webhook", webhook_id))
 
@@ -198,9 +201,7 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
     if request.method != "POST":
         return redirect(page_of(request.membership, "webhook", webhook_id))
     try:
-        secret, valid_until = services.rotate_secret(
-            **_own(request, webhook_id), body={"immediately": "at_once" in request.POST}
-        )
+        secret, valid_until = services.rotate_secret(**_own(request, webhook_id), at_once="at_once" in request.POST)
     except NotFound:
         raise
     except Refusal as refusal:
@@ -214,11 +215,14 @@ def webhook_rotate(request: MemberRequest, webhook_id: str) -> HttpResponse:
 @known
 @session_suffices("sends to an address that was confirmed before")
 def webhook_test(request: MemberRequest, webhook_id: str) -> HttpResponse:
-    kind = request.POST.get("event", "")
+    def send() -> None:
+        kind = checked(TestRequestSerializer, "event", request.POST.get("event", ""))
+        services.send_test(**_own(request, webhook_id), kind=kind)
+
     return _sent(
         request,
         webhook_id,
-        lambda: services.send_test(**_own(request, webhook_id), body={"event": kind}),
+        send,
         "The test event is being sent. The log shows the result.",
     )
 
@@ -262,6 +266,12 @@ def webhook_recover(request: MemberRequest, webhook_id: str) -> HttpResponse:
 def _own(request: MemberRequest, webhook_id: str) -> dict[str, Any]:
     """Return the arguments of service functions: the webhook's ID and the caller."""
     return {"caller": member_caller(request.membership), "webhook_id": webhook_id}
+
+
+def _switch(request: MemberRequest, webhook_id: str, *, enabled: bool) -> None:
+    found = WEBHOOK.find(request.membership.organization_id, webhook_id)
+    caller = member_caller(request.membership)
+    services.update_webhook(caller=caller, webhook=found, request=WebhookRequest(enabled=enabled))
 
 
 def _sent(request: MemberRequest, webhook_id: str, send: Callable[[], object], message: str) -> HttpResponse:

@@ -26,8 +26,14 @@ RETRY_AFTER_S = 5
 
 
 class InvalidParams(Refusal):
+    """Refusal of an invalid value of the input, which may name its `field`."""
+
     code = "INVALID_PARAMS"
     status = 400
+
+    def __init__(self, message: str, field: str = "") -> None:
+        super().__init__(message)
+        self.field = field
 
 
 class PayloadTooLarge(Refusal):

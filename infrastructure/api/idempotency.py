@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
@@ -25,6 +26,19 @@ class IdempotencyMismatch(Refusal):
 class IdempotencyConflict(Refusal):
     code = "IDEMPOTENCY_CONFLICT"
     status = 409
+
+
+@dataclass(frozen=True, slots=True)
+class Once:
+    """An Idempotency-Key with the digest of the request that it came with, credentials excluded."""
+
+    key: str
+    digest: str
+
+
+def once(key: str | None, body: Mapping[str, Any]) -> Once | None:
+    """Return the key with the digest of the body, which must not contain credentials; None without a key."""
+    return None if key is None else Once(key, digest_of(body))
 
 
 def key_of(headers: Mapping[str, str]) -> str | None:

@@ -6,6 +6,7 @@ is the refusal whatever is wrong. A form shows the refusal beside the field of t
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
@@ -71,9 +72,38 @@ def _kinds(of: type[Refusal] = Refusal) -> dict[str, type[Refusal]]:
     return {each.code: each for kind in of.__subclasses__() for each in (kind, *_kinds(kind).values())}
 
 
-def refused(refusal: Refusal) -> serializers.ValidationError:
-    """Return a refusal as the error of a field, with its code and words."""
-    return serializers.ValidationError(str(refusal), code=refusal.code)
+@contextlib.contextmanager
+def refusal_as_error(details: dict[str, Mapping[str, object]] | None = None) -> Iterator[None]:
+    """Raise a refusal inside as the error of the field that is validated, so that the other fields are judged too.
+
+    `details`, which is in the context, gets the refusal's own fields of the response. A rule about the whole body,
+    in `validate`, may raise a refusal as it is, because all fields are valid by then.
+    """
+    try:
+        yield
+    except Refusal as refusal:
+        if details is not None:
+            details[refusal.code] = refusal.details
+        raise serializers.ValidationError(str(refusal), code=refusal.code) from None
+
+
+def checked(body: type[Input], name: str, value: object) -> Any:
+    """Return a value of a form as the field of the API's body accepts it. Raises the field's refusal."""
+    try:
+        return body().fields[name].run_validation(value)
+    except serializers.ValidationError as error:
+        raise refusal_of({name: error.detail}) from None
+
+
+def parse_address(value: object, policy: Policy, field: str) -> Target:
+    """Parse the URL of a page or a receiver. Raises InvalidUrl or Blocked, which name the field of the input."""
+    try:
+        return parse_target(value, policy)
+    except (InvalidUrl, Blocked) as refusal:
+        # The parser's messages call every field `url`.
+        named = type(refusal)(re.sub(r"^url\b", field, str(refusal)))
+        named.field = field
+        raise named from None
 
 
 class Nested(serializers.Serializer):
@@ -235,13 +265,8 @@ class Address(Parsed, serializers.RegexField):
         return super().validate_empty_values(None if data is serializers.empty and self.required else data)
 
     def to_internal_value(self, data: object) -> Target:  # type: ignore[override]
-        policy: Policy = self.context["policy"]
-        try:
-            return parse_target(data, policy)
-        except (InvalidUrl, Blocked) as refusal:
-            # The parser's messages call every field `url`.
-            message = re.sub(r"^url\b", self.field_name or "url", str(refusal))
-            raise serializers.ValidationError(message, code=refusal.code) from None
+        with refusal_as_error():
+            return parse_address(data, self.context["policy"], self.field_name or "url")
 
     def run_validation(self, data: Any = serializers.empty) -> Any:
         """Leave blank ones to the parser as well, unlike fields of characters."""

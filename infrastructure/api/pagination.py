@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar, overload
 
@@ -20,7 +20,7 @@ MAX_OFFSET = 2**53
 USUAL_PAGE, MAX_PAGE = 20, 100
 
 
-def integer(query: QueryDict, name: str, *, default: int, least: int, most: int) -> int:
+def integer(query: Mapping[str, str], name: str, *, default: int, least: int, most: int) -> int:
     """Return the parameter as a whole number between `least` and `most`, or `default` if it is absent."""
     raw = query.get(name)
     if raw is None:
@@ -65,7 +65,7 @@ def unknown_format(known: Iterable[str]) -> InvalidParams:
     return InvalidParams(f"There is no such export format; there are {', '.join(known)}.")
 
 
-def choice(query: QueryDict, name: str, known: Sequence[str]) -> str | None:
+def choice(query: Mapping[str, str], name: str, known: Sequence[str]) -> str | None:
     """Return the parameter if it is one of the known values, None if it is absent. Raises InvalidParams otherwise."""
     raw = query.get(name)
     if raw is not None and raw not in known:

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
+import re
+import secrets
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from django import forms
 from django.forms.renderers import Jinja2
+from django.http import QueryDict
 
+from infrastructure.api.idempotency import IdempotencyMismatch
 from infrastructure.telemetry.counters import count
 from infrastructure.telemetry.process_metrics import REFUSALS
 from website_scan.errors import Refusal
+
+ONCE_BYTES = 16
+ONCE = re.compile(r"[0-9a-f]{32}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,11 +57,42 @@ class JudgedForm(forms.Form):
     default_renderer = Jinja2()  # one template language on a page, and half the time
     about: ClassVar[Mapping[str, str]] = {}
 
-    def add_refusal(self, refusal: Refusal) -> None:
+    def add_refusal(self, refusal: Refusal) -> int:
+        """Show a refusal beside its field, and return the status of the response."""
         count(REFUSALS, refusal.code)
         self.add_error(self.field_of(refusal), str(refusal))
+        return refusal.status
 
     def field_of(self, refusal: Refusal) -> str | None:
         """Return the name of the form's field that is wrong; None where no single one is."""
         name = self.about.get(refusal.field) or self.about.get(refusal.code) or refusal.field.rpartition(".")[2]
         return name if name in self.fields else None
+
+
+class OnceForm(JudgedForm):
+    """Form that creates one `noun`, however often it is sent: the hidden field `once` is an Idempotency-Key."""
+
+    noun: ClassVar[str]
+    once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.fields["once"].initial = secrets.token_hex(ONCE_BYTES)
+
+    @property
+    def key(self) -> str | None:
+        """Return the key of a valid form; None if the field was not sent as it was rendered."""
+        entered = self.cleaned_data["once"]
+        return f"form-{entered}" if ONCE.fullmatch(entered) else None
+
+    def add_refusal(self, refusal: Refusal) -> int:
+        """Show a refusal. A form that has created something and was changed since must be confirmed, with a new key."""
+        if not isinstance(refusal, IdempotencyMismatch):
+            return super().add_refusal(refusal)
+        assert isinstance(self.data, QueryDict)
+        entered = self.data.copy()
+        entered["once"] = self["once"].initial
+        self.data = entered
+        text = f"This form has already created a {self.noun}. Submit it again to create another one."
+        self.add_error(None, text)
+        return 409

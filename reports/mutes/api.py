@@ -15,7 +15,7 @@ from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, o
 from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes import services
-from reports.mutes.serializers import MuteRequestSerializer
+from reports.mutes.requests import MuteRequestSerializer
 from website_scan.json_types import Count, Keywords
 from website_scan.report.muting import MuteDocument, mute_document_of
 
@@ -49,7 +49,8 @@ class MuteCollection(ApiView):
     )
     def post(self, request: Request) -> Answer[MuteDocument]:
         """If the finding is muted already, its mute is renewed with this reason and end, and the status is 200."""
-        mute, is_new = services.create_mute(caller=caller_of(request), body=json_body(request))
+        asked = MuteRequestSerializer.judged(json_body(request), now=timezone.now())
+        mute, is_new = services.create_mute(caller=caller_of(request), request=asked)
         headers = {"Location": f"/v1/mutes/{mute.id}"} if is_new else {}
         document = mute_document_of(services.rule_of(mute))
         return Answer(document, status=201 if is_new else 200, headers=headers)

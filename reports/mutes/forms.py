@@ -10,7 +10,7 @@ from django.http import QueryDict
 from django.utils.text import Truncator
 
 from infrastructure.web.forms import HintedLabel, JudgedForm
-from reports.mutes.serializers import LONGEST, MAX_PATH, MAX_REASON
+from reports.mutes.requests import LONGEST, MAX_PATH, MAX_REASON, MuteRequest
 
 ALL, NAMED = "all", "named"
 USUAL_DAYS = 90
@@ -45,7 +45,7 @@ class MuteForm(JudgedForm):
     ) -> None:
         first, last = now.date(), (now + LONGEST).date() - timedelta(days=1)
         super().__init__(data, initial={"until": first + timedelta(days=USUAL_DAYS)})
-        self._bounds = first, last
+        self._bounds, self._now = (first, last), now
         self.places = places
         named = {each: text for each, text in places.items() if text}
         choices = [(ALL, HintedLabel("All findings", "Everything that this check finds there, now and in the future."))]
@@ -81,13 +81,14 @@ class MuteForm(JudgedForm):
             return {each: text for each, text in self.places.items() if text}
         return {"": ""} if what == ALL else {what: self.places[what]}
 
-    def body(self, check_id: str, host: str) -> dict[str, object]:
-        """Return the body for `create_mute`, without fingerprint. The mute ends at the end of the chosen day, UTC."""
-        end = datetime.combine(self.cleaned_data["until"] + timedelta(days=1), time.min, UTC)
-        return {
-            "check": check_id,
-            "host": host,
-            "path_prefix": self.cleaned_data["path_prefix"],
-            "reason": self.cleaned_data["reason"],
-            "expires_at": end.isoformat(),
-        }
+    def mute_request(self, check_id: str, host: str) -> MuteRequest:
+        """Return the request to mute all places until the end of the chosen day, UTC. Raises InvalidParams."""
+        given = self.cleaned_data
+        return MuteRequest.of(
+            check=check_id,
+            host=host,
+            path_prefix=given["path_prefix"],
+            reason=given["reason"],
+            expires_at=datetime.combine(given["until"] + timedelta(days=1), time.min, UTC),
+            now=self._now,
+        )

@@ -6,6 +6,7 @@ Each change is recorded in the activity log, in the same transaction.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from django.db import transaction
@@ -16,7 +17,7 @@ from accounts import access, activity, usage
 from accounts.access import Resource
 from accounts.authentication import Caller
 from reports.models import Mute
-from reports.mutes.serializers import MuteRequestSerializer
+from reports.mutes.requests import USUAL, MuteRequest
 from website_scan.errors import Refusal
 from website_scan.report.mute_matching import MuteRule, Mutes
 from website_scan.timestamps import timestamp
@@ -78,15 +79,15 @@ def rule_of(mute: Mute) -> MuteRule:
     )
 
 
-def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") -> tuple[Mute, bool]:
-    """Create or renew a mute from the body of POST /v1/mutes. Returns the mute, and True if it is new.
+def create_mute(*, caller: Caller, request: MuteRequest, place: str = "") -> tuple[Mute, bool]:
+    """Create or renew a mute. Returns the mute, and True if it is new.
 
     A mute in force with the same scope gets the new reason and end. `place` is the fingerprint's place in words.
-    Raises InvalidParams, which names the field, or MuteLimit.
+    Raises MuteLimit.
     """
     now = timezone.now()
-    scope = MuteRequestSerializer.judged(body, now=now)
-    reason, expires_at = scope.pop("reason"), scope.pop("expires_at")
+    scope = {name: getattr(request, name) for name in ("check_id", "host", "path_prefix", "fingerprint")}
+    reason, expires_at = request.reason, request.expires_at or now + USUAL
     with transaction.atomic():
         # The lock serializes changes of one organization's mutes, so that the limit holds and no mute exists twice.
         usage.lock(caller.organization_id)
@@ -123,14 +124,14 @@ def create_mute(*, caller: Caller, body: Mapping[str, object], place: str = "") 
     return mute, True
 
 
-def mute_places(*, caller: Caller, body: dict[str, object], places: Mapping[str, str]) -> None:
-    """Create a mute from `body` at each of these places, given as text by fingerprint, in one transaction.
+def mute_places(*, caller: Caller, request: MuteRequest, places: Mapping[str, str]) -> None:
+    """Create the requested mute at each of these places, which are texts by fingerprint, in one transaction.
 
-    Raises the exceptions of `create_mute`.
+    Raises MuteLimit.
     """
     with transaction.atomic():
         for fingerprint, place in places.items():
-            create_mute(caller=caller, body=body | {"fingerprint": fingerprint or None}, place=place)
+            create_mute(caller=caller, request=replace(request, fingerprint=fingerprint), place=place)
 
 
 def end_mute(*, caller: Caller, mute_id: str) -> Mute:

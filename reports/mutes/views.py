@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from datetime import timedelta
 
 from django.contrib import messages
@@ -11,11 +12,12 @@ from django.urls import reverse
 from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 
-from accounts import access, drafts
+from accounts import access
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
+from accounts.submissions import form_page
 from infrastructure.api.errors import NotFound
 from infrastructure.web import keyset
 from reports.models import Mute, Report
@@ -23,7 +25,6 @@ from reports.mutes import services
 from reports.mutes.forms import MuteForm
 from reports.mutes.services import end_mute, in_force, mute_places, rule_of
 from website_scan.document import ExportDocument, ExportedFinding
-from website_scan.errors import Refusal
 from website_scan.ids import is_id
 from website_scan.report.mute_matching import host_and_path
 from website_scan.report.places import places_of
@@ -59,30 +60,30 @@ def mute_new(request: MemberRequest) -> HttpResponse:
     url = document["url"]
     host, path = host_and_path(url)
     places = places_of(check, url)
-    form = MuteForm(request.POST or drafts.take(request), places=places, path=path, host=host, now=timezone.now())
     report = reverse("report-page", args=[document["id"]])
-    if request.method == "POST" and form.is_valid():
-        try:
-            mute_places(
-                caller=member_caller(request.membership), body=form.body(check["id"], host), places=form.chosen_places
-            )
-        except Refusal as refusal:
-            form.add_refusal(refusal)
-        else:
-            until = form.cleaned_data["until"]
-            messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself does not change.")
-            return redirect(f"{report}#muted")
-    context = {
-        "section": "mutes",
-        "form": form,
-        "check": check,
-        "title": check.get("title", check["name"]),
-        "page_url": url,
-        "report": report,
-        "most": services.MAX_ACTIVE,
-        "is_full": services.is_full(request.membership.organization_id, timezone.now()),
-    }
-    return render(request, "reports/mutes/new.html", context)
+
+    def submit(form: MuteForm) -> HttpResponse:
+        asked = form.mute_request(check["id"], host)
+        mute_places(caller=member_caller(request.membership), request=asked, places=form.chosen_places)
+        until = form.cleaned_data["until"]
+        messages.success(request, f"Muted until the end of {until:%-d %B %Y}. The report itself does not change.")
+        return redirect(f"{report}#muted")
+
+    def show(form: MuteForm, _status: int) -> HttpResponse:
+        context = {
+            "section": "mutes",
+            "form": form,
+            "check": check,
+            "title": check.get("title", check["name"]),
+            "page_url": url,
+            "report": report,
+            "most": services.MAX_ACTIVE,
+            "is_full": services.is_full(request.membership.organization_id, timezone.now()),
+        }
+        return render(request, "reports/mutes/new.html", context)
+
+    make = functools.partial(MuteForm, places=places, path=path, host=host, now=timezone.now())
+    return form_page(request, make, show, submit)
 
 
 @require_POST

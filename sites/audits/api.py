@@ -27,6 +27,8 @@ from infrastructure.api.scopes import Scope
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes.services import active_mutes
 from scans.models import Scan
+from scans.policy import scan_policy
+from scans.requests import without_credentials
 from sites.audits import services
 from sites.audits.exports import WRITERS, export
 from sites.audits.findings import in_order, listed
@@ -75,9 +77,11 @@ class AuditCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """Looks at pages for several types at once, as places of the organization get free."""
-        created = services.create_audit(
-            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
-        )
+        caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
+        most = caller.limits.pages_per_audit
+        asked = AuditRequestSerializer.judged(body, policy=scan_policy(), pages_per_audit=most)
+        once = idempotency.once(key, {"audit": without_credentials(body)})
+        created = services.create_audit(caller=caller, request=asked, once=once)
         return Response(created.response, status=202, headers=created.headers("/v1/audits"))
 
     @operation(

@@ -1,17 +1,16 @@
-"""Parser of the body of POST /v1/audits."""
+"""Requests for audits: what the API, pages, monitors and lists ask for, and the body of POST /v1/audits."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Self
 
 from rest_framework import serializers
-from rest_framework.exceptions import ErrorDetail
 
-from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, refused
-from scans.models import Scan
-from scans.serializers import CredentialsSerializer, InvalidType
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.inputs import Address, Chosen, Input, Parsed, Whole, parse_address, refusal_as_error
+from scans.requests import CredentialsSerializer, chosen_types, types_of
 from sites.models import Audit
 from website_scan.crawl.discovery.patterns import pattern_fault
 from website_scan.errors import Refusal
@@ -22,11 +21,14 @@ from website_scan.net.policy import Policy
 from website_scan.net.targets import InvalidUrl, Target, parse_target
 
 DISCOVER = ("sitemap", "links")
+DISCOVER_RULE = f"discover must be a list with one or more of {', '.join(DISCOVER)}."
 MAX_LISTED = 1_000
 MAX_PATTERNS = 50
 PATTERN_LENGTH = 500
 USUAL_MAX_PAGES = 100
 OF_A_SITE = frozenset({"discover", "max_pages", "include", "exclude"})
+# Arguments of `AuditRequest.of` that are fields of the body as well.
+OPTIONS = OF_A_SITE | {"types"}
 
 
 class InvalidPages(Refusal):
@@ -38,7 +40,7 @@ class InvalidPages(Refusal):
 
 @dataclass(frozen=True, slots=True)
 class AuditRequest:
-    """Parsed request for an audit. `targets` has one item, except for a list of pages.
+    """Request for an audit, made by `of`. `targets` has one item, except for a list of pages.
 
     `discover`, `include` and `exclude` are only for sites.
     """
@@ -52,25 +54,63 @@ class AuditRequest:
     exclude: tuple[str, ...] = ()
     credentials: Credentials | None = None
 
+    @classmethod
+    def of(
+        cls,
+        kind: str,
+        targets: Sequence[Target],
+        pages_per_audit: int,
+        *,
+        types: Collection[str] = tuple(ScanType),
+        max_pages: int | None = None,
+        discover: Collection[str] = DISCOVER,
+        include: Sequence[str] = (),
+        exclude: Sequence[str] = (),
+        credentials: Credentials | None = None,
+    ) -> Self:
+        """Return the request for these targets within a plan's `pages_per_audit`; only sites have options but `types`.
 
-class Addresses(Parsed, serializers.ListField):
-    """The URLs of pages, as targets, each once. All that are wrong are named by their positions."""
+        Raises InvalidType, InvalidParams or InvalidRequestField, which name the field of the API.
+        """
+        if credentials is not None and len({each.origin for each in targets}) > 1:
+            refusal = InvalidRequestField("request can only be used when all pages have the same origin.")
+            refusal.field = "request"
+            raise refusal
+        if kind != Audit.Kind.SITE:
+            return cls(kind, tuple(targets), types_of(types), len(targets), credentials=credentials)
+        most = min(USUAL_MAX_PAGES, pages_per_audit) if max_pages is None else max_pages
+        return cls(
+            kind,
+            tuple(targets),
+            types_of(types),
+            pages_within_plan(most, pages_per_audit),
+            discover_of(discover),
+            patterns_of("include", include),
+            patterns_of("exclude", exclude),
+            credentials,
+        )
 
-    def __init__(self, **kwargs: Any) -> None:
-        super().__init__(child=serializers.CharField(), max_length=MAX_LISTED, **kwargs)
 
-    def to_internal_value(self, data: Any) -> Any:
-        policy, most = self.context["policy"], self.context["pages_per_audit"]
-        if not isinstance(data, list) or not data:
-            raise serializers.ValidationError("pages must be a list of addresses.")
-        if len(data) > most:
-            raise serializers.ValidationError(f"pages has {len(data)} addresses; your plan allows {most} in one audit.")
-        if len(data) > MAX_LISTED:
-            raise serializers.ValidationError(f"pages has {len(data)} addresses; a list may have {MAX_LISTED}.")
-        return _targets(data, policy, self.context["details"])
+def targets_of(kind: str, urls: Sequence[str], policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
+    """Parse the URLs of an audit: the pages of a list, or the one page or site.
+
+    Raises InvalidUrl, Blocked, InvalidPages or InvalidParams, which name the field of the API.
+    """
+    if kind == Audit.Kind.PAGES:
+        return listed_targets(urls, policy, pages_per_audit)
+    return (parse_address(urls[0], policy, kind),)
 
 
-def _targets(addresses: list[object], policy: Policy, details: dict[str, object]) -> tuple[Target, ...]:
+def listed_targets(addresses: Sequence[object], policy: Policy, pages_per_audit: int) -> tuple[Target, ...]:
+    """Parse a list of pages, each once. Raises InvalidParams, or InvalidPages with the positions of all wrong ones."""
+    number = len(addresses)
+    if not number:
+        raise InvalidParams("pages must be a list of addresses.", "pages")
+    if number > pages_per_audit:
+        text = f"pages has {number} addresses; your plan allows {pages_per_audit} in one audit."
+        raise InvalidParams(text, "pages")
+    if number > MAX_LISTED:
+        raise InvalidParams(f"pages has {number} addresses; a list may have {MAX_LISTED}.", "pages")
     targets: dict[str, Target] = {}
     wrong: list[dict[str, object]] = []
     for position, each in enumerate(addresses, 1):
@@ -80,10 +120,53 @@ def _targets(addresses: list[object], policy: Policy, details: dict[str, object]
         except (InvalidUrl, Blocked) as refusal:
             wrong.append({"position": position, "code": refusal.code, "error": str(refusal)})
     if wrong:
-        details[InvalidPages.code] = {"pages": wrong}
-        number = f"{len(wrong)} of the pages" if len(wrong) > 1 else "One of the pages"
-        raise refused(InvalidPages(f"{number} cannot be scanned. {wrong[0]['position']}: {wrong[0]['error']}"))
+        some = f"{len(wrong)} of the pages" if len(wrong) > 1 else "One of the pages"
+        invalid = InvalidPages(f"{some} cannot be scanned. {wrong[0]['position']}: {wrong[0]['error']}")
+        invalid.field, invalid.details = "pages", {"pages": wrong}
+        raise invalid
     return tuple(targets.values())
+
+
+def pages_within_plan(number: int, pages_per_audit: int) -> int:
+    """Return the number of pages of a site. Raises InvalidParams if the plan allows fewer."""
+    if number > pages_per_audit:
+        text = f"max_pages is too high; your plan allows {pages_per_audit} in one audit."
+        raise InvalidParams(text, "max_pages")
+    return number
+
+
+def discover_of(names: Collection[str]) -> tuple[str, ...]:
+    """Return the ways to find pages with these names. Raises InvalidParams."""
+    if not names or not set(names) <= set(DISCOVER):
+        raise InvalidParams(DISCOVER_RULE, "discover")
+    return tuple(each for each in DISCOVER if each in names)
+
+
+def patterns_of(field: str, patterns: Sequence[object]) -> tuple[str, ...]:
+    """Return patterns of paths, each once. Raises InvalidParams."""
+    if len(patterns) > MAX_PATTERNS:
+        raise InvalidParams(f"{field} must be a list of at most {MAX_PATTERNS} patterns.", field)
+    valid: dict[str, None] = {}
+    for each in patterns:
+        if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
+            text = f"Each pattern of {field} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*."
+            raise InvalidParams(text, field)
+        if fault := pattern_fault(each):
+            raise InvalidParams(f"A pattern of {field} can't be used: {fault}", field)
+        valid[each] = None
+    return tuple(valid)
+
+
+class Addresses(Parsed, serializers.ListField):
+    """The URLs of pages, as targets, each once. All that are wrong are named by their positions."""
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(child=serializers.CharField(), max_length=MAX_LISTED, **kwargs)
+
+    def to_internal_value(self, data: Any) -> Any:
+        addresses = data if isinstance(data, list) else []
+        with refusal_as_error(self.context["details"]):
+            return listed_targets(addresses, self.context["policy"], self.context["pages_per_audit"])
 
 
 class Patterns(Parsed, serializers.ListField):
@@ -94,22 +177,11 @@ class Patterns(Parsed, serializers.ListField):
         super().__init__(child=child, max_length=MAX_PATTERNS, **kwargs)
 
     def to_internal_value(self, data: Any) -> Any:
-        name = self.field_name
-        if not isinstance(data, list) or len(data) > MAX_PATTERNS:
+        name = str(self.field_name)
+        if not isinstance(data, list):
             raise serializers.ValidationError(f"{name} must be a list of at most {MAX_PATTERNS} patterns.")
-        for each in data:
-            if not isinstance(each, str) or not 1 <= len(each) <= PATTERN_LENGTH or not each.isprintable():
-                raise serializers.ValidationError(
-                    f"Each pattern of {name} must have 1 to {PATTERN_LENGTH} characters, such as /docs/*."
-                )
-            if fault := pattern_fault(each):
-                raise serializers.ValidationError(f"A pattern of {name} can't be used: {fault}")
-        return tuple(dict.fromkeys(data))
-
-
-def _chosen(name: str, choices: Any, known: Any, code: str | None = None) -> Chosen:
-    says = f"{name} must be a list with one or more of {', '.join(known)}."
-    return Chosen(choices, required=False, says=says, code=code)
+        with refusal_as_error():
+            return patterns_of(name, data)
 
 
 class AuditFields(Input):
@@ -118,58 +190,38 @@ class AuditFields(Input):
     page = Address(required=False, help_text="One page.")
     pages = Addresses(required=False)
     site = Address(required=False, help_text="Where a site begins; its pages are looked for.")
-    types = _chosen("types", Scan.Type.choices, Scan.Type.values, InvalidType.code)
-    discover = _chosen("discover", DISCOVER, DISCOVER)
+    types = chosen_types()
+    discover = Chosen(DISCOVER, required=False, says=DISCOVER_RULE)
     max_pages = Whole(min_value=1, required=False, says="max_pages must be a whole number of at least 1.")
     include = Patterns(required=False)
     exclude = Patterns(required=False)
     request = CredentialsSerializer(required=False, allow_null=True)
 
     def validate_max_pages(self, number: int) -> int:
-        if number > (most := self.context["pages_per_audit"]):
-            raise serializers.ValidationError(f"max_pages is too high; your plan allows {most} in one audit.")
-        return number
+        with refusal_as_error():
+            return pages_within_plan(number, self.context["pages_per_audit"])
 
     def audit(self, values: Mapping[str, Any]) -> AuditRequest:
-        """Return what these valid values ask for."""
+        """Return what these valid values ask for. Raises InvalidParams or InvalidRequestField."""
         named = [kind for kind in Audit.Kind.values if kind in values]
         if len(named) != 1:
-            raise serializers.ValidationError("Send exactly one of page, pages and site.")
+            raise InvalidParams("Send exactly one of page, pages and site.")
         kind = named[0]
-        is_site = kind == Audit.Kind.SITE
-        if unknown := sorted(name for name in OF_A_SITE if name in values and not is_site):
-            raise serializers.ValidationError(f"{unknown[0]} is not a field of an audit with {kind}.")
         targets = values[kind] if kind == Audit.Kind.PAGES else (values[kind],)
-        credentials = values.get("request")
-        if credentials is not None and len({each.origin for each in targets}) > 1:
-            text = "request can only be used when all pages have the same origin."
-            raise serializers.ValidationError({"request": [ErrorDetail(text, InvalidRequestField.code)]})
-        usual_pages = min(USUAL_MAX_PAGES, self.context["pages_per_audit"])
-        types = values.get("types", Scan.Type.values)
-        discover = values.get("discover", DISCOVER)
-        return AuditRequest(
-            kind,
-            targets,
-            tuple(each for each in ScanType if each in types),
-            values.get("max_pages", usual_pages) if is_site else len(targets),
-            tuple(each for each in DISCOVER if each in discover) if is_site else (),
-            values.get("include", ()),
-            values.get("exclude", ()),
-            credentials,
+        return self.audit_of(kind, targets, values)
+
+    def audit_of(self, kind: str, targets: Sequence[Target], values: Mapping[str, Any]) -> AuditRequest:
+        """Return the request for these targets with the options among the values."""
+        if kind != Audit.Kind.SITE and (unknown := sorted(OF_A_SITE & values.keys())):
+            raise InvalidParams(f"{unknown[0]} is not a field of an audit with {kind}.")
+        options = {name: values[name] for name in OPTIONS & values.keys()}
+        return AuditRequest.of(
+            kind, targets, self.context["pages_per_audit"], credentials=values.get("request"), **options
         )
 
 
 class AuditRequestSerializer(AuditFields):
     """The body of POST /v1/audits: exactly one of `page`, `pages` and `site`."""
 
-    def validate(self, values: dict[str, Any]) -> Any:
+    def validate(self, values: dict[str, Any]) -> AuditRequest:
         return self.audit(values)
-
-
-def parse_audit(body: Mapping[str, object], policy: Policy, pages_per_audit: int) -> AuditRequest:
-    """Parse the body of an audit. Raises the refusal of the first field that is wrong.
-
-    `pages_per_audit` is the limit of the organization's plan.
-    """
-    audit: AuditRequest = AuditRequestSerializer.judged(body, policy=policy, pages_per_audit=pages_per_audit)
-    return audit

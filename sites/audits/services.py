@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
@@ -17,17 +17,17 @@ from accounts import access, activity, usage
 from accounts.authentication import Caller
 from accounts.models import Organization
 from infrastructure import queue
+from infrastructure.api.idempotency import Once
 from infrastructure.leases import Lease
 from infrastructure.logging import request_id
 from scans.idempotency_records import Created, created_once
 from scans.models import Scan, sealed
-from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from scans.visits.claims import end_queued, tell_ended
 from scans.visits.overload import SHARE_OF_AUDITS, refuse_when_overloaded
 from scans.visits.queue import Worker, wait_in_line
 from sites.audits.release import release_pages
-from sites.audits.requests import AuditRequest, parse_audit
+from sites.audits.requests import AuditRequest
 from sites.audits.serializers import AuditSerializer
 from sites.audits.settling import end_if_done
 from sites.models import Audit, AuditPage
@@ -67,18 +67,9 @@ class DiscoveryClaim:
     token: uuid.UUID
 
 
-def create_audit(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
+def create_audit(*, caller: Caller, request: AuditRequest, once: Once | None = None) -> Created[dict[str, Any]]:
     """Create an audit, or raise the first refusal, in the order of `scans.services.create_scan`."""
-    policy = scan_policy()
-    request = parse_audit(body, policy, caller.limits.pages_per_audit)
-    created = created_once(
-        caller.organization_id,
-        idempotency_key,
-        {"audit": {name: body[name] for name in body if name != "request"}},
-        request.credentials,
-        lambda: _create(caller, request),
-        "audit",
-    )
+    created = created_once(caller.organization_id, once, request.credentials, lambda: _create(caller, request), "audit")
     if created.replayed:
         return created
     # Separate transactions, each of which locks only the rows of one visit.

@@ -10,6 +10,7 @@ from infrastructure.api.pagination import slice_of
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body
+from scans.policy import scan_policy
 from sites.badges import services
 from sites.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
 
@@ -36,7 +37,8 @@ class BadgeCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
-        badge, is_new = services.create_badge(caller=caller_of(request), body=json_body(request))
+        asked = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
+        badge, is_new = services.create_badge(caller=caller_of(request), request=asked)
         return Response(BadgeSerializer(badge).data, status=201 if is_new else 200)
 
     @operation(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import serializers
@@ -9,8 +10,17 @@ from rest_framework import serializers
 from infrastructure.api.inputs import Address, Input, Pattern
 from sites.models import Badge
 from sites.serializers import MONITOR_ID
+from website_scan.net.targets import Target
 
 BADGE_ID = r"^bdg_[0-9A-Za-z]{22}$"
+
+
+@dataclass(frozen=True, slots=True)
+class BadgeRequest:
+    """Request for the badge of a monitor, by its ID, or else of a page."""
+
+    monitor: str = ""
+    page: Target | None = None
 
 
 class BadgeRequestSerializer(Input):
@@ -24,10 +34,10 @@ class BadgeRequestSerializer(Input):
     )
     page = Address(required=False, help_text="The URL of a page that has a report.")
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> BadgeRequest:
         if len(values) != 1:
             raise serializers.ValidationError("Send exactly one of monitor and page.")
-        return values
+        return BadgeRequest(**values)
 
 
 class BadgeSerializer(serializers.Serializer):

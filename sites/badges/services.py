@@ -18,8 +18,7 @@ from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from scans.policy import scan_policy
-from sites.badges.serializers import BadgeRequestSerializer
+from sites.badges.serializers import BadgeRequest
 from sites.models import Badge, Monitor
 from sites.resources import BADGE, MONITOR
 from website_scan.errors import Refusal
@@ -92,15 +91,14 @@ def shown_by(badge_id: str) -> Shown | None:
     return Shown(tuple(named), results)
 
 
-def create_badge(*, caller: Caller, body: Mapping[str, Any]) -> tuple[Badge, bool]:
-    """Get or create the badge of `monitor` or `page`; return it, and True if it is new.
+def create_badge(*, caller: Caller, request: BadgeRequest) -> tuple[Badge, bool]:
+    """Get or create a badge; return it, and True if it is new.
 
-    Raises InvalidParams, NotFound, BadgeLimit, or the refusal of an invalid URL.
+    Raises NotFound, BadgeLimit, or InvalidParams for a page without a report.
     """
-    asked = BadgeRequestSerializer.judged(body, policy=scan_policy())
-    if "monitor" in asked:
-        return _of_monitor(caller, asked["monitor"])
-    return _of_page(caller, asked["page"].url)
+    if request.page is not None:
+        return _of_page(caller, request.page.url)
+    return _of_monitor(caller, request.monitor)
 
 
 def badges_of(organization_id: int) -> QuerySet[Badge]:

@@ -21,13 +21,16 @@ from accounts.limits import client
 from accounts.models import Membership
 from accounts.roles import MemberRequest, page_of, requires
 from infrastructure.api import throttling
+from infrastructure.api.inputs import parse_address
 from infrastructure.web.cards import responses as cards
 from infrastructure.web.cards.drawing import Card, CardGrade
 from infrastructure.web.cards.previews import Preview, day_of
 from infrastructure.web.csp import csp_override
 from scans.models import Scan
+from scans.policy import scan_policy
 from sites.badges.drawing import draw, draw_note
 from sites.badges.responses import kept, picture
+from sites.badges.serializers import BadgeRequest
 from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
 from website_scan.errors import Refusal
@@ -105,7 +108,7 @@ def page_badge(request: MemberRequest, host: str) -> HttpResponse:
     caller = member_caller(request.membership)
     try:
         if switch == "on":
-            create_badge(caller=caller, body={"page": page})
+            create_badge(caller=caller, request=BadgeRequest(page=parse_address(page, scan_policy(), "page")))
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             found = badge_of_page(caller.organization_id, page) if "\0" not in page else None

@@ -16,6 +16,7 @@ from infrastructure.api.parsing import UPLOADS
 from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
 from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
+from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
@@ -23,6 +24,8 @@ from sites.lists.requests import (
     EntryChangeSerializer,
     ListChangeSerializer,
     ListRequestSerializer,
+    parse_change,
+    parse_new,
 )
 from sites.lists.serializers import (
     EntriesRequestSerializer,
@@ -85,9 +88,10 @@ class ListCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
-        created = services.create_list(
-            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
-        )
+        caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
+        asked = parse_new(body, scan_policy(), caller.organization_id)
+        once = idempotency.once(key, {"list": without_credentials(body)})
+        created = services.create_list(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/lists"))
 
     @operation(
@@ -129,8 +133,10 @@ class ListItem(ApiView):
     )
     def patch(self, request: Request, list_id: str) -> Response:
         """Other fields stay. A run that is in progress goes on as it began."""
-        site_list = services.change_list(caller=caller_of(request), list_id=list_id, body=json_body(request))
-        return Response(shown(site_list))
+        caller, body = caller_of(request), json_body(request)
+        site_list = resources.LIST.find(caller.organization_id, list_id)
+        asked = parse_change(body, scan_policy(), site_list)
+        return Response(shown(services.change_list(caller=caller, list_id=list_id, request=asked)))
 
     @operation(
         operation_id="delete_list",
@@ -248,9 +254,8 @@ class EntryItem(ApiView):
     )
     def patch(self, request: Request, list_id: str, entry_id: str) -> Response:
         """Other fields stay. Another address is another site: delete this one and add that."""
-        entry = services.change_entry(
-            caller=caller_of(request), list_id=list_id, entry_id=entry_id, body=json_body(request)
-        )
+        changes = EntryChangeSerializer.judged(json_body(request))
+        entry = services.change_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id, **changes)
         return Response(EntrySerializer(entry).data)
 
     @operation(

@@ -6,10 +6,11 @@ the ID of an entry beside the page, so that the last page costs as much as the f
 
 from __future__ import annotations
 
+import functools
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, fields
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from django.db import connection
 from django.db.models import F, Q
@@ -52,20 +53,20 @@ class Wanted:
     text: str = ""
 
     @classmethod
-    def of(cls, query: QueryDict) -> Wanted:
-        """Return the filter of a query string, whose parameters have the names of the fields. Raises InvalidParams."""
-        least = integer(query, "least", default=0, least=0, most=100)
-        most = integer(query, "most", default=100, least=0, most=100)
-        return cls(
-            tag=_text(query, "tag"),
-            type=choice(query, "type", TYPES) or "",
-            grade=choice(query, "grade", GRADES) or "",
-            least=least if "least" in query else None,
-            most=most if "most" in query else None,
-            check=_text(query, "check"),
-            state=choice(query, "state", ListEntry.State.values) or "",
-            text=_text(query, "text"),
-        )
+    def of(cls, query: Mapping[str, str], *, is_lenient: bool = False) -> Wanted:
+        """Return the filter of a query string, whose parameters have the names of the fields.
+
+        Raises InvalidParams, as the API refuses invalid values; a lenient filter ignores them, as pages do.
+        """
+        found: dict[str, Any] = {}
+        for name, parsed in PARSERS.items():
+            if name in query:
+                try:
+                    found[name] = parsed(query, name)
+                except InvalidParams:
+                    if not is_lenient:
+                        raise
+        return cls(**found)
 
     @property
     def parameters(self) -> dict[str, str]:
@@ -223,13 +224,24 @@ def sort_of(query: QueryDict) -> str:
     return choice(query, "sort", ORDERS) or "url"
 
 
-def _text(query: QueryDict, name: str) -> str:
-    text = query.get(name)
-    if text is None:
-        return ""
+def _text(query: Mapping[str, str], name: str) -> str:
+    text = query[name]
     if not text.strip() or len(text) > MAX_TEXT or not text.isprintable():
         raise InvalidParams(f"{name} must have 1 to {MAX_TEXT} printable characters.")
     return text.strip()
+
+
+# Parsers of the parameters of `Wanted`, in the order in which the API refuses them.
+PARSERS: Mapping[str, Callable[[Mapping[str, str], str], Any]] = {
+    "least": functools.partial(integer, default=0, least=0, most=100),
+    "most": functools.partial(integer, default=100, least=0, most=100),
+    "tag": _text,
+    "type": functools.partial(choice, known=TYPES),
+    "grade": functools.partial(choice, known=GRADES),
+    "check": _text,
+    "state": functools.partial(choice, known=ListEntry.State.values),
+    "text": _text,
+}
 
 
 def _contains(text: str) -> Q:

@@ -1,4 +1,4 @@
-"""Parsers of the bodies of POST and PATCH /v1/lists, and of a change of an entry."""
+"""Requests for lists and their changes, from the API and from forms; bodies of requests of /v1/lists."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ from rest_framework import serializers
 
 from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
-from infrastructure.api.inputs import Choice, Chosen, Flag, Input, Parsed, Text, Whole, refused
-from scans.models import Scan
-from scans.serializers import CredentialsSerializer, InvalidType
+from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
+from scans.requests import CredentialsSerializer, chosen_types, types_of
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
 from sites.models import SiteList
-from sites.models.monitor import NAME_LENGTH
 from sites.models.site_list import ListInterval
 from sites.recipients import NotifySerializer
-from sites.schedule import PERIODS, time_zones
-from website_scan.findings import ScanType
+from sites.schedule import PERIODS
+from sites.serializers import name_field, zone_field
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy
 
+# Columns whose field has the same name and value in the API and in forms.
+COLUMNS = frozenset({"name", "pages_per_entry", "every", "window_hours", "timezone"})
 USUAL_WINDOW_HOURS, MAX_WINDOW_HOURS = 24, 7 * 24
 # The shortest time between two runs; a month counts as its shortest, February.
 PERIODS_OF_LISTS = {
@@ -35,11 +35,30 @@ PERIODS_OF_LISTS = {
 
 @dataclass(frozen=True, slots=True)
 class ListRequest:
-    """Parsed request: `columns` are the row's columns to set; `credentials` only count if `has_request`."""
+    """Request for a new list, or for changes of one: `columns` of the row.
 
-    columns: dict[str, Any]
-    has_request: bool
-    credentials: Credentials | None
+    Saved credentials stay if `keeps_credentials`; otherwise `credentials` replace them.
+    """
+
+    columns: Mapping[str, Any]
+    credentials: Credentials | None = None
+    keeps_credentials: bool = True
+
+
+def pages_within_plan(number: int, tier: Tier) -> int:
+    """Return the number of pages of each site. Raises InvalidParams if the plan allows fewer."""
+    if number > (most := tier.pages_per_audit):
+        text = f"pages_per_entry is too high; your plan allows {most} for a site."
+        raise InvalidParams(text, "pages_per_entry")
+    return number
+
+
+def interval_within_plan(every: str, tier: Tier) -> str:
+    """Return the interval, which may be empty. Raises InvalidParams if the plan does not allow such a short one."""
+    shortest = Interval(tier.shortest_interval)
+    if every and PERIODS_OF_LISTS[ListInterval(every)] < PERIODS[shortest]:
+        raise InvalidParams(f"every is {every}; your plan allows {shortest.label} at most.", "every")
+    return every
 
 
 class Tags(Parsed, serializers.ListField):
@@ -51,21 +70,14 @@ class Tags(Parsed, serializers.ListField):
     def to_internal_value(self, data: Any) -> list[str]:
         if not isinstance(data, list) or not all(isinstance(each, str) for each in data):
             raise serializers.ValidationError(f"{self.field_name} must be a list of strings.")
-        try:
+        with refusal_as_error():
             return list(tidy_tags(data))
-        except InvalidParams as refusal:
-            raise refused(refusal) from None
 
 
 class ListFieldsSerializer(Input):
     """The fields that POST and PATCH have in common."""
 
-    types = Chosen(
-        Scan.Type.choices,
-        required=False,
-        says=f"types must be a list with one or more of {', '.join(Scan.Type.values)}.",
-        code=InvalidType.code,
-    )
+    types = chosen_types()
     pages_per_entry = Whole(
         min_value=1,
         required=False,
@@ -86,59 +98,40 @@ class ListFieldsSerializer(Input):
         help_text=f"The starts of a run are spread over it; {USUAL_WINDOW_HOURS} where none is given, 0 for at once.",
         says=f"window_hours must be a whole number from 0 to {MAX_WINDOW_HOURS}.",
     )
-    timezone = Text(
-        required=False,
-        help_text="Of the IANA time zone database; else UTC.",
-        says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
-        accepts=lambda name: name in time_zones(),
-    )
+    timezone = zone_field()
     notify = NotifySerializer(required=False)
     request = CredentialsSerializer(required=False, allow_null=True)
 
     def validate_pages_per_entry(self, number: int) -> int:
-        if number > (most := self.context["tier"].pages_per_audit):
-            raise serializers.ValidationError(f"pages_per_entry is too high; your plan allows {most} for a site.")
-        return number
+        with refusal_as_error():
+            return pages_within_plan(number, self.context["tier"])
 
     def validate_every(self, every: str | None) -> str:
-        shortest = Interval(self.context["tier"].shortest_interval)
-        if every is not None and PERIODS_OF_LISTS[ListInterval(every)] < PERIODS[shortest]:
-            raise serializers.ValidationError(f"every is {every}; your plan allows {shortest.label} at most.")
-        return every or ""
+        with refusal_as_error():
+            return interval_within_plan(every or "", self.context["tier"])
 
-    def validate(self, values: dict[str, Any]) -> Any:
-        names = ("name", "pages_per_entry", "every", "window_hours", "timezone")
-        columns = {name: values[name] for name in names if name in values}
+    def validate(self, values: dict[str, Any]) -> ListRequest:
+        columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "types" in values:
-            columns["types"] = [str(each) for each in ScanType if each in values["types"]]
+            columns["types"] = [str(each) for each in types_of(values["types"])]
         notify = values.get("notify", {})
         if "emails" in notify:
             columns["recipients"] = notify["emails"]
         if "webhooks" in notify:
             columns["tells_webhooks"] = notify["webhooks"]
-        return ListRequest(columns, "request" in values, values.get("request"))
-
-
-def _name(**options: Any) -> Text:
-    return Text(
-        max_length=NAME_LENGTH,
-        says=f"name must have 1 to {NAME_LENGTH} printable characters.",
-        tidy=lambda name: " ".join(name.split()),
-        accepts=str.isprintable,
-        **options,
-    )
+        return ListRequest(columns, values.get("request"), keeps_credentials="request" not in values)
 
 
 class ListRequestSerializer(ListFieldsSerializer):
     """The body of POST /v1/lists."""
 
-    name = _name()
+    name = name_field()
 
 
 class ListChangeSerializer(ListFieldsSerializer):
     """The body of PATCH /v1/lists/:id: what is not named stays as it is."""
 
-    name = _name(required=False)
+    name = name_field(required=False)
 
 
 class EntryChangeSerializer(Input):
@@ -153,31 +146,23 @@ class EntryChangeSerializer(Input):
     )
 
     def validate_note(self, note: str) -> str:
-        try:
+        with refusal_as_error():
             return tidy_note(note)
-        except InvalidParams as refusal:
-            raise refused(refusal) from None
 
 
-def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> ListRequest:
+def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> ListRequest:
     """Parse the body of a new list. Raises the refusal of the first field that is wrong."""
+    tier = Tier.objects.get(organization=organization_id)
     request: ListRequest = ListRequestSerializer.judged(body, policy=policy, tier=tier, organization_id=organization_id)
-    usual = {"types": list(Scan.Type.values), "window_hours": USUAL_WINDOW_HOURS}
-    return ListRequest(usual | request.columns, request.has_request, request.credentials)
-
-
-def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, site_list: SiteList) -> ListRequest:
-    """Parse the body of a change. Raises as `parse_new` does."""
-    request: ListRequest = ListChangeSerializer.judged(
-        body, policy=policy, tier=tier, organization_id=site_list.organization_id
-    )
     return request
 
 
-def parse_entry_change(body: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the columns of an entry that a change names: `tags` and `note`. Raises InvalidParams."""
-    columns: dict[str, Any] = EntryChangeSerializer.judged(body)
-    return columns
+def parse_change(body: Mapping[str, Any], policy: Policy, site_list: SiteList) -> ListRequest:
+    """Parse the body of a change. Raises as `parse_new` does."""
+    request: ListRequest = ListChangeSerializer.judged(
+        body, policy=policy, tier=site_list.organization.tier, organization_id=site_list.organization_id
+    )
+    return request
 
 
 class ShareRequestSerializer(Input):

@@ -5,7 +5,7 @@ An organization is locked before its lists, and a list before its runs and entri
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from django.db import connection, transaction
@@ -15,11 +15,11 @@ from django.utils import timezone
 from accounts import activity, usage
 from accounts.access import Lock
 from accounts.authentication import Caller
-from accounts.models import Organization, Tier
+from accounts.models import Organization
+from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
-from scans.models import sealed
-from scans.policy import scan_policy
-from sites.lists.requests import ListRequest, parse_change, parse_entry_change, parse_new
+from scans.models import Scan, sealed
+from sites.lists.requests import USUAL_WINDOW_HOURS, ListRequest
 from sites.lists.schedule import next_run
 from sites.lists.serializers import shown
 from sites.lists.tags import SEPARATOR, refuse_too_many_tags, tidy_tags
@@ -72,21 +72,19 @@ class ListRunning(Refusal):
     status = 409
 
 
-def create_list(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
+def create_list(*, caller: Caller, request: ListRequest, once: Once | None = None) -> Created[dict[str, Any]]:
     """Create a list without entries, or raise the first refusal; its schedule determines the first run."""
-    tier = Tier.objects.get(organization=caller.organization_id)
-    request = parse_new(body, scan_policy(), tier, caller.organization_id)
     return created_once(
-        caller.organization_id,
-        idempotency_key,
-        {"list": {name: body[name] for name in body if name != "request"}},
-        request.credentials,
-        lambda: _create(caller, request),
-        "site_list",
+        caller.organization_id, once, request.credentials, lambda: _create(caller, request), "site_list"
     )
 
 
 def _create(caller: Caller, request: ListRequest) -> dict[str, Any]:
+    usual: dict[str, Any] = {
+        "types": list(Scan.Type.values),
+        "window_hours": USUAL_WINDOW_HOURS,
+        "recipients": usual_recipients(caller),
+    }
     with transaction.atomic():
         organization = usage.lock(caller.organization_id)
         _refuse_too_many_lists(organization)
@@ -96,7 +94,7 @@ def _create(caller: Caller, request: ListRequest) -> dict[str, Any]:
             api_key_id=caller.key_id,
             created_by_id=caller.member.user_id if caller.member else None,
             created_at=timezone.now(),
-            **{"recipients": usual_recipients(caller)} | request.columns | sealed(request.credentials),
+            **usual | dict(request.columns) | sealed(request.credentials),
         )
         site_list.next_run_at = next_run(site_list, site_list.created_at)
         site_list.save(force_insert=True)
@@ -123,16 +121,14 @@ def refuse_too_many_entries(site_list: SiteList, more: int) -> None:
         raise ListLimit(f"Your plan allows {counted(most, 'site')} in all lists together; these would be {number:,}.")
 
 
-def change_list(*, caller: Caller, list_id: str, body: Mapping[str, Any]) -> SiteList:
-    """Change the named fields. Raises the same refusals as `create_list`, and NotFound."""
-    site_list = LIST.find(caller.organization_id, list_id)
-    request = parse_change(body, scan_policy(), site_list.organization.tier, site_list)
+def change_list(*, caller: Caller, list_id: str, request: ListRequest) -> SiteList:
+    """Make the requested changes, and return the list as it is then. Raises NotFound or InvalidRequestField."""
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         changed = [name for name, value in request.columns.items() if value != getattr(site_list, name)]
         for name in changed:
             setattr(site_list, name, request.columns[name])
-        if request.has_request and request.credentials != site_list.credentials:
+        if not request.keeps_credentials and request.credentials != site_list.credentials:
             _set_credentials(site_list, request.credentials)
             changed.append("request")
         if OF_SCHEDULE & set(changed):
@@ -196,9 +192,11 @@ def _entry(site_list: SiteList, entry_id: str) -> ListEntry:
     return LIST_ENTRY.find_in(site_list.entries.annotate(audit_id=F("result__audit_id")), entry_id)
 
 
-def change_entry(*, caller: Caller, list_id: str, entry_id: str, body: Mapping[str, Any]) -> ListEntry:
-    """Change tags and note of an entry. Raises NotFound or InvalidParams."""
-    columns = parse_entry_change(body)
+def change_entry(
+    *, caller: Caller, list_id: str, entry_id: str, tags: list[str] | None = None, note: str | None = None
+) -> ListEntry:
+    """Change tags and note of an entry, of which None stays. Raises NotFound or InvalidParams."""
+    columns = {name: value for name, value in (("tags", tags), ("note", note)) if value is not None}
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         entry = _entry(site_list, entry_id)

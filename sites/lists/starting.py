@@ -10,7 +10,6 @@ import functools
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
 
 from django.db import connection, transaction
 from django.db.models import F
@@ -19,11 +18,12 @@ from django.utils import timezone
 from accounts import access, usage
 from accounts.models import Organization
 from infrastructure import queue
+from infrastructure.api.inputs import parse_address
 from scans import addresses
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
 from sites.audits.release import release_pages
-from sites.audits.requests import parse_audit
+from sites.audits.requests import AuditRequest
 from sites.audits.services import insert_audit, sites_left
 from sites.lists import counting
 from sites.lists.collecting import count_soon
@@ -241,7 +241,7 @@ def _start(
             continue
         site_list = result.site_list
         try:
-            request = parse_audit(_body(turn, pages_per_audit), policy, pages_per_audit)
+            request = _request(turn, policy, pages_per_audit)
         except Refusal as refusal:  # the policy has changed since the entry was added
             result.status, result.ended_at = ListResult.Status.ENDED, now
             result.error_code, result.error_message = refusal.code, str(refusal)
@@ -262,11 +262,15 @@ def _start(
     return len(found)
 
 
-def _body(turn: Turn, pages_per_audit: int) -> dict[str, Any]:
-    """Return the request body of an entry's audit: of its page, or of its site up to the list's number of pages."""
+def _request(turn: Turn, policy: Policy, pages_per_audit: int) -> AuditRequest:
+    """Return the request for an entry's audit: of its page, or of its site up to the list's number of pages.
+
+    Raises InvalidUrl or Blocked.
+    """
     pages = min(turn.pages, pages_per_audit)
-    target: dict[str, Any] = {"page": turn.url} if pages == 1 else {"site": turn.url, "max_pages": pages}
-    return {**target, "types": list(turn.types)}
+    kind = Audit.Kind.PAGE if pages == 1 else Audit.Kind.SITE
+    target = parse_address(turn.url, policy, kind)
+    return AuditRequest.of(kind, [target], pages_per_audit, types=turn.types, max_pages=pages)
 
 
 def _leave_out(organization_id: int, turn: Turn, limits: usage.TierLimits, now: datetime) -> None:

@@ -20,10 +20,12 @@ from infrastructure.api.schema import (
     responses,
 )
 from infrastructure.api.views import ApiView, json_body
+from scans.policy import scan_policy
+from scans.requests import without_credentials
 from sites.models import Monitor
 from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
-from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer
+from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.monitors.serializers import (
     STATUSES,
     MonitorListSerializer,
@@ -66,9 +68,10 @@ class MonitorCollection(ApiView):
     )
     def post(self, request: Request) -> Response:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
-        created = services.create_monitor(
-            caller=caller_of(request), body=json_body(request), idempotency_key=idempotency.key_of(request.headers)
-        )
+        caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
+        asked = parse_new(body, scan_policy(), caller.organization_id)
+        once = idempotency.once(key, {"monitor": without_credentials(body)})
+        created = services.create_monitor(caller=caller, request=asked, once=once)
         return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
 
     @operation(
@@ -128,8 +131,10 @@ class MonitorItem(ApiView):
     )
     def patch(self, request: Request, monitor_id: str) -> Response:
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
-        monitor = services.change_monitor(caller=caller_of(request), monitor_id=monitor_id, body=json_body(request))
-        return Response(shown(monitor))
+        caller, body = caller_of(request), json_body(request)
+        monitor = MONITOR.find(caller.organization_id, monitor_id)
+        asked = parse_change(body, scan_policy(), monitor)
+        return Response(shown(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
 
     @operation(
         operation_id="delete_monitor",

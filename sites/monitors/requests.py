@@ -1,37 +1,65 @@
-"""Parsers of the bodies of POST and PATCH /v1/monitors."""
+"""Requests for monitors and their changes, from the API and from forms; bodies of POST and PATCH /v1/monitors."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import time
 from typing import Any
 
-from rest_framework import serializers
-
 from accounts.models import Interval, Tier
-from infrastructure.api.inputs import Choice, Flag, Pattern, Text, Whole
-from sites.audits.requests import AuditFields, AuditRequest, parse_audit
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_error
+from sites.audits.requests import OF_A_SITE, AuditFields, AuditRequest, targets_of
 from sites.models import Audit, Monitor
-from sites.models.monitor import NAME_LENGTH
 from sites.monitors.alerts import USUAL, AlertSerializer
 from sites.recipients import NotifySerializer
-from sites.schedule import PERIODS, time_zones
+from sites.schedule import PERIODS
+from sites.serializers import name_field, zone_field
 from website_scan.net.policy import Policy
 
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"
 # Fields that define the audit. A change that names the target replaces all of them.
 OF_AUDIT = frozenset({*Audit.Kind.values, "types", "discover", "max_pages", "include", "exclude", "request"})
 OF_SCHEDULE = frozenset({"every", "at", "day", "timezone"})
+# Columns whose field has the same name and value in the API and in forms.
+COLUMNS = frozenset(each.name for each in Monitor._meta.concrete_fields) - OF_AUDIT - OF_SCHEDULE - {"alert"}
+DAY_RULE = "day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month."
 
 
 @dataclass(frozen=True, slots=True)
 class MonitorRequest:
-    """Parsed request: `audit` is None if the target does not change; `columns` are the row's columns to set."""
+    """Request for a new monitor, or for changes of one: `columns` of the row, and what is no column.
 
-    audit: AuditRequest | None
-    columns: dict[str, Any]
+    A change without `audit` keeps the target, and one without `is_paused` the state. Saved credentials of the same
+    origin stay if `keeps_credentials`; otherwise those of `audit` replace them.
+    """
+
+    audit: AuditRequest | None = None
+    columns: Mapping[str, Any] = field(default_factory=dict)
     is_paused: bool | None = None
+    keeps_credentials: bool = True
+
+
+def interval_within_plan(every: str, tier: Tier) -> str:
+    """Return the interval. Raises InvalidParams if the plan does not allow such a short one."""
+    if is_shorter(every, tier.shortest_interval):
+        shortest = Interval(tier.shortest_interval).label
+        raise InvalidParams(f"every is {every}; your plan allows {shortest} at most.", "every")
+    return every
+
+
+def schedule_columns(every: str, at: time | None, day: int | None, timezone: str) -> dict[str, Any]:
+    """Return the columns of a schedule, of which each value alone is valid. Raises InvalidParams for a wrong day."""
+    if day is not None:
+        most = {Interval.WEEK: 7, Interval.MONTH: 31}.get(Interval(every))
+        if most is None:
+            raise InvalidParams("day is for monitors that look every week or every month.", "day")
+        if at is None:
+            raise InvalidParams("day needs at, the time of that day.", "day")
+        if day > most:
+            raise InvalidParams(DAY_RULE, "day")
+    return {"every": every, "at": at, "day": day, "timezone": timezone}
 
 
 def _every(**options: Any) -> Choice:
@@ -41,14 +69,7 @@ def _every(**options: Any) -> Choice:
 class MonitorFieldsSerializer(AuditFields):
     """The fields that POST and PATCH have in common: those of an audit, when it is repeated, and who gets messages."""
 
-    name = Text(
-        max_length=NAME_LENGTH,
-        required=False,
-        help_text="The host, where none is given.",
-        says=f"name must have 1 to {NAME_LENGTH} printable characters.",
-        tidy=lambda name: " ".join(name.split()),
-        accepts=str.isprintable,
-    )
+    name = name_field(required=False, help_text="The host, where none is given.")
     at = Pattern(
         TIME,
         required=False,
@@ -62,14 +83,9 @@ class MonitorFieldsSerializer(AuditFields):
         required=False,
         allow_null=True,
         help_text="With `at`: the weekday, 1 is Monday, or the day of the month; in shorter months the last one.",
-        says="day must be a whole number: 1 (Monday) to 7 for a week, 1 to 31 for a month.",
+        says=DAY_RULE,
     )
-    timezone = Text(
-        required=False,
-        help_text="Of the IANA time zone database; else UTC.",
-        says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
-        accepts=lambda name: name in time_zones(),
-    )
+    timezone = zone_field()
     paused = Flag(required=False)
     alert = AlertSerializer(required=False)
     notify = NotifySerializer(required=False)
@@ -78,15 +94,12 @@ class MonitorFieldsSerializer(AuditFields):
         return None if at is None else time.fromisoformat(at)
 
     def validate_every(self, every: str) -> str:
-        if is_shorter(every, shortest := self.context["tier"].shortest_interval):
-            raise serializers.ValidationError(f"every is {every}; your plan allows {Interval(shortest).label} at most.")
-        return every
+        with refusal_as_error():
+            return interval_within_plan(every, self.context["tier"])
 
     def columns(self, values: Mapping[str, Any], alert: Mapping[str, Any]) -> dict[str, Any]:
         """Return the columns of a monitor that these values name, but for target and schedule."""
-        columns: dict[str, Any] = {}
-        if "name" in values:
-            columns["name"] = values["name"]
+        columns = {name: values[name] for name in COLUMNS & values.keys()}
         if "alert" in values:
             columns["alert"] = dict(alert) | values["alert"]
         notify = values.get("notify", {})
@@ -101,18 +114,7 @@ class MonitorFieldsSerializer(AuditFields):
         every, at = values.get("every", known["every"]), values.get("at", known["at"])
         # Another interval has other days.
         day = values.get("day", known["day"] if every == known["every"] else None)
-        if day is not None:
-            most = {Interval.WEEK: 7, Interval.MONTH: 31}.get(Interval(every))
-            fault = ""
-            if most is None:
-                fault = "day is for monitors that look every week or every month."
-            elif at is None:
-                fault = "day needs at, the time of that day."
-            elif day > most:
-                fault = str(self.fields["day"].told)  # type: ignore[attr-defined]  # it is a field of ours
-            if fault:
-                raise serializers.ValidationError({"day": fault})
-        return {"every": every, "at": at, "day": day, "timezone": values.get("timezone", known["timezone"])}
+        return schedule_columns(every, at, day, values.get("timezone", known["timezone"]))
 
 
 class MonitorRequestSerializer(MonitorFieldsSerializer):
@@ -120,9 +122,9 @@ class MonitorRequestSerializer(MonitorFieldsSerializer):
 
     every = _every()
 
-    def validate(self, values: dict[str, Any]) -> Any:
+    def validate(self, values: dict[str, Any]) -> MonitorRequest:
         audit = self.audit(values)
-        columns = {"name": audit.targets[0].host, "alert": dict(USUAL), **self.columns(values, USUAL)}
+        columns = self.columns(values, USUAL)
         columns |= self.schedule(values, {"every": None, "at": None, "day": None, "timezone": "UTC"})
         return MonitorRequest(audit, columns, values.get("paused"))
 
@@ -132,32 +134,37 @@ class MonitorChangeSerializer(MonitorFieldsSerializer):
 
     every = _every(required=False)
 
-    def validate(self, values: dict[str, Any]) -> Any:
+    def validate(self, values: dict[str, Any]) -> MonitorRequest:
         monitor: Monitor = self.context["monitor"]
         columns = self.columns(values, monitor.alert)
         if OF_SCHEDULE & set(values):
             known = {"every": monitor.every, "at": monitor.at, "day": monitor.day, "timezone": monitor.timezone}
             columns |= self.schedule(values, known)
-        return MonitorRequest(self._audit(values, monitor), columns, values.get("paused"))
+        audit = self._audit(values, monitor)
+        return MonitorRequest(audit, columns, values.get("paused"), keeps_credentials="request" not in values)
 
     def _audit(self, values: Mapping[str, Any], monitor: Monitor) -> AuditRequest | None:
-        """Return what is watched from now on; None where that stays."""
+        """Return the new audit, or None if the request does not change it."""
         if any(kind in values for kind in Audit.Kind.values):
             return self.audit(values)  # another target is another audit
-        if named := {name: value for name, value in self.initial_data.items() if name in OF_AUDIT}:
-            # Of the same target, other types or patterns may be asked for alone.
-            return parse_audit(audit_body(monitor) | named, self.context["policy"], self.context["pages_per_audit"])
-        return None
+        if OF_AUDIT.isdisjoint(values):
+            return None
+        # Of the same target, other types or patterns may be asked for alone.
+        targets = targets_of(monitor.kind, monitor.pages, self.context["policy"], self.context["pages_per_audit"])
+        of_site = OF_A_SITE if monitor.kind == Audit.Kind.SITE else ()
+        present = {name: getattr(monitor, name) for name in ("types", *of_site)}
+        return self.audit_of(monitor.kind, targets, {**present, **values})
 
 
-def parse_new(body: Mapping[str, Any], policy: Policy, tier: Tier, organization_id: int) -> MonitorRequest:
+def parse_new(body: Mapping[str, Any], policy: Policy, organization_id: int) -> MonitorRequest:
     """Parse the body of a new monitor. Raises the refusal of the first field that is wrong."""
+    tier = Tier.objects.get(organization=organization_id)
     return _asked(MonitorRequestSerializer, body, policy, tier, organization_id=organization_id)
 
 
-def parse_change(body: Mapping[str, Any], policy: Policy, tier: Tier, monitor: Monitor) -> MonitorRequest:
+def parse_change(body: Mapping[str, Any], policy: Policy, monitor: Monitor) -> MonitorRequest:
     """Parse the body of a change. Raises as `parse_new` does."""
-    organization_id = monitor.organization_id
+    organization_id, tier = monitor.organization_id, monitor.organization.tier
     return _asked(MonitorChangeSerializer, body, policy, tier, organization_id=organization_id, monitor=monitor)
 
 
@@ -167,16 +174,6 @@ def _asked(
     limits = {"tier": tier, "pages_per_audit": tier.pages_per_audit}
     asked: MonitorRequest = serializer.judged(body, policy=policy, **limits, **context)
     return asked
-
-
-def audit_body(monitor: Monitor) -> dict[str, Any]:
-    """Return the request body of an audit of the monitor's target, without its credentials."""
-    target: object = monitor.pages if monitor.kind == Audit.Kind.PAGES else monitor.url
-    body: dict[str, Any] = {monitor.kind: target, "types": monitor.types}
-    if monitor.kind == Audit.Kind.SITE:
-        body |= {"discover": monitor.discover, "max_pages": monitor.max_pages}
-        body |= {"include": monitor.include, "exclude": monitor.exclude}
-    return body
 
 
 def audit_columns(audit: AuditRequest) -> dict[str, Any]:

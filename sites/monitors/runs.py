@@ -16,12 +16,11 @@ from infrastructure import queue
 from scans.policy import scan_policy
 from scans.visits.overload import SHARE_OF_AUDITS, overload_s
 from sites.audits.release import release_pages
-from sites.audits.requests import AuditRequest, parse_audit
+from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import has_enough_sites, insert_audit
 from sites.models import UNFINISHED, Audit, Monitor, MonitorRun
 from sites.models.monitor import new_run_id
 from sites.monitors import notices
-from sites.monitors.requests import audit_body
 from sites.monitors.services import allowed, schedule_of
 from sites.schedule import PERIODS, Schedule, spread
 from website_scan.errors import Refusal
@@ -174,12 +173,16 @@ def _start(monitor: Monitor, run: MonitorRun, now: datetime) -> None:
 
 def _request(monitor: Monitor, pages_per_audit: int) -> AuditRequest:
     """Return the audit request for the monitor's target, within the current plan. Raises a new audit's refusals."""
-    body = audit_body(monitor)
-    if monitor.kind == Audit.Kind.SITE:
-        body["max_pages"] = min(monitor.max_pages, pages_per_audit)
-    if monitor.kind == Audit.Kind.PAGES:
-        body["pages"] = monitor.pages[:pages_per_audit]
-    return parse_audit(body, scan_policy(), pages_per_audit)
+    return AuditRequest.of(
+        monitor.kind,
+        targets_of(monitor.kind, monitor.pages[:pages_per_audit], scan_policy(), pages_per_audit),
+        pages_per_audit,
+        types=monitor.types,
+        max_pages=min(monitor.max_pages, pages_per_audit),
+        discover=monitor.discover,
+        include=monitor.include,
+        exclude=monitor.exclude,
+    )
 
 
 def _is_over_plan(monitor: Monitor) -> bool:

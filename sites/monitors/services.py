@@ -14,14 +14,15 @@ from accounts.access import Lock
 from accounts.authentication import Caller
 from accounts.models import Interval, Organization, Tier
 from infrastructure import queue
+from infrastructure.api.idempotency import Once
 from scans.idempotency_records import Created, created_once
 from scans.models import sealed
-from scans.policy import scan_policy
 from scans.reachability import refuse_unreachable
 from sites.audits.requests import AuditRequest
 from sites.models import Monitor, MonitorRun
 from sites.models.monitor import new_monitor_id
-from sites.monitors.requests import MonitorRequest, audit_columns, is_shorter, parse_change, parse_new
+from sites.monitors.alerts import USUAL
+from sites.monitors.requests import OF_SCHEDULE, MonitorRequest, audit_columns, is_shorter
 from sites.monitors.serializers import shown
 from sites.recipients import usual_recipients
 from sites.resources import MONITOR
@@ -55,24 +56,17 @@ def allowed(every: str, shortest: str) -> Interval:
     return Interval(shortest if is_shorter(every, shortest) else every)
 
 
-def create_monitor(*, caller: Caller, body: Mapping[str, Any], idempotency_key: str | None) -> Created[dict[str, Any]]:
-    """Create a monitor, or raise the first refusal; its schedule determines the first run."""
-    tier = Tier.objects.get(organization=caller.organization_id)
-    request = parse_new(body, scan_policy(), tier, caller.organization_id)
-    assert request.audit is not None
+def create_monitor(*, caller: Caller, request: MonitorRequest, once: Once | None = None) -> Created[dict[str, Any]]:
+    """Create a monitor, or raise the first refusal; its schedule determines the first run. `request` has an audit."""
+    audit = request.audit
+    assert audit is not None
     return created_once(
-        caller.organization_id,
-        idempotency_key,
-        {"monitor": {name: body[name] for name in body if name != "request"}},
-        request.audit.credentials,
-        lambda: _create(caller, request),
-        "monitor",
+        caller.organization_id, once, audit.credentials, lambda: _create(caller, request, audit), "monitor"
     )
 
 
-def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
-    audit, now = request.audit, timezone.now()
-    assert audit is not None
+def _create(caller: Caller, request: MonitorRequest, audit: AuditRequest) -> dict[str, Any]:
+    now = timezone.now()
     if audit.kind != "pages":
         refuse_unreachable(audit.targets[0], caller.organization_id)
     with transaction.atomic():
@@ -88,7 +82,7 @@ def _create(caller: Caller, request: MonitorRequest) -> dict[str, Any]:
             **audit_columns(audit),
             **sealed(audit.credentials),
         )
-        _change(monitor, request.columns)
+        _change(monitor, {"name": audit.targets[0].host, "alert": dict(USUAL), **request.columns})
         _plan(monitor, organization.tier, now, is_paused=bool(request.is_paused))
         monitor.save()
         activity.record_call(caller, "monitor.created", monitor.name, monitor=monitor.id, url=monitor.url)
@@ -103,24 +97,21 @@ def _refuse_too_many(organization: Organization) -> None:
         )
 
 
-def change_monitor(*, caller: Caller, monitor_id: str, body: Mapping[str, Any]) -> Monitor:
-    """Change the named fields. Raises the same refusals as `create_monitor`, and NotFound."""
-    monitor = MONITOR.find(caller.organization_id, monitor_id)
-    tier = monitor.organization.tier
-    request = parse_change(body, scan_policy(), tier, monitor)
+def change_monitor(*, caller: Caller, monitor: Monitor, request: MonitorRequest) -> Monitor:
+    """Make the requested changes, and return the monitor as it is then. Raises NotFound."""
     with transaction.atomic():
         # Lock order everywhere: the monitor before its runs and its organization.
-        monitor = MONITOR.find(caller.organization_id, monitor_id, lock=Lock.CHANGE)
+        monitor = MONITOR.find(caller.organization_id, monitor.id, lock=Lock.CHANGE)
         before = {name: getattr(monitor, name) for name in request.columns}
         _change(monitor, request.columns)
         changed = [name for name, value in before.items() if value != getattr(monitor, name)]
         if request.audit is not None:
-            changed += _watch(monitor, request.audit, keeps_credentials="request" not in body)
+            changed += _watch(monitor, request.audit, keeps_credentials=request.keeps_credentials)
         is_paused = monitor.is_paused if request.is_paused is None else request.is_paused
         if is_paused != monitor.is_paused:
             changed.append("paused")
-        if {"paused", "every", "at", "day", "timezone"} & set(changed):
-            _plan(monitor, tier, timezone.now(), is_paused=is_paused)
+        if (OF_SCHEDULE | {"paused"}) & set(changed):
+            _plan(monitor, monitor.organization.tier, timezone.now(), is_paused=is_paused)
         monitor.save()
         if changed:
             action = _action(changed, is_paused=is_paused)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, ClassVar
 
 from django import forms
 
 from infrastructure.web.forms import AddressField, HintedLabel, JudgedForm, TicksField
 from scans.models import Scan
-from sites.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES
+from scans.policy import scan_policy
+from sites.audits.requests import DISCOVER, MAX_PATTERNS, USUAL_MAX_PAGES, AuditRequest, targets_of
 from sites.models import Audit
 from website_scan.crawl.discovery.patterns import pattern_fault
-from website_scan.net.credentials import InvalidRequestField
+from website_scan.net.credentials import Credentials, InvalidRequestField
+from website_scan.net.credentials import parse as parse_credentials
 
 HINTS = {
     Scan.Type.SECURITY: "TLS, headers, cookies, exposed files",
@@ -151,15 +153,15 @@ class TargetForm(JudgedForm):
     def clean_discover(self) -> list[str]:
         return self._chosen("discover") if self.is_site else []
 
-    def body(self, url: str) -> dict[str, Any]:
-        """Return the request body for POST /v1/audits, with `url` as the address. Raises `InvalidRequestField`."""
+    def audit_request(self, urls: Sequence[str]) -> AuditRequest:
+        """Return the request for an audit of these addresses. Raises the API's refusals of fields."""
         given = self.cleaned_data
-        body: dict[str, Any] = {given["scope"] or Audit.Kind.PAGE: url, "types": given["type"]}
-        if self.is_site:
-            body |= {name: given[name] for name in self.OF_A_SITE if given[name]}
-        if any(given[name] for name in KEY_FIELDS):
-            body["request"] = self.request
-        return body
+        kind = given["scope"] or Audit.Kind.PAGE
+        targets = targets_of(kind, urls, scan_policy(), self.pages_per_audit)
+        of_site = {name: given[name] for name in self.OF_A_SITE if given[name]} if self.is_site else {}
+        return AuditRequest.of(
+            kind, targets, self.pages_per_audit, types=given["type"], credentials=self.credentials, **of_site
+        )
 
     def _chosen(self, name: str) -> list[str]:
         chosen: list[str] = list(dict.fromkeys(self.cleaned_data[name]))
@@ -168,16 +170,21 @@ class TargetForm(JudgedForm):
         return chosen
 
     @property
-    def request(self) -> dict[str, Any]:
-        """Return the headers, cookies and password to send, in the API's format.
+    def has_credentials(self) -> bool:
+        """Return True if the valid form has an entered header, cookie, user name or password."""
+        return any(self.cleaned_data[name] for name in KEY_FIELDS)
 
-        Raises `InvalidRequestField` if a line has no name and value.
+    @property
+    def credentials(self) -> Credentials | None:
+        """Return the entered headers, cookies and password; None if there are none.
+
+        Raises `InvalidRequestField` if a line has no name and value, or something may not be sent.
         """
         given = self.cleaned_data
-        request: dict[str, Any] = {"headers": _pairs(given["headers"], ":"), "cookies": _pairs(given["cookies"], "=")}
+        entered: dict[str, Any] = {"headers": _pairs(given["headers"], ":"), "cookies": _pairs(given["cookies"], "=")}
         if given["username"] or given["password"]:
-            request["basic_auth"] = {name: given[name] for name in ("username", "password")}
-        return request
+            entered["basic_auth"] = {name: given[name] for name in ("username", "password")}
+        return parse_credentials(entered)
 
     @property
     def key_fields(self) -> list[forms.BoundField]:

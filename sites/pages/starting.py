@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
-from accounts.authentication import member_caller
+from accounts.authentication import Caller, member_caller
 from accounts.roles import MemberRequest
-from infrastructure.api.errors import refuse_in_maintenance
-from infrastructure.api.throttling import refuse_over_rate
+from accounts.submissions import refuse_now
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
+from sites.audits.requests import AuditRequest, targets_of
 from sites.audits.services import create_audit
 from sites.models import Audit, AuditPage
 from sites.pages.forms import ScanForm
@@ -27,40 +26,39 @@ class Started:
 def start(request: MemberRequest, form: ScanForm) -> Started:
     """Create the audit that a valid form describes. Raises the API's refusals."""
     caller = member_caller(request.membership)
-    refuse_over_rate(request, caller)
-    refuse_in_maintenance()
+    refuse_now(request)
     entered = form.cleaned_data["url"].strip()
     if not entered or has_scheme(entered):
-        return Started(_create(request, form.body(entered)))
+        return _started(caller, form.audit_request([entered]))
     url = with_scheme(entered, scan_policy(), caller.organization_id)
     if url.startswith("https:"):
         note = f"You did not enter https:// or http://, so the scan uses {url}"
     else:
         note = f"The site does not respond over https, so the scan uses {url}"
-    return Started(_create(request, form.body(url)), note)
+    return _started(caller, form.audit_request([url]), note)
 
 
 def start_again(request: MemberRequest, audit: Audit) -> Started:
     """Create an audit with the target, types and credentials of an earlier one. Raises the API's refusals."""
     caller = member_caller(request.membership)
-    refuse_over_rate(request, caller)
-    refuse_in_maintenance()
-    body: dict[str, Any] = {"types": audit.types}
+    refuse_now(request)
+    urls = [audit.url]
     if audit.kind == Audit.Kind.PAGES:
-        pages = AuditPage.objects.filter(audit=audit).order_by("position")
-        body["pages"] = list(pages.values_list("url", flat=True))
-    else:
-        body[audit.kind] = audit.url
-    if audit.kind == Audit.Kind.SITE:
-        # The plan's limit may be lower than at the earlier audit.
-        body["max_pages"] = min(audit.max_pages, caller.limits.pages_per_audit)
-        body |= {name: getattr(audit, name) for name in ("discover", "include", "exclude")}
-    if (given := audit.credentials) is not None:
-        body["request"] = given.request
-    return Started(_create(request, body))
+        urls = list(AuditPage.objects.filter(audit=audit).order_by("position").values_list("url", flat=True))
+    most = caller.limits.pages_per_audit
+    again = AuditRequest.of(
+        audit.kind,
+        targets_of(audit.kind, urls, scan_policy(), most),
+        most,
+        types=audit.types,
+        max_pages=min(audit.max_pages, most),  # the plan's limit may be lower than at the earlier audit
+        discover=audit.discover,
+        include=audit.include,
+        exclude=audit.exclude,
+        credentials=audit.credentials,
+    )
+    return _started(caller, again)
 
 
-def _create(request: MemberRequest, body: dict[str, Any]) -> str:
-    created = create_audit(caller=member_caller(request.membership), body=body, idempotency_key=None)
-    audit_id: str = created.response["id"]
-    return audit_id
+def _started(caller: Caller, asked: AuditRequest, note: str = "") -> Started:
+    return Started(create_audit(caller=caller, request=asked).response["id"], note)

@@ -27,7 +27,7 @@ from reports.models import Report
 from scans import tasks
 from scans.models import Scan
 from scans.policy import scan_policy
-from sites.audits.requests import parse_audit
+from sites.audits.requests import AuditRequestSerializer
 from sites.lists.counting import count_results
 from sites.lists.starting import start_entries
 from sites.models import Audit, ListRun
@@ -351,7 +351,8 @@ def test_the_bodies_of_audits_are_accepted_and_the_event_is_one(db: None) -> Non
     bodies = [json.loads(text) for name, text, _ in BLOCK.findall(AUDITS) if name == "json"]
     requests = [each for each in bodies if not {"event", "code"} & each.keys()]
     (event,) = [each for each in bodies if "event" in each]
-    assert [parse_audit(each, scan_policy(), 100).kind for each in requests] == ["page", "site"]
+    plan = {"policy": scan_policy(), "pages_per_audit": 100}
+    assert [AuditRequestSerializer.judged(each, **plan).kind for each in requests] == ["page", "site"]
     assert places(event) == places(
         {
             each: value

@@ -2,20 +2,30 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from django import forms
 
 from accounts.models import Tier
-from infrastructure.web.forms import HintedLabel, JudgedForm, TicksField
+from infrastructure.api.inputs import checked
+from infrastructure.web.forms import HintedLabel, OnceForm, TicksField
 from scans.models import Scan
-from sites.lists.requests import MAX_WINDOW_HOURS, USUAL_WINDOW_HOURS
+from scans.requests import types_of
+from sites.lists.requests import (
+    COLUMNS,
+    MAX_WINDOW_HOURS,
+    USUAL_WINDOW_HOURS,
+    ListRequest,
+    ListRequestSerializer,
+    interval_within_plan,
+    pages_within_plan,
+)
 from sites.models import SiteList
 from sites.models.monitor import NAME_LENGTH
 from sites.models.site_list import ListInterval
-from sites.pages.forms import HINTS, NONE_CHOSEN, ONCE_BYTES
+from sites.pages.forms import HINTS, NONE_CHOSEN
+from sites.recipients import members_of
 
 EVERY = (
     ("", HintedLabel("Only when started by hand", "Someone presses “Run now”, or a script does")),
@@ -27,9 +37,10 @@ WHOLE = {"invalid": "Enter a whole number.", "required": "Enter a whole number."
 WHOLE |= {"min_value": "Enter at least %(limit_value)s."}
 
 
-class ListForm(JudgedForm):
+class ListForm(OnceForm):
     """Form for a new list, or for the settings of one. `people` are addresses of members, each with a hint."""
 
+    noun = "list"
     about = {"types": "type", "notify": "emails", "notify.emails": "emails", "notify.webhooks": "webhooks"}
 
     name = forms.CharField(
@@ -57,12 +68,12 @@ class ListForm(JudgedForm):
     timezone = forms.CharField(label="Time zone", required=False, initial="UTC", max_length=64)
     emails = TicksField([], label="E-mail to")
     webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
-    once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(
         self, data: Any = None, *, tier: Tier, people: Mapping[str, str], initial: Mapping[str, Any] | None = None
     ) -> None:
-        super().__init__(data, initial={"once": secrets.token_hex(ONCE_BYTES)} | dict(initial or {}))
+        super().__init__(data, initial=initial)
+        self.tier = tier
         pages = self.fields["pages_per_entry"]
         pages.help_text = (
             "1 judges the page that the list names. With more, further pages of the site are found and judged, too."
@@ -80,30 +91,26 @@ class ListForm(JudgedForm):
             raise forms.ValidationError(NONE_CHOSEN)
         return chosen
 
-    @property
-    def list_body(self) -> dict[str, Any]:
-        """Return the request body for POST and PATCH /v1/lists."""
+    def list_request(self, organization_id: int) -> ListRequest:
+        """Return the request for a new list, or for changes. Raises the API's refusals of fields."""
         given = self.cleaned_data
-        return {
-            "name": given["name"],
-            "types": given["type"],
-            "pages_per_entry": given["pages_per_entry"],
-            "every": given["every"] or None,
-            "window_hours": given["window_hours"],
-            "timezone": given["timezone"] or "UTC",
-            "notify": {"emails": given["emails"], "webhooks": given["webhooks"]},
+        columns = {
+            "name": checked(ListRequestSerializer, "name", given["name"]),
+            "types": [str(each) for each in types_of(given["type"])],
+            "pages_per_entry": pages_within_plan(given["pages_per_entry"], self.tier),
+            "every": interval_within_plan(given["every"], self.tier),
+            "window_hours": checked(ListRequestSerializer, "window_hours", given["window_hours"]),
+            "timezone": checked(ListRequestSerializer, "timezone", given["timezone"] or "UTC"),
+            "recipients": members_of(organization_id, given["emails"]),
+            "tells_webhooks": given["webhooks"],
         }
+        return ListRequest(columns)
 
 
 def entered_of(site_list: SiteList, emails: Sequence[str]) -> dict[str, Any]:
     """Return the form's initial values for an existing list."""
-    return {
-        "name": site_list.name,
+    return {name: getattr(site_list, name) for name in COLUMNS} | {
         "type": site_list.types,
-        "pages_per_entry": site_list.pages_per_entry,
-        "every": site_list.every,
-        "window_hours": site_list.window_hours,
-        "timezone": site_list.timezone,
         "emails": emails,
         "webhooks": site_list.tells_webhooks,
     }

@@ -15,12 +15,13 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
+from accounts.submissions import refuse_now
 from infrastructure.api.errors import NotFound
 from infrastructure.web.uploads import takes_file
 from sites.lists.importing import add_entries, replace_entries
 from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
 from sites.lists.pages.rows import Room, room_of
-from sites.lists.pages.views import WORK, find, refuse_now
+from sites.lists.pages.views import WORK, find
 from sites.lists.uploads import InvalidEntries
 from sites.models import SiteList
 from website_scan.errors import Refusal

@@ -14,13 +14,14 @@ from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
+from accounts.submissions import refuse_now
 from infrastructure.api.errors import NotFound
 from scans.models import Scan
 from sites.lists import exports, sharing
 from sites.lists.pages import changes, snapshots
 from sites.lists.pages import runs as run_rows
 from sites.lists.pages.states import state_of_run
-from sites.lists.pages.views import find, refuse_now
+from sites.lists.pages.views import find
 from sites.lists.snapshots import find_snapshot, latest, previous
 from sites.models import ListRun, SiteList
 from website_scan.errors import Refusal

@@ -7,7 +7,6 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from urllib.parse import urlencode
 
-from django.http import QueryDict
 from django.urls import reverse
 
 from accounts import access
@@ -111,11 +110,11 @@ class SiteTable:
 
 def site_table(site_list: SiteList, query: Mapping[str, str]) -> SiteTable:
     """Return the page that the query string asks for; what no filter accepts counts as none."""
-    filters = filters_of(query)
+    wanted = wanted_of(query)
+    filters = wanted.parameters
     sorts = _sorts(site_list.types)
     sort = query.get("sort", "")
     sort = sort if sort in dict(sorts) else FIRST
-    wanted = wanted_of(filters)
     try:
         found = entries_page(site_list, wanted, sort=sort, cursor=query.get("cursor", ""), limit=PAGE_SIZE)
     except InvalidParams:  # the cursor of another order, or no cursor
@@ -155,24 +154,9 @@ def checks_by_type(ids: Iterable[str]) -> list[tuple[str, list[CheckEntry]]]:
     return [(label, sorted(found, key=lambda each: each.name)) for label, found in groups.items() if found]
 
 
-def filters_of(query: Mapping[str, str]) -> dict[str, str]:
-    """Return the filters of a query string that are set, without those that the API would refuse."""
-    found = {name: query.get(name, "").strip() for name in FILTERS}
-    return {name: value for name, value in found.items() if value and _is_valid(name, value)}
-
-
-def wanted_of(filters: Mapping[str, str]) -> Wanted:
-    given = QueryDict(mutable=True)
-    given.update(filters)
-    return Wanted.of(given)
-
-
-def _is_valid(name: str, value: str) -> bool:
-    try:
-        wanted_of({name: value})
-    except InvalidParams:
-        return False
-    return True
+def wanted_of(query: Mapping[str, str]) -> Wanted:
+    """Return the filter of a page's query string or form, without the values that the API would refuse."""
+    return Wanted.of({name: query.get(name, "").strip() for name in FILTERS}, is_lenient=True)
 
 
 def reports_of(organization_id: int, audits: Iterable[str | None]) -> dict[str, str]:

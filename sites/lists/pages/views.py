@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from typing import Any
 
 from django.contrib import messages
@@ -14,14 +14,14 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access, drafts, usage
+from accounts import access, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import session_suffices
 from accounts.models import Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from infrastructure.api.errors import InvalidParams, NotFound, refuse_in_maintenance
-from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
-from infrastructure.api.throttling import refuse_over_rate
+from accounts.submissions import form_page, once_of, refuse_now
+from infrastructure.api.errors import InvalidParams, NotFound
+from infrastructure.api.idempotency import IdempotencyConflict
 from sites.lists import runs, services
 from sites.lists.pages import rows, table
 from sites.lists.pages import runs as run_rows
@@ -37,14 +37,7 @@ from website_scan.messages import counted
 
 Role = Membership.Role
 MOST_PEOPLE = 2 * MOST_EMAILS
-ONCE = re.compile(r"[0-9a-f]{32}")
 WORK = "the organization's own work, which all members see"
-
-
-def refuse_now(request: MemberRequest) -> None:
-    """Raise the refusals of a request that the API would not take now."""
-    refuse_over_rate(request, member_caller(request.membership))
-    refuse_in_maintenance()
 
 
 @require_safe
@@ -69,30 +62,19 @@ def list_new(request: MemberRequest) -> HttpResponse:
         room = rows.room_of(member.organization)
         if room.is_full:
             return render(request, "sites/lists/full.html", {"section": "lists", "room": room})
-        return _form_page(request, _form(request, drafts.take(request)), 200)
-    form = _form(request, request.POST)
-    if not form.is_valid():
-        return _form_page(request, form, 400)
-    once = form.cleaned_data["once"]
-    try:
+
+    def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        key = f"form-{once}" if ONCE.fullmatch(once) else None
-        created = services.create_list(caller=member_caller(member), body=form.list_body, idempotency_key=key)
-    except IdempotencyConflict:
-        messages.success(request, "The list is being created.")
-        return redirect(page_of(member, "lists"))
-    except IdempotencyMismatch:
-        # The user went back to the form and changed it: the next submission creates another list.
-        entered = request.POST.copy()
-        entered["once"] = form["once"].initial
-        form.data = entered
-        form.add_error(None, "This form has already created a list. Submit it again to create another one.")
-        return _form_page(request, form, 409)
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status)
-    messages.success(request, "The list was created. Add its sites now.")
-    return redirect(page_of(member, "list-import", created.response["id"]))
+        asked, once = form.list_request(member.organization_id), once_of(request, form)
+        try:
+            created = services.create_list(caller=member_caller(member), request=asked, once=once)
+        except IdempotencyConflict:
+            messages.success(request, "The list is being created.")
+            return redirect(page_of(member, "lists"))
+        messages.success(request, "The list was created. Add its sites now.")
+        return redirect(page_of(member, "list-import", created.response["id"]))
+
+    return form_page(request, functools.partial(_form, request), functools.partial(_form_page, request), submit)
 
 
 @require_safe
@@ -140,22 +122,16 @@ def list_live(request: MemberRequest, list_id: str) -> HttpResponse:
 def list_edit(request: MemberRequest, list_id: str) -> HttpResponse:
     """Show the form with the list's present settings, and change them."""
     found = find(request, list_id)
-    if request.method != "POST":
-        return _form_page(request, _form(request, drafts.take(request), found), 200, found)
-    form = _form(request, request.POST, found)
-    if not form.is_valid():
-        return _form_page(request, form, 400, found)
-    try:
+
+    def submit(form: ListForm) -> HttpResponse:
         refuse_now(request)
-        caller = member_caller(request.membership)
-        services.change_list(caller=caller, list_id=list_id, body=form.list_body)
-    except NotFound:
-        raise
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status, found)
-    messages.success(request, "The settings were saved.")
-    return redirect(page_of(request.membership, "list", list_id))
+        asked = form.list_request(found.organization_id)
+        services.change_list(caller=member_caller(request.membership), list_id=list_id, request=asked)
+        messages.success(request, "The settings were saved.")
+        return redirect(page_of(request.membership, "list", list_id))
+
+    make, show = functools.partial(_form, request, found=found), functools.partial(_form_page, request, found=found)
+    return form_page(request, make, show, submit)
 
 
 @require_http_methods(["GET", "HEAD", "POST"])
@@ -221,7 +197,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     """
     found = find(request, list_id)
     back = f"{page_of(request.membership, 'list', list_id)}?{request.POST.get('back', '')}".rstrip("?")
-    filters = table.filters_of(request.POST)
+    wanted = table.wanted_of(request.POST)
     single = request.POST.get("scan", "")
     chosen = [each for each in ([single] if single else request.POST.getlist("entry")) if is_id("ent", each)]
     is_all = bool(request.POST.get("all")) and not single
@@ -231,7 +207,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
     if not is_all and not chosen:
         messages.error(request, "Tick at least one site first.")
         return redirect(back)
-    entries: Q | list[str] = table.wanted_of(filters).condition if is_all else chosen
+    entries: Q | list[str] = wanted.condition if is_all else chosen
     if action == "remove":
         matching = found.entries.filter(entries if isinstance(entries, Q) else Q(id__in=entries))
         context = {
@@ -239,7 +215,7 @@ def list_entries(request: MemberRequest, list_id: str) -> HttpResponse:
             "site_list": found,
             "number": matching.count(),
             "chosen": () if is_all else chosen,
-            "filters": filters,
+            "filters": wanted.parameters,
             "is_all": is_all,
             "back": back,
             "back_query": request.POST.get("back", ""),

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import calendar
-import secrets
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -11,16 +10,24 @@ from django import forms
 from django.forms.boundfield import BoundWidget
 
 from accounts.models import Interval, Tier
-from infrastructure.api.inputs import Whole
-from infrastructure.web.forms import HintedLabel, TicksField
+from infrastructure.api.inputs import Whole, checked
+from infrastructure.web.forms import HintedLabel, OnceForm, TicksField
 from scans.models import Scan
 from scans.reachability import has_scheme
 from sites.audits.requests import MAX_LISTED
 from sites.models import Audit, Monitor
 from sites.models.monitor import NAME_LENGTH
 from sites.monitors import alerts
-from sites.monitors.requests import is_shorter
-from sites.pages.forms import ONCE_BYTES, TargetForm
+from sites.monitors.requests import (
+    COLUMNS,
+    MonitorRequest,
+    MonitorRequestSerializer,
+    interval_within_plan,
+    is_shorter,
+    schedule_columns,
+)
+from sites.pages.forms import TargetForm
+from sites.recipients import members_of
 from website_scan.errors import Refusal
 
 HINTS = {
@@ -66,19 +73,20 @@ def alert_fields(kind: alerts.AlertKind) -> dict[str, forms.Field]:
 
 
 def _entered_alert(kind: alerts.AlertKind, given: Mapping[str, Any]) -> Any:
-    """Return the setting of an alert as the API takes it."""
+    """Return the setting of an alert."""
     if is_by_type(kind):
         return {type: value for type in Scan.Type.values if (value := given[f"{kind.name}_{type}"])}
     value = given[kind.name]
     return None if value == "" else value
 
 
-class MonitorForm(TargetForm):
+class MonitorForm(OnceForm, TargetForm):
     """Form for a new monitor, or for the changes of `monitor`, whose saved credentials it can delete.
 
     `people` are the e-mail addresses of members, each with a hint that may be empty.
     """
 
+    noun = "monitor"
     about = {
         **TargetForm.about,
         "day": "at",
@@ -145,7 +153,6 @@ class MonitorForm(TargetForm):
 
     emails = TicksField([], label="E-mail to")
     webhooks = forms.BooleanField(label="Also send events to our webhooks", required=False, initial=True)
-    once = forms.CharField(required=False, max_length=64, widget=forms.HiddenInput)
 
     def __init__(
         self,
@@ -156,9 +163,8 @@ class MonitorForm(TargetForm):
         initial: Mapping[str, Any] | None = None,
         monitor: Monitor | None = None,
     ) -> None:
-        known = {"once": secrets.token_hex(ONCE_BYTES)} | dict(initial or {})
-        super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=known)
-        self.monitor = monitor
+        super().__init__(data, pages_per_audit=tier.pages_per_audit, initial=initial)
+        self.monitor, self.tier = monitor, tier
         self.shortest = Interval(tier.shortest_interval)
         self.fields["url"].widget.attrs.pop("required")
         allowed = f"Your plan allows up to {min(tier.pages_per_audit, MAX_LISTED):,} per run."
@@ -199,24 +205,30 @@ class MonitorForm(TargetForm):
         name = super().field_of(refusal)
         return "pages" if name == "url" and self.cleaned_data.get("scope") == Audit.Kind.PAGES else name
 
-    def monitor_body(self, url: str) -> dict[str, Any]:
-        """Return the request body for POST /v1/monitors, with `url` as the address. Raises `InvalidRequestField`."""
+    def monitor_request(self, url: str, organization_id: int) -> MonitorRequest:
+        """Return the request for a new monitor, or for the changes of `monitor`, with `url` as the address.
+
+        Raises the API's refusals of fields.
+        """
         given = self.cleaned_data
-        body = self.body(url)
-        if given["scope"] == Audit.Kind.PAGES:
-            body[Audit.Kind.PAGES] = self.listed
-        if given["forget_key"] and "request" not in body:
-            body["request"] = None
+        audit = self.audit_request(self.listed if given["scope"] == Audit.Kind.PAGES else [url])
+        columns = {name: given[name] for name in COLUMNS & given.keys()}
         if given["name"].strip():
-            body["name"] = given["name"]
+            columns["name"] = checked(MonitorRequestSerializer, "name", given["name"])
+        else:
+            del columns["name"]
         every = given["every"]
-        body |= {"every": every, "timezone": given["timezone"] or "UTC"}
-        # Without a time there is no day, and the day of another interval does not apply.
-        body["at"] = given["at"].strftime("%H:%M") if given["at"] else None
-        body["day"] = self._day(given)
-        body["alert"] = {kind.name: _entered_alert(kind, given) for kind in alerts.KINDS}
-        body["notify"] = {"emails": given["emails"], "webhooks": given["webhooks"]}
-        return body
+        if self.monitor is None or every != self.monitor.every:  # a plan that allows less lets the present one stay
+            interval_within_plan(every, self.tier)
+        at, zone = given["at"], given["timezone"] or "UTC"
+        columns |= schedule_columns(
+            every, at and at.replace(second=0), self._day(given), checked(MonitorRequestSerializer, "timezone", zone)
+        )
+        columns["alert"] = {kind.name: _entered_alert(kind, given) for kind in alerts.KINDS}
+        columns["recipients"] = members_of(organization_id, given["emails"])
+        columns["tells_webhooks"] = given["webhooks"]
+        keeps_credentials = not (self.has_credentials or given["forget_key"])
+        return MonitorRequest(audit, columns, keeps_credentials=keeps_credentials)
 
     @property
     def listed(self) -> list[str]:
@@ -233,8 +245,8 @@ class MonitorForm(TargetForm):
 def entered_of(monitor: Monitor, emails: Sequence[str]) -> dict[str, Any]:
     """Return the form's initial values for an existing monitor, without its credentials."""
     is_list = monitor.kind == Audit.Kind.PAGES
-    entered: dict[str, Any] = {
-        "name": monitor.name,
+    entered: dict[str, Any] = {name: getattr(monitor, name) for name in COLUMNS & MonitorForm.base_fields.keys()}
+    entered |= {
         "scope": monitor.kind,
         "url": "" if is_list else monitor.url,
         "pages": "\n".join(monitor.pages) if is_list else "",

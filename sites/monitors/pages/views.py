@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import re
+import functools
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
@@ -15,24 +15,25 @@ from django.utils import timezone
 from django.views.decorators.http import require_http_methods, require_POST, require_safe
 from django_htmx.http import HttpResponseClientRefresh
 
-from accounts import access, drafts, usage
+from accounts import access, usage
 from accounts.authentication import member_caller
 from accounts.identity.freshness import fresh_login_needed, session_suffices
 from accounts.models import Interval, Membership
 from accounts.roles import MemberRequest, known, page_of, requires
-from infrastructure.api.errors import NotFound, refuse_in_maintenance
-from infrastructure.api.idempotency import IdempotencyConflict, IdempotencyMismatch
-from infrastructure.api.throttling import refuse_over_rate
+from accounts.submissions import form_page, once_of, refuse_now
+from infrastructure.api.errors import NotFound
+from infrastructure.api.idempotency import IdempotencyConflict
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
 from sites.audits.services import find_audit
+from sites.badges.serializers import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services
 from sites.monitors.pages import lists
 from sites.monitors.pages import page as one
 from sites.monitors.pages.forms import MonitorForm, entered_of
-from sites.monitors.requests import is_shorter
+from sites.monitors.requests import MonitorRequest, is_shorter
 from sites.monitors.services import MonitorBusy
 from sites.pages.estimates import estimate
 from sites.recipients import MOST_EMAILS, Recipients, receivers, recipients_of
@@ -44,7 +45,6 @@ from website_scan.report.references import safe_link
 Role = Membership.Role
 # Maximum number of addresses to tick, beside the user's own and those of present recipients.
 MOST_PEOPLE = 2 * MOST_EMAILS
-ONCE = re.compile(r"[0-9a-f]{32}")
 
 
 @require_safe
@@ -61,39 +61,28 @@ def monitors(request: MemberRequest) -> HttpResponse:
 @session_suffices("the organization's own work, which all members see")
 def monitor_new(request: MemberRequest) -> HttpResponse:
     """Show the form, prefilled from an audit (`of`) or an address, and create one monitor, even if sent repeatedly."""
+    member = request.membership
     if request.method != "POST":
-        member = request.membership
         used, most = access.rows(Monitor, member.organization_id).count(), member.organization.tier.schedules
         if used >= most:
             return render(request, "sites/monitors/full.html", {"section": "monitors", "most": most})
-        draft = drafts.take(request)
-        return _form_page(request, _form(request, draft, None if draft else _suggested(request)), 200)
-    form = _form(request, request.POST)
-    if not form.is_valid():
-        return _form_page(request, form, 400)
-    once = form.cleaned_data["once"]
-    caller = member_caller(request.membership)
-    try:
-        refuse_over_rate(request, caller)
-        refuse_in_maintenance()
-        key = f"form-{once}" if ONCE.fullmatch(once) else None
-        created = services.create_monitor(caller=caller, body=_body(request, form), idempotency_key=key)
-    except IdempotencyConflict:
-        messages.success(request, "The monitor is being created.")
-        return redirect(page_of(request.membership, "monitors"))
-    except IdempotencyMismatch:
-        # The user went back to the form and changed it: the next submission creates another monitor.
-        entered = request.POST.copy()
-        entered["once"] = form["once"].initial
-        form.data = entered
-        form.add_error(None, "This form has already created a monitor. Submit it again to create another one.")
-        return _form_page(request, form, 409)
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status)
-    if not created.replayed:
-        messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
-    return redirect(page_of(request.membership, "monitor", created.response["id"]))
+
+    def submit(form: MonitorForm) -> HttpResponse:
+        refuse_now(request)
+        asked, once = _asked(request, form), once_of(request, form)
+        try:
+            created = services.create_monitor(caller=member_caller(member), request=asked, once=once)
+        except IdempotencyConflict:
+            messages.success(request, "The monitor is being created.")
+            return redirect(page_of(member, "monitors"))
+        if not created.replayed:
+            messages.success(request, "The monitor was created. Run it now to see the first result immediately.")
+        return redirect(page_of(member, "monitor", created.response["id"]))
+
+    def make(data: QueryDict | None) -> MonitorForm:
+        return _form(request, data, _suggested(request) if data is None else None)
+
+    return form_page(request, make, functools.partial(_form_page, request), submit)
 
 
 @require_safe
@@ -141,23 +130,16 @@ def monitor_live(request: MemberRequest, monitor_id: str) -> HttpResponse:
 def monitor_edit(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Show the form with the monitor's present settings, and change the settings that differ."""
     found = _monitor(request, monitor_id)
-    if request.method != "POST":
-        return _form_page(request, _form(request, drafts.take(request), monitor=found), 200, found)
-    form = _form(request, request.POST, monitor=found)
-    if not form.is_valid():
-        return _form_page(request, form, 400, found)
-    caller = member_caller(request.membership)
-    try:
-        refuse_over_rate(request, caller)
-        refuse_in_maintenance()
-        services.change_monitor(caller=caller, monitor_id=monitor_id, body=_changes(found, _body(request, form)))
-    except NotFound:
-        raise
-    except Refusal as refusal:
-        form.add_refusal(refusal)
-        return _form_page(request, form, refusal.status, found)
-    messages.success(request, "The monitor was changed.")
-    return redirect(page_of(request.membership, "monitor", monitor_id))
+
+    def submit(form: MonitorForm) -> HttpResponse:
+        refuse_now(request)
+        asked = _asked(request, form)
+        services.change_monitor(caller=member_caller(request.membership), monitor=found, request=asked)
+        messages.success(request, "The monitor was changed.")
+        return redirect(page_of(request.membership, "monitor", monitor_id))
+
+    make = functools.partial(_form, request, monitor=found)
+    return form_page(request, make, functools.partial(_form_page, request, monitor=found), submit)
 
 
 @require_POST
@@ -169,8 +151,8 @@ def monitor_pause(request: MemberRequest, monitor_id: str) -> HttpResponse:
     paused = {"on": True, "off": False}.get(request.POST.get("paused", ""))
     if paused is None:
         raise BadRequest
-    caller = member_caller(request.membership)
-    services.change_monitor(caller=caller, monitor_id=monitor_id, body={"paused": paused})
+    found, caller = _monitor(request, monitor_id), member_caller(request.membership)
+    services.change_monitor(caller=caller, monitor=found, request=MonitorRequest(is_paused=paused))
     messages.success(request, "Paused. It does not run until you resume it." if paused else "Resumed.")
     return redirect(page_of(request.membership, "monitor", monitor_id))
 
@@ -183,8 +165,7 @@ def monitor_run(request: MemberRequest, monitor_id: str) -> HttpResponse:
     """Start a run outside the schedule."""
     caller = member_caller(request.membership)
     try:
-        refuse_over_rate(request, caller)
-        refuse_in_maintenance()
+        refuse_now(request)
         services.run_now(caller=caller, monitor_id=monitor_id)
     except MonitorBusy:
         messages.error(request, "A run is already in progress.")
@@ -220,7 +201,7 @@ def monitor_badge(request: MemberRequest, monitor_id: str) -> HttpResponse:
     badge = badge_of_monitor(found)
     try:
         if switch == "on":
-            create_badge(caller=caller, body={"monitor": found.id})
+            create_badge(caller=caller, request=BadgeRequest(monitor=found.id))
             messages.success(request, "The badge is on. Anyone with its address can see the grades.")
         elif switch == "off":
             if badge is not None:
@@ -299,16 +280,9 @@ def _of_audit(audit: Audit) -> dict[str, Any]:
     return suggested
 
 
-def _body(request: MemberRequest, form: MonitorForm) -> dict[str, Any]:
-    """Return the form's values as the API's request body. Raises the refusal of an invalid or unreachable address."""
-    entered = form.cleaned_data["url"].strip()
+def _asked(request: MemberRequest, form: MonitorForm) -> MonitorRequest:
+    """Return what a valid form asks for. Raises the refusal of an invalid or unreachable address."""
+    organization_id, entered = request.membership.organization_id, form.cleaned_data["url"].strip()
     if form.cleaned_data["scope"] != Audit.Kind.PAGES and not has_scheme(entered):
-        entered = with_scheme(entered, scan_policy(), request.membership.organization_id)
-    return form.monitor_body(entered)
-
-
-def _changes(monitor: Monitor, body: dict[str, Any]) -> dict[str, Any]:
-    """Remove an unchanged interval from the body: the plan may no longer allow it, but the monitor may keep it."""
-    if body["every"] == monitor.every:
-        del body["every"]
-    return body
+        entered = with_scheme(entered, scan_policy(), organization_id)
+    return form.monitor_request(entered, organization_id)

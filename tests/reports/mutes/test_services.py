@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
+from typing import Any
 
 import pytest
 from django.utils import timezone
@@ -11,6 +12,7 @@ from accounts.models import ActivityEvent
 from infrastructure.api.errors import NotFound
 from reports.models import Mute
 from reports.mutes import services
+from reports.mutes.requests import MuteRequest
 from reports.mutes.services import (
     MuteLimit,
     active_mutes,
@@ -26,9 +28,13 @@ from website_scan.fingerprints import fingerprint
 
 pytestmark = pytest.mark.django_db
 
-BODY = {"check": "hsts", "host": "example.com", "reason": "The load balancer sends it."}
+REASON = "The load balancer sends it."
 URL = "https://example.com/"
 PLACE = fingerprint("hsts")
+
+
+def asked_for(**changed: Any) -> MuteRequest:
+    return MuteRequest.of(**{"check": "hsts", "host": "example.com", "reason": REASON, "now": timezone.now()} | changed)
 
 
 def is_muted(member: Member, url: str = URL, after: timedelta = timedelta()) -> bool:
@@ -37,7 +43,7 @@ def is_muted(member: Member, url: str = URL, after: timedelta = timedelta()) -> 
 
 def test_what_is_muted_is_so_for_a_year_where_nobody_says_how_long() -> None:
     acme = member_of("Acme")
-    mute, is_new = create_mute(caller=caller_with_key(acme), body=BODY)
+    mute, is_new = create_mute(caller=caller_with_key(acme), request=asked_for())
     assert is_new
     assert mute.expires_at == mute.created_at + timedelta(days=365)
     assert is_muted(acme)
@@ -46,7 +52,7 @@ def test_what_is_muted_is_so_for_a_year_where_nobody_says_how_long() -> None:
 
 def test_another_organizations_mutes_never_apply() -> None:
     acme, other = member_of("Acme"), member_of("Other")
-    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
     assert not is_muted(other)
     with pytest.raises(NotFound, match="no mute"):
         end_mute(caller=caller_with_key(other), mute_id=mute.id)
@@ -56,7 +62,7 @@ def test_another_organizations_mutes_never_apply() -> None:
 def test_it_runs_out_at_the_second_and_without_anybody_doing_anything() -> None:
     acme = member_of("Acme")
     end = timezone.now().replace(microsecond=0) + timedelta(days=3)
-    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY | {"expires_at": end.isoformat()})
+    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for(expires_at=end))
     assert mute.expires_at == end
     assert active_mutes(acme.organization.id, end - timedelta(microseconds=1))
     assert not active_mutes(acme.organization.id, end)
@@ -64,15 +70,13 @@ def test_it_runs_out_at_the_second_and_without_anybody_doing_anything() -> None:
 
 def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
     acme = member_of("Acme")
-    first, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    first, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
     end = timezone.now().replace(microsecond=0) + timedelta(days=30)
-    again, is_new = create_mute(
-        caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()}
-    )
+    again, is_new = create_mute(caller=caller_with_key(acme), request=asked_for(reason="Another.", expires_at=end))
     assert (again.id, is_new, again.reason, again.expires_at) == (first.id, False, "Another.", end)
     assert Mute.objects.count() == 1
     # Sending the same request again changes nothing, and is not logged.
-    create_mute(caller=caller_with_key(acme), body=BODY | {"reason": "Another.", "expires_at": end.isoformat()})
+    create_mute(caller=caller_with_key(acme), request=asked_for(reason="Another.", expires_at=end))
     assert [event.action for event in ActivityEvent.objects.filter(action__startswith="mute.")] == [
         "mute.changed",
         "mute.created",
@@ -81,11 +85,11 @@ def test_what_is_muted_already_is_renewed_and_not_doubled() -> None:
 
 def test_what_has_run_out_can_be_muted_anew() -> None:
     acme = member_of("Acme")
-    first, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    first, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
     past = timezone.now() - timedelta(seconds=1)
     Mute.objects.update(expires_at=past)
     assert not is_muted(acme)
-    second, is_new = create_mute(caller=caller_with_key(acme), body=BODY)
+    second, is_new = create_mute(caller=caller_with_key(acme), request=asked_for())
     assert is_new
     assert second.id != first.id
     first.refresh_from_db()
@@ -95,7 +99,7 @@ def test_what_has_run_out_can_be_muted_anew() -> None:
 
 def test_ended_it_shows_again_and_cannot_be_ended_twice() -> None:
     acme = member_of("Acme")
-    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY)
+    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for())
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     assert not is_muted(acme)
     with pytest.raises(NotFound, match="no mute"):
@@ -104,20 +108,20 @@ def test_ended_it_shows_again_and_cannot_be_ended_twice() -> None:
 
 def test_admins_see_what_keys_have_muted() -> None:
     acme = member_of("Acme")
-    mute, _ = create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": "/shop/"})
+    mute, _ = create_mute(caller=caller_with_key(acme), request=asked_for(path_prefix="/shop/"))
     end_mute(caller=caller_with_key(acme), mute_id=mute.id)
     created, ended = ActivityEvent.objects.filter(action__startswith="mute.").order_by("id")
     assert (created.action, created.target, created.actor) == ("mute.created", "hsts on example.com", None)
     assert created.details["api_key"] == "tests"
     assert created.details["path"] == "/shop"
-    assert created.details["reason"] == BODY["reason"]
+    assert created.details["reason"] == REASON
     assert ended.action == "mute.ended"
 
 
 @pytest.mark.parametrize(
     ("host", "path_prefix", "expected"),
     [
-        ("EXAMPLE.com", None, ("example.com", "")),
+        ("EXAMPLE.com", "", ("example.com", "")),
         ("example.com:443", "/", ("example.com", "")),
         ("example.com:80", "", ("example.com", "")),
         ("bücher.example.com", "/Schöne Bücher/", ("xn--bcher-kva.example.com", "/Sch%C3%B6ne%20B%C3%BCcher")),
@@ -126,10 +130,10 @@ def test_admins_see_what_keys_have_muted() -> None:
     ],
 )
 def test_hosts_and_paths_are_read_as_addresses_of_scans_are(
-    host: str, path_prefix: str | None, expected: tuple[str, str]
+    host: str, path_prefix: str, expected: tuple[str, str]
 ) -> None:
     mute, _ = create_mute(
-        caller=caller_with_key(member_of("Acme")), body=BODY | {"host": host, "path_prefix": path_prefix}
+        caller=caller_with_key(member_of("Acme")), request=asked_for(host=host, path_prefix=path_prefix)
     )
     assert (mute.host, mute.path_prefix) == expected
 
@@ -139,13 +143,13 @@ def test_there_are_at_most_so_many(monkeypatch: pytest.MonkeyPatch) -> None:
     acme = member_of("Acme")
     caller = caller_with_key(acme)
     for path in ("/a", "/b"):
-        mute, _ = create_mute(caller=caller, body=BODY | {"path_prefix": path})
+        mute, _ = create_mute(caller=caller, request=asked_for(path_prefix=path))
     with pytest.raises(MuteLimit):
-        create_mute(caller=caller, body=BODY)
+        create_mute(caller=caller, request=asked_for())
     # At the limit, a mute can be renewed, and ending one makes room.
-    create_mute(caller=caller, body=BODY | {"path_prefix": "/a", "reason": "Still."})
+    create_mute(caller=caller, request=asked_for(path_prefix="/a", reason="Still."))
     end_mute(caller=caller, mute_id=mute.id)
-    create_mute(caller=caller, body=BODY)
+    create_mute(caller=caller, request=asked_for())
 
 
 def test_the_rules_cost_one_query() -> None:
@@ -154,7 +158,7 @@ def test_the_rules_cost_one_query() -> None:
         assert not active_mutes(acme.organization.id, timezone.now())
     assert len(asked) == 1
     for path in ("/a", "/b", "/c"):
-        create_mute(caller=caller_with_key(acme), body=BODY | {"path_prefix": path})
+        create_mute(caller=caller_with_key(acme), request=asked_for(path_prefix=path))
     with counted() as asked:
         rules = list(active_mutes(acme.organization.id, timezone.now()))
     assert len(asked) == 1
@@ -164,5 +168,5 @@ def test_the_rules_cost_one_query() -> None:
 
 def test_a_reason_is_as_long_as_it_is_kept() -> None:
     reason = "a" * 498 + "\r\n" + "b"
-    mute, _ = create_mute(caller=caller_with_key(member_of("Acme")), body=BODY | {"reason": f"  {reason}  "})
+    mute, _ = create_mute(caller=caller_with_key(member_of("Acme")), request=asked_for(reason=f"  {reason}  "))
     assert mute.reason == "a" * 498 + "\nb"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any
 
 from scans.models import Scan
+from scans.policy import scan_policy
 from scans.tasks import run_scan
+from sites.audits.requests import AuditRequest, targets_of
 from sites.models import Audit, AuditPlace
 from sites.tasks import discover_pages
 
@@ -22,6 +25,11 @@ def work_off(audit_id: str, after_visit: Callable[[int], None] = lambda _: None)
         after_visit(visits)
     audit.refresh_from_db()
     return audit
+
+
+def request_for(pages: Sequence[str], **options: Any) -> AuditRequest:
+    """Return the request for an audit of a list of pages."""
+    return AuditRequest.of("pages", targets_of("pages", pages, scan_policy(), 1_000), 1_000, **options)
 
 
 def places_of(audit: Audit, check: str) -> list[AuditPlace]:

@@ -19,6 +19,7 @@ from sites.audits.services import cancel_audit, create_audit
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from sites.retention import delete_audits
 from tests.queries import counted
+from tests.sites.audits.cast import request_for
 from tests.sites.audits.test_life import created, pages, shown, visit
 from tests.world import Member, browser_of, person_of
 
@@ -103,7 +104,7 @@ def test_a_closed_organizations_audits_end_and_are_deleted_in_batches(
 def test_the_log_says_who_started_and_cancelled_an_audit(home: Member) -> None:
     person = person_of(home, "owner", "owner@people.test")
     caller = member_caller(Membership.objects.select_related("organization__tier", "user").get(user=person))
-    made = create_audit(caller=caller, body={"pages": pages(3), "types": ["seo"]}, idempotency_key=None)
+    made = create_audit(caller=caller, request=request_for(pages(3), types=["seo"]))
     cancel_audit(caller=caller, audit_id=made.response["id"])
     page = " ".join(browser_of(person).get(f"/o/{home.organization.slug}/activity/").content.decode().split())
     for sentence in ("started a scan of", "cancelled the scan of"):

@@ -17,16 +17,15 @@ from accounts.usage import QuotaExceeded
 from infrastructure.api.errors import InvalidParams, NotFound
 from scans import addresses
 from scans.models import BlockedDomain, Scan
-from scans.policy import scan_policy
 from scans.visits.claims import claim_scan, finish_scan
 from sites import tasks
 from sites.audits.release import release_pages
-from sites.audits.requests import parse_audit
 from sites.audits.services import insert_audit
 from sites.lists import counting, runs, starting
 from sites.lists.schedule import next_run
 from sites.lists.services import ListLimit, ListRunning
 from sites.models import Audit, ListEntry, ListResult, ListRun, SiteList
+from tests.sites.audits.cast import request_for
 from tests.sites.lists.running import HOUR, UNREACHABLE, Names, Script, entry_of, listed, statuses, usual
 from tests.world import Member, key_caller, make_result, member_of
 
@@ -155,7 +154,7 @@ def test_all_lists_together_take_turns_as_one_audit(owner: Member) -> None:
     towns, script = listed(owner, 40), Script(usual)
     begin(towns)
     pages = [f"https://shop.example.org/{number}" for number in range(30)]
-    request = parse_audit({"pages": pages, "types": ["security"]}, scan_policy(), 1_000)
+    request = request_for(pages, types=["security"])
     with transaction.atomic():
         insert_audit(owner.organization, request)
     for _ in range(24):

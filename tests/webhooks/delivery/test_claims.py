@@ -21,6 +21,7 @@ from webhooks import services
 from webhooks.delivery.claims import PER_RECEIVER, DeliveryClaim, claim, hold, next_due
 from webhooks.examples import example
 from webhooks.models import Delivery, Event, EventKind, FormerSecret, Webhook
+from webhooks.requests import WebhookRequest
 
 MANY = 1000
 
@@ -225,9 +226,8 @@ def test_a_claim_walks_past_no_webhook_that_is_disabled(home: Member) -> None:
 
 
 def enable(webhook: Webhook) -> None:
-    services.update_webhook(
-        caller=key_caller(webhook.organization_id), webhook_id=webhook.id, changes={"enabled": True}
-    )
+    caller = key_caller(webhook.organization_id)
+    services.update_webhook(caller=caller, webhook=webhook, request=WebhookRequest(enabled=True))
 
 
 def test_what_a_dead_worker_left_to_a_disabled_webhook_is_held_and_what_is_being_sent_is_not(home: Member) -> None:

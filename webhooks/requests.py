@@ -1,13 +1,26 @@
-"""The bodies of requests about webhooks."""
+"""Requests for webhooks and their changes, from the API and from forms; bodies of requests of /api/webhooks."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from rest_framework import serializers
 
 from infrastructure.api.inputs import Address, Choice, Chosen, Flag, Input
 from webhooks.models import EventKind, Webhook
+from website_scan.net.targets import Target
+
+
+@dataclass(frozen=True, slots=True)
+class WebhookRequest:
+    """Request for a new webhook, which has `target` and `events`, or for changes of one, where None stays."""
+
+    target: Target | None = None
+    events: Sequence[str] | None = None
+    format: str | None = None
+    enabled: bool | None = None
 
 
 def _events(**options: Any) -> Chosen:
@@ -27,6 +40,9 @@ class WebhookRequestSerializer(Input):
     events = _events()
     format = _format(default=Webhook.Format.STANDARD)
 
+    def validate(self, values: dict[str, Any]) -> WebhookRequest:
+        return WebhookRequest(values["url"], values["events"], values["format"])
+
 
 class WebhookChangesSerializer(Input):
     """The fields to change, at least one of them."""
@@ -36,10 +52,10 @@ class WebhookChangesSerializer(Input):
     format = _format(required=False)
     enabled = Flag(required=False)
 
-    def validate(self, values: dict[str, Any]) -> dict[str, Any]:
+    def validate(self, values: dict[str, Any]) -> WebhookRequest:
         if not values:
             raise serializers.ValidationError(f"Send at least one of {', '.join(self.fields)}.")
-        return values
+        return WebhookRequest(values.get("url"), values.get("events"), values.get("format"), values.get("enabled"))
 
 
 class TestRequestSerializer(Input):

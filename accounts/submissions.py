@@ -1,0 +1,58 @@
+"""Submissions by members: the page of a form, from draft to redirect, and the refusals that come before any work."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from django.http import HttpResponse, QueryDict
+
+from accounts import drafts
+from accounts.authentication import member_caller
+from accounts.roles import MemberRequest
+from infrastructure.api import idempotency
+from infrastructure.api.errors import refuse_in_maintenance
+from infrastructure.api.idempotency import Once
+from infrastructure.api.throttling import refuse_over_rate
+from infrastructure.web.forms import JudgedForm, OnceForm
+from website_scan.errors import Refusal
+
+Form = TypeVar("Form", bound=JudgedForm)
+
+
+def refuse_now(request: MemberRequest) -> None:
+    """Raise the refusals of the API that do not depend on the input: over the rate limit, or in maintenance."""
+    refuse_over_rate(request, member_caller(request.membership))
+    refuse_in_maintenance()
+
+
+def form_page(
+    request: MemberRequest,
+    make: Callable[[QueryDict | None], Form],
+    show: Callable[[Form, int], HttpResponse],
+    submit: Callable[[Form], HttpResponse],
+) -> HttpResponse:
+    """Respond for the page of a form. `make` binds the form to data, `show` renders it with a status.
+
+    1. GET shows the form, with its author's draft if there is one.
+    2. POST shows an invalid form again, with 400.
+    3. `submit` carries out a valid form and redirects. A refusal is shown beside its field, with its status; one
+       with 404 is about the page itself and is raised.
+    """
+    if request.method != "POST":
+        return show(make(drafts.take(request)), 200)
+    form = make(request.POST)
+    if not form.is_valid():
+        return show(form, 400)
+    try:
+        return submit(form)
+    except Refusal as refusal:
+        if refusal.status == 404:
+            raise
+        return show(form, form.add_refusal(refusal))
+
+
+def once_of(request: MemberRequest, form: OnceForm) -> Once | None:
+    """Return the key of a valid form and the digest of what was entered, without credentials; None without a key."""
+    entered = {name: values for name, values in request.POST.lists() if name not in drafts.UNKEPT}
+    return idempotency.once(form.key, entered)

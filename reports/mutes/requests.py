@@ -1,0 +1,131 @@
+"""Requests for mutes, from the API and from the form, and the body of POST /v1/mutes."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import Any, Self
+
+from infrastructure.api.errors import InvalidParams
+from infrastructure.api.inputs import Input, Moment, Pattern, Text, checked, refusal_as_error
+from scans.policy import scan_policy
+from website_scan.catalogue import check_ids
+from website_scan.findings import ScanType
+from website_scan.net.errors import Blocked
+from website_scan.net.targets import InvalidUrl, parse_target
+from website_scan.report.mute_matching import host_and_path
+
+FINGERPRINT = r"^[0-9a-f]{16}$"
+# No mute lasts for ever: a finding shows again unless its mute is renewed within a year.
+LONGEST = timedelta(days=366)
+USUAL = timedelta(days=365)
+MAX_REASON = 500
+MAX_PATH = 1_000
+# A reason may contain line ends. The database refuses lone surrogates and NUL.
+UNPRINTABLE = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff]")
+WRONG_PATH = f"path_prefix must begin with / and have no query, such as /shop, in at most {MAX_PATH:,} characters."
+
+
+@dataclass(frozen=True, slots=True)
+class MuteRequest:
+    """Request to mute a check, made by `of`: without `expires_at` for the usual time.
+
+    An empty fingerprint means all places. `host` and `path_prefix` are as in URLs of reports, without a last slash.
+    """
+
+    check_id: str
+    host: str
+    path_prefix: str
+    fingerprint: str
+    reason: str
+    expires_at: datetime | None = None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        check: str,
+        host: str,
+        reason: str,
+        now: datetime,
+        path_prefix: str = "",
+        fingerprint: str = "",
+        expires_at: datetime | None = None,
+    ) -> Self:
+        """Return the request for these values. Raises InvalidParams, which names the field."""
+        check, host, path_prefix, reason = (
+            checked(MuteRequestSerializer, name, value)
+            for name, value in (("check", check), ("host", host), ("path_prefix", path_prefix), ("reason", reason))
+        )
+        expires_at = expires_at and end_within_limits(expires_at, now)
+        try:
+            # Drop the default port of either scheme, as in the URLs of reports.
+            scheme = "http" if host.endswith(":80") else "https"
+            target = parse_target(f"{scheme}://{host}{path_prefix or '/'}", scan_policy())
+        except (InvalidUrl, Blocked) as refusal:
+            text = f"host and path_prefix make no address that can be scanned: {refusal}"
+            raise InvalidParams(text, "path_prefix") from None
+        host, path = host_and_path(target.url)
+        if len(path.rstrip("/")) > MAX_PATH:
+            raise InvalidParams(WRONG_PATH, "path_prefix")
+        return cls(check, host, path.rstrip("/"), fingerprint, reason, expires_at)
+
+
+def end_within_limits(end: datetime, now: datetime) -> datetime:
+    """Return the end of a mute. Raises InvalidParams if it has passed, or is too far ahead."""
+    if not timedelta() < end - now <= LONGEST:
+        text = f"expires_at must be in the future, and at most {LONGEST.days} days ahead."
+        raise InvalidParams(text, "expires_at")
+    return end
+
+
+class MuteRequestSerializer(Input):
+    """The body of POST /v1/mutes."""
+
+    check = Text(
+        help_text="The ID of a check, such as `hsts`.",
+        says="check must be the ID of a check, such as hsts. Exports of reports and the docs name them.",
+        accepts=lambda check_id: any(check_id in check_ids(each) for each in ScanType),
+    )
+    host = Text(
+        help_text="As addresses of reports have it; with the port, if that is not the usual.",
+        says="host must be a host as reports name it, such as example.com or example.com:8443.",
+        accepts=lambda host: not re.search(r"[/\\?#@\s]", host),
+    )
+    path_prefix = Text(
+        required=False,
+        allow_null=True,
+        allow_blank=True,
+        max_length=MAX_PATH,
+        help_text="Only on pages below: `/shop` is about `/shop` and `/shop/shoes`, not about `/shopping`.",
+        says=WRONG_PATH,
+        accepts=lambda path: bool(re.fullmatch(r"(?:/[^?#\\]*)?", path)),
+    )
+    fingerprint = Pattern(
+        FINGERPRINT,
+        required=False,
+        allow_null=True,
+        help_text="Only at this place; diffs and audits name them.",
+        says="fingerprint must be 16 hexadecimal digits, or be left out to mute all places.",
+    )
+    reason = Text(
+        max_length=MAX_REASON,
+        says=f"reason must say in 1 to {MAX_REASON} characters why this is muted.",
+        tidy=lambda text: text.replace("\r\n", "\n").strip(),
+        accepts=lambda text: not UNPRINTABLE.search(text),
+    )
+    expires_at = Moment(
+        required=False,
+        allow_null=True,
+        help_text="At most 366 days ahead; without it 365 days.",
+        says="expires_at must be a time such as 2026-11-21T07:15:00Z.",
+    )
+
+    def validate_expires_at(self, end: datetime | None) -> datetime | None:
+        with refusal_as_error():
+            return end and end_within_limits(end, self.context["now"])
+
+    def validate(self, values: dict[str, Any]) -> MuteRequest:
+        given = {name: value for name, value in values.items() if value is not None}
+        return MuteRequest.of(now=self.context["now"], **given)

@@ -1,0 +1,106 @@
+"""Requests of sites: forms and the API make the same objects, with the same rules."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from django.http import QueryDict
+
+from accounts.models import Tier
+from scans.policy import scan_policy
+from scans.requests import InvalidType
+from sites.audits.requests import AuditRequest, AuditRequestSerializer, InvalidPages, targets_of
+from sites.lists import requests as of_lists
+from sites.lists.entries import Wanted
+from sites.lists.pages.forms import ListForm
+from sites.monitors import requests as of_monitors
+from sites.monitors.pages.forms import MonitorForm
+from sites.pages.forms import ScanForm
+from tests.world import Member
+from website_scan.errors import Refusal
+from website_scan.net.credentials import Credentials, InvalidRequestField
+from website_scan.net.errors import Blocked
+
+pytestmark = pytest.mark.django_db
+
+SITE, PAGE, OTHER_PAGE = "https://example.com/", "https://example.com/a", "https://example.org/"
+KEY = Credentials(headers=(("X-Key", "1"),))
+
+
+def posted(**values: Any) -> QueryDict:
+    data = QueryDict(mutable=True)
+    for name, value in values.items():
+        data.setlist(name, value if isinstance(value, list) else [value])
+    return data
+
+
+def request_of(kind: str, urls: list[str], **options: Any) -> AuditRequest:
+    return AuditRequest.of(kind, targets_of(kind, urls, scan_policy(), 100), 100, **options)
+
+
+def test_a_form_and_a_body_make_the_same_audit_request() -> None:
+    entered = {"url": SITE, "scope": "site", "type": ["seo", "security"], "max_pages": "7", "discover": ["links"]}
+    form = ScanForm(posted(**entered, include="/docs/*\n/docs/*\n/blog/*", headers="X-Key: 1"), pages_per_audit=100)
+    assert form.is_valid()
+    body = {"site": SITE, "types": ["seo", "security"], "max_pages": 7, "discover": ["links"]}
+    body |= {"include": ["/docs/*", "/blog/*"], "request": {"headers": {"X-Key": "1"}}}
+    parsed = AuditRequestSerializer.judged(body, policy=scan_policy(), pages_per_audit=100)
+    assert form.audit_request([SITE]) == parsed
+    assert (parsed.types, parsed.credentials) == (("security", "seo"), KEY)
+
+
+def test_a_form_and_a_body_make_the_same_monitor_request(home: Member) -> None:
+    tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
+    entered = {"scope": "pages", "pages": f"{SITE} {PAGE}", "type": "seo", "name": " Shop  front "}
+    entered |= {"every": "month", "at": "06:00", "monthday": "31", "timezone": "Europe/Berlin", "score_drop": "5"}
+    form = MonitorForm(posted(**entered), tier=tier, people={})
+    assert form.is_valid()
+    alert = dict.fromkeys(("unreachable", "recovered", "fixed"), False) | {"score_drop": 5, "score_below": {}}
+    body = {"pages": [SITE, PAGE], "types": ["seo"], "name": "Shop front", "every": "month", "at": "06:00", "day": 31}
+    body |= {"timezone": "Europe/Berlin", "notify": {"emails": [], "webhooks": False}}
+    body["alert"] = alert | {"new_findings": None, "certificate_days": None}
+    asked = form.monitor_request("", organization_id)
+    assert asked == of_monitors.parse_new(body, scan_policy(), organization_id)
+
+
+def test_a_form_and_a_body_make_the_same_list_request(home: Member) -> None:
+    tier, organization_id = Tier.objects.get(organization=home.organization), home.organization.id
+    entered = {"name": "Towns", "type": ["seo"], "pages_per_entry": "1", "every": "", "window_hours": "0"}
+    form = ListForm(posted(**entered, timezone="UTC", webhooks="on"), tier=tier, people={})
+    assert form.is_valid()
+    body = {"name": "Towns", "types": ["seo"], "pages_per_entry": 1, "every": None, "window_hours": 0}
+    body |= {"timezone": "UTC", "notify": {"emails": [], "webhooks": True}}
+    asked = form.list_request(organization_id)
+    assert asked == of_lists.parse_new(body, scan_policy(), organization_id)
+
+
+@pytest.mark.parametrize(
+    ("kind", "urls", "options", "kind_of_refusal", "field"),
+    [
+        ("page", ["http://10.0.0.1/"], {}, Blocked, "page"),
+        ("pages", [], {}, Refusal, "pages"),
+        ("pages", [SITE, "ftp://example.com/"], {}, InvalidPages, "pages"),
+        ("pages", [SITE, OTHER_PAGE], {"credentials": KEY}, InvalidRequestField, "request"),
+        ("pages", [f"{SITE}{number}" for number in range(101)], {}, Refusal, "pages"),
+        ("page", [SITE], {"types": ["looks"]}, InvalidType, "types"),
+        ("page", [SITE], {"types": []}, InvalidType, "types"),
+        ("site", [SITE], {"max_pages": 101}, Refusal, "max_pages"),
+        ("site", [SITE], {"discover": []}, Refusal, "discover"),
+        ("site", [SITE], {"include": ["docs"]}, Refusal, "include"),
+        ("site", [SITE], {"exclude": ["/*"] * 51}, Refusal, "exclude"),
+    ],
+)
+def test_a_request_that_no_serializer_has_seen_obeys_the_same_rules(
+    kind: str, urls: list[str], options: dict[str, Any], kind_of_refusal: type[Refusal], field: str
+) -> None:
+    with pytest.raises(kind_of_refusal) as refused:
+        request_of(kind, urls, **options)
+    assert refused.value.field == field
+
+
+def test_a_lenient_filter_of_entries_ignores_what_a_strict_one_refuses() -> None:
+    query = {"type": "seo", "grade": "G", "least": "0", "most": "101", "tag": "", "text": " bread "}
+    assert Wanted.of(query, is_lenient=True) == Wanted(type="seo", least=0, text="bread")
+    with pytest.raises(Refusal, match="most must be a whole number from 0 to 100"):
+        Wanted.of(query)
