@@ -24,8 +24,6 @@ HINTS = {
 }
 SITEMAP, LINKS = DISCOVER
 NONE_CHOSEN = "Choose at least one."
-# Length of the token of a form that creates something once, however often it is sent.
-ONCE_BYTES = 16
 
 
 class PatternsField(forms.CharField):
