@@ -67,7 +67,7 @@ def test_a_crash_is_INTERNAL_ERROR_without_detail(home: Member, monkeypatch: pyt
     def crash(*_: object) -> None:
         raise RuntimeError("the secret detail")
 
-    monkeypatch.setattr(scans_api, "page_of", crash)
+    monkeypatch.setattr(scans_api, "slice_of", crash)
     response = home.api.get("/v1/scans")
     assert refusal(response) == (500, "INTERNAL_ERROR")
     assert b"secret detail" not in response.content
@@ -80,7 +80,7 @@ def test_a_database_that_is_down_is_SERVICE_UNAVAILABLE(
     def down(*_: object, **__: object) -> None:
         raise OperationalError("gone") from error
 
-    monkeypatch.setattr(scans_api, "page_of", down)
+    monkeypatch.setattr(scans_api, "slice_of", down)
     response = home.api.get("/v1/scans")
     assert refusal(response) == (503, "SERVICE_UNAVAILABLE")
     assert int(response["Retry-After"]) >= 1

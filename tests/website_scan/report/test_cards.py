@@ -23,9 +23,11 @@ def exported(**columns: Any) -> dict[str, Any]:
     return check | figures | {"evidence": [], "references": []} | columns
 
 
-def card(*, server: str = "", **columns: Any) -> html.HtmlElement:
+def card(*, server: str = "", check_pages: str = "", **columns: Any) -> html.HtmlElement:
     template = engines["jinja2"].env.get_template("report/card.html")
-    return html.fromstring(template.module.card(card_of(exported(**columns), CardContext(server=server))))
+    return html.fromstring(
+        template.module.card(card_of(exported(**columns), CardContext(server=server, check_pages=check_pages)))
+    )
 
 
 def test_whatever_comes_from_outside_stays_text() -> None:

@@ -43,7 +43,7 @@ def test_no_check_without_examples_has_any() -> None:
 
 
 def test_a_card_folds_the_example_with_its_copy_button() -> None:
-    found = card(id="hsts", fix="Send it.", server="Caddy", page_url="/docs/checks/hsts")
+    found = card(id="hsts", fix="Send it.", server="Caddy", check_pages="/docs/checks/")
     (example,) = found.xpath("//details[@class='example']")
     assert example.get("open") is None
     assert example.xpath("summary/text()") == ["Example for Caddy"]

@@ -61,6 +61,8 @@ def test_the_tip_of_an_address_is_bounded() -> None:
     assert len(found.get("title")) == 500
 
 
-@pytest.mark.parametrize(("number", "text"), [(0, "pages are"), (1, "page is"), (1.0, "page is"), (1.5, "pages are")])
+@pytest.mark.parametrize(
+    ("number", "text"), [(0, "0 pages are"), (1, "1 page is"), (1.5, "1.5 pages are"), (2000, "2,000 pages are")]
+)
 def test_words_follow_their_number(number: float, text: str) -> None:
-    assert written('page{{ value|plural }} {{ value|plural("is", "are") }}', number) == text
+    assert written('{{ value|counted("page") }} {{ value|agreeing("is", "are") }}', number) == text
