@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from typing import Annotated, Literal, TypedDict
 
 from website_scan.document import ExportedError
+from website_scan.json_types import identifier
+
+MonitorId = Annotated[str, identifier("mon")]
 
 
 class Doubt(TypedDict):
