@@ -11,8 +11,8 @@ from django.db.models import F, QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from sites.audits import exports
+from sites.audits.documents import audit_summary_of
 from sites.audits.muting import AuditMutes
-from sites.audits.serializers import AuditSummarySerializer
 from sites.lists import exports as list_exports
 from sites.lists import serializers as list_serializers
 from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList
@@ -24,7 +24,7 @@ def _audits(organization_id: int) -> QuerySet[Audit]:
 
 
 def _asked_audit(audit: Audit) -> dict[str, Any]:
-    return {**AuditSummarySerializer(audit).data, "run_of": audit.run_of or None, **_asked_by(audit)}
+    return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_asked_by(audit)}
 
 
 def _asked_by(row: Audit | Monitor | SiteList) -> dict[str, str | None]:

@@ -94,6 +94,6 @@ SPECTACULAR_SETTINGS = {
         "DiscoverySource": "sites.audits.requests.DISCOVER",
         "NotComparedReason": "reports.diff_document.REASONS",
         "ComparedSide": "reports.diff_document.SIDES",
-        "MutedPages": "sites.audits.serializers.MUTED_PAGES",
+        "MutedPages": "sites.audits.documents.MUTED_PAGES",
     },
 }

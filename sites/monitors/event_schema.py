@@ -6,11 +6,12 @@ from rest_framework import serializers
 
 from infrastructure.api.typed import DocumentField
 from scans.documents import ScanFailure, failure_of
-from sites.audits.serializers import AUDIT_ID
 from sites.monitors.serializers import NewsSerializer
 from sites.serializers import MONITOR_ID, RUN_ID
 from webhooks.event_schema import body_with, described
 from webhooks.models import EventKind
+
+AUDIT_ID = r"^aud_[0-9A-Za-z]{22}$"
 
 
 class EventRunSerializer(serializers.Serializer):
