@@ -11,12 +11,12 @@ from django.db.models import F, QuerySet
 from accounts import access
 from accounts.export.kinds import Kind
 from sites.audits import exports
+from sites.audits.documents import audit_summary_of
 from sites.audits.muting import AuditMutes
-from sites.audits.serializers import AuditSummarySerializer
 from sites.lists import exports as list_exports
-from sites.lists import serializers as list_serializers
+from sites.lists.documents import entry_document_of, list_document_of, list_run_of, share_document_of
 from sites.models import Audit, Badge, ListEntry, ListResult, ListRun, ListShare, Monitor, MonitorRun, SiteList
-from sites.monitors.serializers import MonitorRunSerializer, shown
+from sites.monitors.documents import monitor_document_of, monitor_run_of
 
 
 def _audits(organization_id: int) -> QuerySet[Audit]:
@@ -24,7 +24,7 @@ def _audits(organization_id: int) -> QuerySet[Audit]:
 
 
 def _asked_audit(audit: Audit) -> dict[str, Any]:
-    return {**AuditSummarySerializer(audit).data, "run_of": audit.run_of or None, **_asked_by(audit)}
+    return {**audit_summary_of(audit), "run_of": audit.run_of or None, **_asked_by(audit)}
 
 
 def _asked_by(row: Audit | Monitor | SiteList) -> dict[str, str | None]:
@@ -37,15 +37,15 @@ def _audit(audit: Audit) -> Iterator[bytes]:
 
 
 def _monitor(monitor: Monitor) -> dict[str, Any]:
-    return {**shown(monitor), **_asked_by(monitor)}
+    return {**monitor_document_of(monitor), **_asked_by(monitor)}
 
 
 def _run(run: MonitorRun) -> dict[str, Any]:
-    return {"monitor_id": run.monitor_id, **MonitorRunSerializer(run).data}
+    return {"monitor_id": run.monitor_id, **monitor_run_of(run)}
 
 
 def _list(site_list: SiteList) -> dict[str, Any]:
-    return {**list_serializers.shown(site_list), **_asked_by(site_list)}
+    return {**list_document_of(site_list), **_asked_by(site_list)}
 
 
 def _entries(organization_id: int) -> QuerySet[ListEntry]:
@@ -53,7 +53,7 @@ def _entries(organization_id: int) -> QuerySet[ListEntry]:
 
 
 def _entry(entry: ListEntry) -> dict[str, Any]:
-    return {"list_id": entry.site_list_id, **list_serializers.EntrySerializer(entry).data}
+    return {"list_id": entry.site_list_id, **entry_document_of(entry)}
 
 
 def _list_runs(organization_id: int) -> QuerySet[ListRun]:
@@ -61,7 +61,7 @@ def _list_runs(organization_id: int) -> QuerySet[ListRun]:
 
 
 def _list_run(run: ListRun) -> dict[str, Any]:
-    return {"list_id": run.site_list_id, **list_serializers.ListRunSerializer(run).data}
+    return {"list_id": run.site_list_id, **list_run_of(run)}
 
 
 def _list_results(run: ListRun) -> Iterator[bytes]:
@@ -90,7 +90,7 @@ def _shares(organization_id: int) -> QuerySet[ListShare]:
 
 def _share(share: ListShare) -> dict[str, Any]:
     created_by = share.created_by.email if share.created_by else None
-    return {"list_id": share.site_list_id, **list_serializers.ShareSerializer(share).data, "created_by": created_by}
+    return {"list_id": share.site_list_id, **share_document_of(share), "created_by": created_by}
 
 
 def _badge(badge: Badge) -> dict[str, Any]:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import functools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 from django.contrib.postgres.expressions import ArraySubquery
 from django.db.models import OuterRef, QuerySet
-from drf_spectacular.utils import extend_schema_field
 from rest_framework import serializers
 
 from accounts import access
@@ -118,26 +117,12 @@ class NotifySerializer(Nested):
     webhooks = Flag(required=False)
 
 
-class WithRecipients:
-    """Methods of the fields `notify`, `unsubscribed` and `warning`, of monitors and of lists.
+# Keys of monitors and lists as JSON.
+Notify = Annotated[dict[str, Any], NotifySerializer]
+Unsubscribed = Annotated[list[str], "Recipients who have unsubscribed from its e-mails."]
+Warned = Annotated[str | None, "Says so where nobody is notified; else null."]
 
-    The context has the `recipients` of each by its ID.
-    """
 
-    context: dict[str, Any]
-
-    def _recipients(self, row: Monitor | SiteList) -> Recipients:
-        found: Recipients = self.context["recipients"][row.id]
-        return found
-
-    @extend_schema_field(NotifySerializer)
-    def get_notify(self, row: Monitor | SiteList) -> dict[str, Any]:
-        return {"emails": list(self._recipients(row).emails), "webhooks": row.tells_webhooks}
-
-    @extend_schema_field(serializers.ListField(child=serializers.CharField()))
-    def get_unsubscribed(self, row: Monitor | SiteList) -> list[str]:
-        return list(self._recipients(row).unsubscribed)
-
-    @extend_schema_field(serializers.CharField(allow_null=True))
-    def get_warning(self, row: Monitor | SiteList) -> str | None:
-        return self._recipients(row).warning
+def notify_of(row: Monitor | SiteList, recipients: Recipients) -> dict[str, Any]:
+    """Return the recipients in the form of the request."""
+    return {"emails": list(recipients.emails), "webhooks": row.tells_webhooks}

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
-from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema, inline_serializer
-from rest_framework import serializers
+from drf_spectacular.utils import OpenApiResponse, OpenApiWebhook, extend_schema
 
 from webhooks.documents import AuditScanEvent, ScanEvent
 from webhooks.models import EventKind
@@ -29,20 +27,8 @@ HEADERS = {
 ANSWER = OpenApiResponse(description="Any status of 2xx within 10 seconds; after anything else, there are retries.")
 
 
-@cache
-def body_with(data: type[serializers.Serializer]) -> serializers.Serializer:
-    """Return the body of a delivery with these data: a class cannot have a field `data`, which serializers have."""
-    fields: dict[str, serializers.Field] = {
-        "event": serializers.ChoiceField(EventKind.choices),
-        "timestamp": serializers.DateTimeField(),
-        "test": serializers.BooleanField(required=False, help_text="True in a test event, else absent."),
-        "data": data(),
-    }
-    return inline_serializer(data.__name__.removesuffix("DataSerializer"), fields)
-
-
 def described(kind: EventKind, body: Any) -> OpenApiWebhook:
-    """Describe the delivery of an event with such a body: a TypedDict or a serializer."""
+    """Describe the delivery of an event with such a body: a TypedDict."""
     decorator = extend_schema(
         operation_id=f"receive_{kind.replace('.', '_')}",
         summary=str(kind.label),

@@ -79,7 +79,7 @@ SPECTACULAR_SETTINGS = {
         "AuditKind": "sites.models.Audit.Kind",
         "Severity": "website_scan.json_types.SEVERITIES",
         "Interval": "accounts.models.Interval",
-        "MonitorStatus": "sites.monitors.serializers.STATUSES",
+        "MonitorStatus": "sites.monitors.documents.STATUSES",
         "MonitorRunStatus": "sites.models.MonitorRun.Status",
         "ListInterval": "sites.models.site_list.ListInterval",
         "ListRunStatus": "sites.models.ListRun.Status",
@@ -94,6 +94,6 @@ SPECTACULAR_SETTINGS = {
         "DiscoverySource": "sites.audits.requests.DISCOVER",
         "NotComparedReason": "reports.diff_document.REASONS",
         "ComparedSide": "reports.diff_document.SIDES",
-        "MutedPages": "sites.audits.serializers.MUTED_PAGES",
+        "MutedPages": "sites.audits.documents.MUTED_PAGES",
     },
 }

@@ -9,6 +9,7 @@ import inspect
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict
+from functools import cache
 from types import UnionType
 from typing import (
     TYPE_CHECKING,
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from drf_spectacular.utils import Direction
 
 Document = TypeVar("Document")
+Stored = TypeVar("Stored")
 Schema = dict[str, Any]
 
 
@@ -75,19 +77,16 @@ class TypedDictSchema(OpenApiSerializerExtension):
         return _object([self.target], inspect.cleandoc(self.target.__doc__ or ""), auto_schema, direction)
 
 
-class DocumentField(serializers.Field):
-    """Field of a serializer with a document, which `of` makes of the value."""
+class ItemField(serializers.Field):
+    """Item of a list of documents, as drf-spectacular takes it."""
 
-    def __init__(self, document: Any, of: Callable[[Any], Any], **options: Any) -> None:
-        super().__init__(**options)
-        self.document, self.of = document, of
-
-    def to_representation(self, value: Any) -> Any:
-        return self.of(value)
+    def __init__(self, document: Any) -> None:
+        super().__init__()
+        self.document = document
 
 
-class DocumentFieldSchema(OpenApiSerializerFieldExtension):
-    target_class = DocumentField
+class ItemFieldSchema(OpenApiSerializerFieldExtension):
+    target_class = ItemField
 
     def map_serializer_field(self, auto_schema: AutoSchema, direction: Direction) -> Schema:
         return schema_of(self.target.document, auto_schema, direction)
@@ -98,8 +97,35 @@ def returned_by(method: Callable[..., object]) -> Any:
     (document,) = get_args(get_type_hints(method)["return"])
     if get_origin(document) is list:  # drf-spectacular would put its items in place, without a component
         (item,) = get_args(document)
-        return serializers.ListSerializer(child=DocumentField(item, of=dict))
+        return serializers.ListSerializer(child=ItemField(item))
     return document
+
+
+def in_order(kind: type[Stored], stored: Stored) -> Stored:
+    """Return a stored document with its keys in the order of the type: PostgreSQL sorts the keys of JSON by length."""
+    ordered: Stored = _in_order(kind, stored)
+    return ordered
+
+
+@cache
+def _hints(kind: Any) -> dict[str, Any]:
+    return get_type_hints(kind)
+
+
+def _in_order(hint: Any, value: Any) -> Any:
+    kind, arguments = get_origin(hint), get_args(hint)
+    if value is None:
+        return None
+    if kind in (Union, UnionType):
+        (inner,) = (each for each in arguments if each is not type(None))
+        return _in_order(inner, value)
+    if kind is list:
+        return [_in_order(arguments[0], each) for each in value]
+    if kind is dict:
+        return {key: _in_order(arguments[1], each) for key, each in value.items()}
+    if is_typeddict(hint):
+        return {key: _in_order(of_key, value[key]) for key, of_key in _hints(hint).items() if key in value}
+    return value
 
 
 def _object(kinds: Sequence[Any], text: str, auto_schema: AutoSchema, direction: Direction) -> Schema:
@@ -167,6 +193,8 @@ def _annotated(hint: Any, metadata: tuple[object, ...], auto_schema: AutoSchema,
     schema = schema_of(hint, auto_schema, direction)
     texts = [each for each in metadata if isinstance(each, str)]
     for each in metadata:
+        if isinstance(each, type) and issubclass(each, serializers.Serializer):  # of a request, which has the same part
+            return dict(auto_schema.resolve_serializer(each, direction).ref)
         if isinstance(each, Keywords):
             schema |= {name: value for name, value in asdict(each).items() if value is not None}
         elif isinstance(each, Values):

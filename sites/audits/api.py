@@ -16,6 +16,7 @@ from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     FORMAT,
     PAGE_PARAMETERS,
+    RETURNED,
     creation_parameters,
     file_response,
     headers,
@@ -24,26 +25,28 @@ from infrastructure.api.schema import (
     responses,
 )
 from infrastructure.api.scopes import Scope
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from reports.mutes.services import active_mutes
 from scans.models import Scan
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites.audits import services
+from sites.audits.documents import (
+    AuditDocument,
+    AuditExportDocument,
+    AuditFindingList,
+    AuditList,
+    AuditPageList,
+    audit_document_of,
+    audit_finding_of,
+    audit_page_of,
+    audit_summary_of,
+)
 from sites.audits.exports import WRITERS, export
 from sites.audits.findings import in_order, listed
 from sites.audits.muting import AuditMutes
 from sites.audits.requests import AuditRequestSerializer
-from sites.audits.serializers import (
-    AuditExportSerializer,
-    AuditFindingListSerializer,
-    AuditFindingSerializer,
-    AuditListSerializer,
-    AuditPageListSerializer,
-    AuditPageSerializer,
-    AuditSerializer,
-    AuditSummarySerializer,
-)
 from sites.models import Audit, AuditPage
 from website_scan.report.exports import FORMATS
 
@@ -64,7 +67,7 @@ class AuditCollection(ApiView):
         request=AuditRequestSerializer,
         parameters=creation_parameters(202, "audit"),
         responses=responses(
-            {202: AuditSerializer},
+            {202: RETURNED},
             e400="`INVALID_URL`, `INVALID_TYPE`, `INVALID_PAGES` (`pages` has the `position`, `code` and `error` of "
             "each), `URL_NOT_REACHABLE` or `INVALID_PARAMS`.",
             e403="`DOMAIN_BLOCKED`: the target is not publicly accessible, or blocked here.",
@@ -75,31 +78,31 @@ class AuditCollection(ApiView):
             e429="`RATE_LIMITED`, `QUOTA_EXCEEDED`, or `CONCURRENT_LIMIT`: too many audits are in progress.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[AuditDocument]:
         """Looks at pages for several types at once, as places of the organization get free."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         most = caller.limits.pages_per_audit
         asked = AuditRequestSerializer.judged(body, policy=scan_policy(), pages_per_audit=most)
         once = idempotency.once(key, {"audit": without_credentials(body)})
         created = services.create_audit(caller=caller, request=asked, once=once)
-        return Response(created.response, status=202, headers=created.headers("/v1/audits"))
+        return Answer(created.response, status=202, headers=created.headers("/v1/audits"))
 
     @operation(
         operation_id="list_audits",
         summary="List audits",
         tags=["Audits"],
         parameters=[*PAGE_PARAMETERS, OpenApiParameter("status", str, enum=Audit.Status.values)],
-        responses=responses({200: AuditListSerializer}, e400="`INVALID_PARAMS`."),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[AuditList]:
         """The organization's audits, newest first."""
         part = slice_of(request.query_params)
         audits = access.rows(Audit, caller_of(request).organization_id)
         audits = audits.exclude(id__in=audits.expired().values("id"))  # type: ignore[attr-defined]  # AuditQuerySet
         if (status := choice(request.query_params, "status", Audit.Status.values)) is not None:
             audits = audits.filter(status=status)
-        found = part.of(audits.order_by("-created_at", "-id"))
-        return Response(part.listed("audits", AuditSummarySerializer(found, many=True).data, audits.count()))
+        shown = [audit_summary_of(audit) for audit in part.of(audits.order_by("-created_at", "-id"))]
+        return Answer({"audits": shown, "total": audits.count(), "limit": part.limit, "offset": part.offset})
 
 
 class AuditItem(ApiView):
@@ -115,24 +118,24 @@ class AuditItem(ApiView):
             id_parameter("audit_id", "aud"),
             *headers([200], Retry_After=(int, "Seconds to wait before asking again; absent once final.")),
         ],
-        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, audit_id: str) -> Response:
+    def get(self, request: Request, audit_id: str) -> Answer[AuditDocument]:
         """Poll this until the status is `completed`, `partial`, `failed` or `cancelled`."""
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         waiting = {} if audit.is_final else {"Retry-After": str(POLL_AFTER_S)}
-        return Response(AuditSerializer(audit).data, headers=waiting)
+        return Answer(audit_document_of(audit), headers=waiting)
 
     @operation(
         operation_id="cancel_audit",
         summary="Cancel an audit",
         tags=["Audits"],
         parameters=[id_parameter("audit_id", "aud")],
-        responses=responses({200: AuditSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def delete(self, request: Request, audit_id: str) -> Response:
+    def delete(self, request: Request, audit_id: str) -> Answer[AuditDocument]:
         """Running scans end, and waiting ones do not begin. An audit that has ended stays as it is."""
-        return Response(AuditSerializer(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)).data)
+        return Answer(audit_document_of(services.cancel_audit(caller=caller_of(request), audit_id=audit_id)))
 
 
 EXPORT_ERRORS = {"e404": NOT_FOUND, "e409": "`AUDIT_NOT_COMPLETE`: the audit is still in progress."}
@@ -155,7 +158,7 @@ class AuditExport(ApiView):
         summary="Export an audit that has ended as JSON",
         tags=["Audits"],
         parameters=[*EXPORT_PARAMETERS, FORMAT],
-        responses=responses({200: AuditExportSerializer}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
+        responses=responses({200: AuditExportDocument}, e400="`INVALID_PARAMS`: an unknown format.", **EXPORT_ERRORS),
     )
     def get(self, request: Request, audit_id: str) -> StreamingHttpResponse:
         """All findings and pages in one document.
@@ -208,17 +211,17 @@ class AuditPages(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("status", str, enum=AuditPage.Status.values),
         ],
-        responses=responses({200: AuditPageListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, audit_id: str) -> Response:
+    def get(self, request: Request, audit_id: str) -> Answer[AuditPageList]:
         """In the order in which they were named or found."""
         part = slice_of(request.query_params)
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         pages = audit.pages.all()
         if (status := choice(request.query_params, "status", AuditPage.Status.values)) is not None:
             pages = pages.filter(status=status)
-        found = part.of(pages.order_by("position"))
-        return Response(part.listed("pages", AuditPageSerializer(found, many=True).data, pages.count()))
+        shown = [audit_page_of(page) for page in part.of(pages.order_by("position"))]
+        return Answer({"pages": shown, "total": pages.count(), "limit": part.limit, "offset": part.offset})
 
 
 class AuditFindings(ApiView):
@@ -233,9 +236,9 @@ class AuditFindings(ApiView):
             *PAGE_PARAMETERS,
             OpenApiParameter("type", str, enum=Scan.Type.values),
         ],
-        responses=responses({200: AuditFindingListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, audit_id: str) -> Response:
+    def get(self, request: Request, audit_id: str) -> Answer[AuditFindingList]:
         """Critical failures first, then what holds the score under a cap, then what wins most points.
 
         A failed or warned check is one finding with its places, however many pages have it. What two types find is
@@ -245,9 +248,8 @@ class AuditFindings(ApiView):
         audit = services.find_audit(caller_of(request).organization_id, audit_id)
         mutes = _mutes_of(audit)
         rows = in_order(audit, choice(request.query_params, "type", Scan.Type.values) or "")
-        found = listed(audit, part.of(rows), mutes)
-        shown = AuditFindingSerializer(found, many=True, context={"mutes": mutes}).data
-        return Response(part.listed("findings", shown, len(rows)))
+        shown = [audit_finding_of(finding, mutes) for finding in listed(audit, part.of(rows), mutes)]
+        return Answer({"findings": shown, "total": len(rows), "limit": part.limit, "offset": part.offset})
 
 
 def _export(request: Request, audit_id: str, ending: str) -> StreamingHttpResponse:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
-
+from sites.audits.documents import AuditEventData
 from sites.models import Audit
 from webhooks import events
 from webhooks.models import EventKind
@@ -29,9 +28,9 @@ def record_audit_end(*, audit: Audit, **_: object) -> None:
     )
 
 
-def audit_data(audit: Audit) -> dict[str, Any]:
+def audit_data(audit: Audit) -> AuditEventData:
     """Return the `data` of a delivery about an audit (docs/audits.md)."""
-    data: dict[str, Any] = {
+    data: AuditEventData = {
         "audit_id": audit.id,
         "target": audit.url,
         "types": list(audit.types),

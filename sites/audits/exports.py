@@ -16,9 +16,9 @@ from django.db.models import QuerySet
 
 from infrastructure.web.downloads import TIME_LIMIT_S, in_time
 from scans.check_catalogue import check_pages
+from sites.audits.documents import AuditFindingDocument, audit_document_of, audit_finding_of, audit_page_of
 from sites.audits.findings import in_order, listed_in_batches
 from sites.audits.muting import ALL, AuditMutes, MutedOn
-from sites.audits.serializers import AuditFindingSerializer, AuditPageSerializer, AuditSerializer, ShownFinding
 from sites.models import Audit, AuditFinding, AuditPage, AuditPlace
 from website_scan.report import sarif
 from website_scan.report.levels import LEVELS
@@ -58,10 +58,10 @@ def export(
 
 def _json(audit: Audit, mutes: AuditMutes) -> Iterator[str]:
     """Yield JSON: `audit` as in GET /v1/audits/:id, and the complete `findings` and `pages` as in their lists."""
-    yield f'{{"audit": {_text(AuditSerializer(audit).data)}, "findings": ['
+    yield f'{{"audit": {_text(audit_document_of(audit))}, "findings": ['
     yield from _joined(_findings(audit, mutes))
     yield '], "pages": ['
-    yield from _joined(list(AuditPageSerializer(batch, many=True).data) for batch in _pages(audit))
+    yield from _joined([audit_page_of(page) for page in batch] for batch in _pages(audit))
     yield "]}"
 
 
@@ -173,10 +173,10 @@ def _suppressed(muted_on: MutedOn, mutes: AuditMutes) -> dict[str, Any]:
     return {"suppressions": sarif.suppressions(reasons if muted_on.pages == ALL else ())}
 
 
-def _findings(audit: Audit, mutes: AuditMutes) -> Iterator[list[ShownFinding]]:
+def _findings(audit: Audit, mutes: AuditMutes) -> Iterator[list[AuditFindingDocument]]:
     """Yield findings in the order and format of GET /v1/audits/:id/findings, with no cursor open between batches."""
     for batch in listed_in_batches(audit, mutes):
-        yield list(AuditFindingSerializer(batch, many=True, context={"mutes": mutes}).data)
+        yield [audit_finding_of(finding, mutes) for finding in batch]
 
 
 def _pages(audit: Audit) -> Iterator[list[AuditPage]]:

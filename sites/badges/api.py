@@ -8,11 +8,13 @@ from rest_framework.response import Response
 from accounts.authentication import caller_of
 from infrastructure.api.pagination import slice_of
 from infrastructure.api.parsing import LongJSONParser
-from infrastructure.api.schema import PAGE_PARAMETERS, id_parameter, operation, responses
+from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, id_parameter, operation, responses
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from sites.badges import services
-from sites.badges.serializers import BadgeListSerializer, BadgeRequestSerializer, BadgeSerializer
+from sites.badges.documents import BadgeDocument, BadgeList, badge_document_of
+from sites.badges.requests import BadgeRequestSerializer
 
 
 class BadgeCollection(ApiView):
@@ -26,7 +28,7 @@ class BadgeCollection(ApiView):
         tags=["Badges"],
         request=BadgeRequestSerializer,
         responses=responses(
-            {200: BadgeSerializer, 201: BadgeSerializer},
+            {200: RETURNED, 201: RETURNED},
             e400="`INVALID_PARAMS`: also for a page that has no report. `INVALID_URL`.",
             e403="`DOMAIN_BLOCKED`: the page is not publicly accessible, or blocked here.",
             e404="`MONITOR_NOT_FOUND`: no such monitor, or another organization's.",
@@ -35,25 +37,25 @@ class BadgeCollection(ApiView):
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[BadgeDocument]:
         """There is one of each: where it is on already, the answer is 200 with the badge that there is."""
         asked = BadgeRequestSerializer.judged(json_body(request), policy=scan_policy())
         badge, is_new = services.create_badge(caller=caller_of(request), request=asked)
-        return Response(BadgeSerializer(badge).data, status=201 if is_new else 200)
+        return Answer(badge_document_of(badge), status=201 if is_new else 200)
 
     @operation(
         operation_id="list_badges",
         summary="List badges",
         tags=["Badges"],
         parameters=PAGE_PARAMETERS,
-        responses=responses({200: BadgeListSerializer}, e400="`INVALID_PARAMS`."),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[BadgeList]:
         """Badges that are switched on, newest first."""
         part = slice_of(request.query_params)
         badges = services.badges_of(caller_of(request).organization_id)
-        shown = BadgeSerializer(part.of(badges), many=True).data
-        return Response(part.listed("badges", shown, badges.count()))
+        shown = [badge_document_of(badge) for badge in part.of(badges)]
+        return Answer({"badges": shown, "total": badges.count(), "limit": part.limit, "offset": part.offset})
 
 
 class BadgeItem(ApiView):

@@ -18,7 +18,7 @@ from accounts.authentication import Caller
 from infrastructure.api.errors import InvalidParams
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
-from sites.badges.serializers import BadgeRequest
+from sites.badges.requests import BadgeRequest
 from sites.models import Badge, Monitor
 from sites.resources import BADGE, MONITOR
 from website_scan.errors import Refusal

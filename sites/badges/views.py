@@ -29,8 +29,8 @@ from infrastructure.web.csp import csp_override
 from scans.models import Scan
 from scans.policy import scan_policy
 from sites.badges.drawing import draw, draw_note
+from sites.badges.requests import BadgeRequest
 from sites.badges.responses import kept, picture
-from sites.badges.serializers import BadgeRequest
 from sites.badges.services import BadgeResult, Shown, badge_of_page, create_badge, delete_badge, shown_by
 from sites.models import Badge
 from website_scan.errors import Refusal

@@ -13,30 +13,31 @@ from accounts.authentication import caller_of
 from infrastructure.api import idempotency
 from infrastructure.api.pagination import MAX_PAGE, USUAL_PAGE, slice_of
 from infrastructure.api.parsing import UPLOADS
-from infrastructure.api.schema import PAGE_PARAMETERS, creation_parameters, id_parameter, operation, responses
+from infrastructure.api.schema import PAGE_PARAMETERS, RETURNED, creation_parameters, id_parameter, operation, responses
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body, upload_of
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites import resources
 from sites.lists import importing, services
+from sites.lists.documents import (
+    EntryDocument,
+    EntryList,
+    ImportErrorBody,
+    SiteListDocument,
+    SiteListList,
+    entry_document_of,
+    list_document_of,
+    list_documents_of,
+)
 from sites.lists.entries import ORDERS, TYPES, Wanted, entries_page, limit_of, sort_of
 from sites.lists.requests import (
+    EntriesRequestSerializer,
     EntryChangeSerializer,
     ListChangeSerializer,
     ListRequestSerializer,
     parse_change,
     parse_new,
-)
-from sites.lists.serializers import (
-    EntriesRequestSerializer,
-    EntryListSerializer,
-    EntrySerializer,
-    ImportErrorBody,
-    ImportSerializer,
-    SiteListListSerializer,
-    SiteListSerializer,
-    all_shown,
-    shown,
 )
 from sites.lists.uploads import read_rows
 from sites.models import ListEntry, SiteList
@@ -77,7 +78,7 @@ class ListCollection(ApiView):
         request=ListRequestSerializer,
         parameters=creation_parameters(201, "list"),
         responses=responses(
-            {201: SiteListSerializer},
+            {201: RETURNED},
             e400=INVALID,
             e409="`LIST_LIMIT`: as many as the plan allows. `IDEMPOTENCY_CONFLICT`: a request with this key is "
             "still in progress.",
@@ -86,27 +87,28 @@ class ListCollection(ApiView):
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[SiteListDocument]:
         """A new list has no sites; `PUT …/entries` adds them. Its first run begins when its schedule says."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         asked = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"list": without_credentials(body)})
         created = services.create_list(caller=caller, request=asked, once=once)
-        return Response(created.response, status=201, headers=created.headers("/v1/lists"))
+        return Answer(created.response, status=201, headers=created.headers("/v1/lists"))
 
     @operation(
         operation_id="list_lists",
         summary="List the lists of sites",
         tags=["Lists"],
         parameters=PAGE_PARAMETERS,
-        responses=responses({200: SiteListListSerializer}, e400="`INVALID_PARAMS`."),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[SiteListList]:
         """The organization's lists, newest first."""
         part = slice_of(request.query_params)
         lists = access.rows(SiteList, caller_of(request).organization_id)
         found = part.of(lists.select_related("organization").order_by("-created_at", "-id"))
-        return Response(part.listed("lists", all_shown(list(found)), lists.count()))
+        shown = list_documents_of(list(found))
+        return Answer({"lists": shown, "total": lists.count(), "limit": part.limit, "offset": part.offset})
 
 
 class ListItem(ApiView):
@@ -117,11 +119,11 @@ class ListItem(ApiView):
         summary="Get a list, its latest run and when the next one begins",
         tags=["Lists"],
         parameters=[LIST],
-        responses=responses({200: SiteListSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Response:
+    def get(self, request: Request, list_id: str) -> Answer[SiteListDocument]:
         """`GET …/entries` has its sites."""
-        return Response(shown(resources.LIST.find(caller_of(request).organization_id, list_id)))
+        return Answer(list_document_of(resources.LIST.find(caller_of(request).organization_id, list_id)))
 
     @operation(
         operation_id="update_list",
@@ -129,14 +131,14 @@ class ListItem(ApiView):
         tags=["Lists"],
         request=ListChangeSerializer,
         parameters=[LIST],
-        responses=responses({200: SiteListSerializer}, e400=INVALID, e404=NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON),
+        responses=responses({200: RETURNED}, e400=INVALID, e404=NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON),
     )
-    def patch(self, request: Request, list_id: str) -> Response:
+    def patch(self, request: Request, list_id: str) -> Answer[SiteListDocument]:
         """Other fields stay. A run that is in progress goes on as it began."""
         caller, body = caller_of(request), json_body(request)
         site_list = resources.LIST.find(caller.organization_id, list_id)
         asked = parse_change(body, scan_policy(), site_list)
-        return Response(shown(services.change_list(caller=caller, list_id=list_id, request=asked)))
+        return Answer(list_document_of(services.change_list(caller=caller, list_id=list_id, request=asked)))
 
     @operation(
         operation_id="delete_list",
@@ -152,7 +154,7 @@ class ListItem(ApiView):
 
 
 IMPORT_RESPONSES = responses(
-    {200: ImportSerializer, 400: OpenApiResponse(ImportErrorBody, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
+    {200: RETURNED, 400: OpenApiResponse(ImportErrorBody, "`INVALID_ENTRIES` or `INVALID_PARAMS`.")},
     e404=NOT_FOUND,
     e409="`LIST_LIMIT`: more sites than the plan allows in all lists.",
     e413="`PAYLOAD_TOO_LARGE`: over 16 MiB.",
@@ -170,9 +172,9 @@ class ListEntries(ApiView):
         summary="List the sites of a list with their scores",
         tags=["Lists"],
         parameters=[LIST, *FILTERS, *OF_PAGE],
-        responses=responses({200: EntryListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Response:
+    def get(self, request: Request, list_id: str) -> Answer[EntryList]:
         """Filters add up. Sites without a value are last in both directions."""
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         query = request.query_params
@@ -180,9 +182,9 @@ class ListEntries(ApiView):
         page = entries_page(
             site_list, Wanted.of(query), sort=sort_of(query), cursor=query.get("cursor", ""), limit=limit
         )
-        return Response(
+        return Answer(
             {
-                "entries": EntrySerializer(page.rows, many=True).data,
+                "entries": [entry_document_of(entry) for entry in page.rows],
                 "total": page.total,
                 "limit": limit,
                 "next_cursor": page.next_cursor,
@@ -198,12 +200,12 @@ class ListEntries(ApiView):
         parameters=[LIST],
         responses=IMPORT_RESPONSES,
     )
-    def put(self, request: Request, list_id: str) -> Response:
+    def put(self, request: Request, list_id: str) -> Answer[importing.ImportNumbers]:
         """All or nothing. A site whose address stays keeps its ID and its results.
 
         The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
         """
-        return Response(importing.replace_entries(**self._upload(request, list_id)))
+        return Answer(importing.replace_entries(**self._upload(request, list_id)))
 
     @operation(
         operation_id="add_entries",
@@ -213,12 +215,12 @@ class ListEntries(ApiView):
         parameters=[LIST],
         responses=IMPORT_RESPONSES,
     )
-    def post(self, request: Request, list_id: str) -> Response:
+    def post(self, request: Request, list_id: str) -> Answer[importing.ImportNumbers]:
         """All or nothing. Sites that are there already get more tags, and another note if one is given.
 
         The body may also be CSV (`text/csv`), or an address on each line (`text/plain`).
         """
-        return Response(importing.add_entries(**self._upload(request, list_id)))
+        return Answer(importing.add_entries(**self._upload(request, list_id)))
 
     def _upload(self, request: Request, list_id: str) -> dict[str, Any]:
         upload = upload_of(request)
@@ -234,13 +236,11 @@ class EntryItem(ApiView):
         summary="Get a site of a list with its latest result",
         tags=["Lists"],
         parameters=[LIST, ENTRY],
-        responses=responses({200: EntrySerializer}, e404=ENTRY_NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=ENTRY_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, entry_id: str) -> Response:
+    def get(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryDocument]:
         """`audit_id` is that of its latest audit."""
-        return Response(
-            EntrySerializer(services.find_entry(caller_of(request).organization_id, list_id, entry_id)).data
-        )
+        return Answer(entry_document_of(services.find_entry(caller_of(request).organization_id, list_id, entry_id)))
 
     @operation(
         operation_id="update_entry",
@@ -249,14 +249,14 @@ class EntryItem(ApiView):
         request=EntryChangeSerializer,
         parameters=[LIST, ENTRY],
         responses=responses(
-            {200: EntrySerializer}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON
+            {200: RETURNED}, e400="`INVALID_PARAMS`.", e404=ENTRY_NOT_FOUND, e413=TOO_LARGE, e415=NO_JSON
         ),
     )
-    def patch(self, request: Request, list_id: str, entry_id: str) -> Response:
+    def patch(self, request: Request, list_id: str, entry_id: str) -> Answer[EntryDocument]:
         """Other fields stay. Another address is another site: delete this one and add that."""
         changes = EntryChangeSerializer.judged(json_body(request))
         entry = services.change_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id, **changes)
-        return Response(EntrySerializer(entry).data)
+        return Answer(entry_document_of(entry))
 
     @operation(
         operation_id="delete_entry",

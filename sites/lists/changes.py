@@ -7,8 +7,9 @@ from typing import TypedDict
 from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists import snapshots
-from sites.lists.differences import Difference, diff, without_nested_loops
+from sites.lists.differences import SnapshotDiff, diff, without_nested_loops
 from sites.models import ListRun
+from website_scan.json_types import Count, component
 from website_scan.messages import cut
 
 # Sites and checks listed of each kind, and characters of an address: a message may have 256 KB.
@@ -24,18 +25,18 @@ GRADES = """
 RANK = "array_position(%(letters)s::text[], {run}.{type}_grade::text)"
 
 
+@component("ChangedGrades")
 class Grades(TypedDict):
     """Number of sites with a better, and with a worse grade of any type; a site may be in both."""
 
-    better: int
-    worse: int
+    better: Count
+    worse: Count
 
 
-class Changes(Difference):
-    """Difference between two snapshots, named by the IDs of their runs."""
+@component("ListChanges")
+class Changes(SnapshotDiff):
+    """Difference from the snapshot before, as the API returns it, and the number of sites with another grade."""
 
-    run_id: str
-    with_run_id: str
     grades: Grades
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from typing import Any, TypedDict
+from typing import Annotated, Any, TypedDict
 
 from django.db import connection, transaction
 
@@ -12,6 +12,8 @@ from infrastructure.postgresql.statements import fetch
 from scans.models import Scan
 from sites.lists.snapshots import named
 from sites.models import ListRun
+from sites.models.documents import RunId
+from website_scan.json_types import Count, Grade, Score, TypeName
 
 # Results of the same address in both runs, and the mean change of the scores that both have. An address is a site,
 # also if its entry was deleted and added again.
@@ -49,23 +51,23 @@ COMINGS = """
 """
 
 
-class Score(TypedDict):
-    score: int
-    grade: str
+class SiteScore(TypedDict):
+    score: Score
+    grade: Grade
 
 
 class ScorePair(TypedDict):
-    before: Score
-    after: Score
+    before: SiteScore
+    after: SiteScore
 
 
 class ChangedSite(TypedDict):
-    """Site with another mean of the scores that it has in both snapshots; `change` has one decimal."""
+    """Site with another mean of the scores that it has in both snapshots."""
 
     url: str
     entry_id: str | None
     tags: list[str]
-    change: float
+    change: float  # with one decimal
     types: dict[str, ScorePair]
 
 
@@ -75,23 +77,23 @@ class ChangedCheck(TypedDict):
     check: str
     name: str
     type: str
-    of: int
-    failed_before: int
-    failed_after: int
-    fixed: int
-    broken: int
+    of: Count
+    failed_before: Count
+    failed_after: Count
+    fixed: Count
+    broken: Count
 
 
 class ComparedSites(TypedDict):
     """Numbers of sites: judged in both snapshots (of these better, worse), in one only, and lost or regained since."""
 
-    compared: int
-    better: int
-    worse: int
-    added: int
-    removed: int
-    lost: int
-    regained: int
+    compared: Count
+    better: Count
+    worse: Count
+    added: Count
+    removed: Count
+    lost: Count
+    regained: Count
 
 
 class Difference(TypedDict):
@@ -101,7 +103,7 @@ class Difference(TypedDict):
     better or worse.
     """
 
-    types: list[str]
+    types: list[TypeName]
     sites: ComparedSites
     better: list[ChangedSite]
     worse: list[ChangedSite]
@@ -111,6 +113,15 @@ class Difference(TypedDict):
     more_failures: list[ChangedCheck]
     checks_added: list[str]
     checks_removed: list[str]
+
+
+class ComparedRuns(TypedDict):
+    run_id: RunId
+    with_run_id: Annotated[RunId, "The snapshot that it is compared with."]
+
+
+class SnapshotDiff(ComparedRuns, Difference):
+    """Difference between two snapshots; the lists have the largest changes first, and an end."""
 
 
 def diff(run: ListRun, other: ListRun, limit: int = 50) -> Difference:

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from sites.lists import snapshots
-from sites.lists.serializers import ListRunSerializer
+from sites.lists.documents import ListEventData, ListMean, list_run_of
 from sites.models import ListCount, ListRun
 from sites.models.site_list import ListCounts
 from webhooks import events
@@ -24,21 +23,21 @@ def record_list_event(run: ListRun, kind: EventKind, data: Mapping[str, object],
         events.record(kind, site_list.organization_id, at, lambda: {**list_data(run), **data}, site_list=site_list)
 
 
-def list_data(run: ListRun) -> dict[str, Any]:
+def list_data(run: ListRun) -> ListEventData:
     """Return the first fields of `data` in each delivery about a list (docs/lists.md)."""
     return {
         "list_id": run.site_list_id,
         "name": run.site_list.name,
         "list_url": run.site_list.list_url,
-        "run": dict(ListRunSerializer(run).data),
+        "run": list_run_of(run),
         "results": list_results(run),
     }
 
 
-def list_results(run: ListRun) -> dict[str, dict[str, Any]]:
+def list_results(run: ListRun) -> dict[str, ListMean]:
     """Return by type the number of sites with a score, the mean of their scores, and its grade (or None)."""
     counts: ListCounts | None = ListCount.objects.filter(run=run, tag="").values_list("data", flat=True).first()
-    found = {}
+    found: dict[str, ListMean] = {}
     for name in run.types:
         scores, grades = ((counts or snapshots.EMPTY)[each].get(name, {}) for each in ("scores", "grades"))
         figures = snapshots.type_figures(scores, grades)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypedDict
 
 from django.db import connection, transaction
 from django.db.models.functions import MD5
@@ -29,6 +29,7 @@ from sites.lists.uploads import Faults, Row, refuse_line
 from sites.models import ListEntry, SiteList
 from sites.models.site_list import new_entry_id
 from sites.resources import LIST
+from website_scan.json_types import Count, component
 from website_scan.net.targets import InvalidUrl
 
 SAMPLES = 10  # of each kind of difference
@@ -48,6 +49,16 @@ UPDATE = """
 """
 
 
+@component("Import")
+class ImportNumbers(TypedDict):
+    """Numbers of entries that an import has added, removed, changed (tags or note) and left as they were."""
+
+    added: Count
+    removed: Count
+    changed: Count
+    unchanged: Count
+
+
 @dataclass(frozen=True, slots=True)
 class Difference:
     """Numbers of entries that an import adds, removes, changes and leaves, with samples of addresses by kind."""
@@ -59,8 +70,13 @@ class Difference:
     samples: dict[str, list[str]]
 
     @property
-    def numbers(self) -> dict[str, int]:
-        return {name: getattr(self, name) for name in ("added", "removed", "changed", "unchanged")}
+    def numbers(self) -> ImportNumbers:
+        return {
+            "added": self.added,
+            "removed": self.removed,
+            "changed": self.changed,
+            "unchanged": self.unchanged,
+        }
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +142,7 @@ def _addition(site_list: SiteList, rows: Sequence[Row]) -> _Plan:
     return _Plan(added, {}, changed, len(rows) - len(added) - len(changed))
 
 
-def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> dict[str, int]:
+def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
     """Replace all entries; return the numbers of those `added`, `removed`, `changed` and `unchanged`.
 
     An entry whose address stays keeps its ID and its results. Raises NotFound, ListLimit or InvalidEntries.
@@ -134,14 +150,14 @@ def replace_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> dic
     return _import(caller, list_id, rows, _replacement)
 
 
-def add_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> dict[str, int]:
+def add_entries(*, caller: Caller, list_id: str, rows: Sequence[Row]) -> ImportNumbers:
     """Add entries; those that are there already get more tags, and the note if there is one. As `replace_entries`."""
     return _import(caller, list_id, rows, _addition)
 
 
 def _import(
     caller: Caller, list_id: str, rows: Sequence[Row], planned: Callable[[SiteList, Sequence[Row]], _Plan]
-) -> dict[str, int]:
+) -> ImportNumbers:
     with transaction.atomic():
         site_list = LIST.find(caller.organization_id, list_id, lock=Lock.CHANGE)
         plan = planned(site_list, rows)

@@ -65,6 +65,10 @@ def _scores(run: ListRun, before: ListRun | None) -> dict[str, dict[str, Any]]:
     """Return the means of the types, in the form of `score_row`."""
     earlier = list_results(before) if before is not None else {}
     return {
-        name: {"before": earlier.get(name, {}).get("mean"), "after": shown["mean"], "grade": shown["grade"]}
+        name: {
+            "before": earlier[name]["mean"] if name in earlier else None,
+            "after": shown["mean"],
+            "grade": shown["grade"],
+        }
         for name, shown in list_results(run).items()
     }

@@ -13,12 +13,12 @@ from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Input, Parsed, Text, Whole, refusal_as_error
 from scans.requests import CredentialsSerializer, chosen_types, types_of
+from sites.inputs import name_field, zone_field
 from sites.lists.tags import MAX_TAGS, NOTE_LENGTH, tidy_note, tidy_tags
 from sites.models import SiteList
 from sites.models.site_list import ListInterval
 from sites.recipients import NotifySerializer
 from sites.schedule import PERIODS
-from sites.serializers import name_field, zone_field
 from website_scan.net.credentials import Credentials
 from website_scan.net.policy import Policy
 
@@ -182,3 +182,17 @@ def parse_share(body: Mapping[str, Any]) -> dict[str, Any]:
     """Return the arguments of `sharing.create_share` that a body names. Raises InvalidParams."""
     values: dict[str, Any] = ShareRequestSerializer.judged(body)
     return {"run_id": values.get("run_id"), "has_table": values.get("table", False)}
+
+
+class EntryRequestSerializer(serializers.Serializer[Any]):
+    """Site of a list. An address without a scheme gets https://."""
+
+    url = serializers.CharField()
+    tags = serializers.ListField(child=serializers.CharField(), max_length=MAX_TAGS, required=False)
+    note = serializers.CharField(max_length=NOTE_LENGTH, allow_blank=True, required=False)
+
+
+class EntriesRequestSerializer(serializers.Serializer[Any]):
+    """The JSON body of PUT and POST /v1/lists/:id/entries. It is parsed like the other forms, in `importing`."""
+
+    entries = EntryRequestSerializer(many=True)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import StreamingHttpResponse
 from drf_spectacular.utils import OpenApiParameter
 from rest_framework.request import Request
@@ -12,24 +10,36 @@ from rest_framework.response import Response
 from accounts.authentication import Caller, caller_of
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.pagination import integer, slice_of, unknown_format
-from infrastructure.api.schema import PAGE_PARAMETERS, file_response, headers, id_parameter, operation, responses
+from infrastructure.api.schema import (
+    PAGE_PARAMETERS,
+    RETURNED,
+    file_response,
+    headers,
+    id_parameter,
+    operation,
+    responses,
+)
 from infrastructure.api.scopes import Scope
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from sites import resources
 from sites.lists import adoption, differences, exports, runs, sharing, snapshots
 from sites.lists.api import ENTRY, ENTRY_NOT_FOUND, LIST, NO_JSON, NOT_FOUND, TOO_LARGE
-from sites.lists.requests import ShareRequestSerializer, parse_share
-from sites.lists.serializers import (
-    AdoptionSerializer,
-    ListRunListSerializer,
-    ListRunSerializer,
-    ResultSerializer,
-    ShareListSerializer,
-    ShareSerializer,
-    SnapshotDiffSerializer,
-    SnapshotSerializer,
+from sites.lists.documents import (
+    AdoptionDocument,
+    AdoptionPoint,
+    ListRunDocument,
+    ListRunList,
+    ResultDocument,
+    ShareDocument,
+    ShareList,
+    SnapshotDocument,
+    list_run_of,
+    share_document_of,
 )
+from sites.lists.requests import ShareRequestSerializer, parse_share
 from sites.models import ListRun
+from website_scan.timestamps import timestamp
 
 RUN = id_parameter("run_id", "run")
 SNAPSHOT = id_parameter("snapshot_id", "run")
@@ -50,15 +60,14 @@ class ListRuns(ApiView):
         summary="List the runs of a list",
         tags=["Lists"],
         parameters=[LIST, *PAGE_PARAMETERS],
-        responses=responses({200: ListRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Response:
+    def get(self, request: Request, list_id: str) -> Answer[ListRunList]:
         """Newest first. The ID of a run that has ended is that of its snapshot."""
         part = slice_of(request.query_params)
         found = resources.LIST.find(caller_of(request).organization_id, list_id).runs.all()
-        page = part.of(found.order_by("-started_at", "-id"))
-        listed = ListRunSerializer(page, many=True).data
-        return Response(part.listed("runs", listed, found.count()))
+        shown = [list_run_of(run) for run in part.of(found.order_by("-started_at", "-id"))]
+        return Answer({"runs": shown, "total": found.count(), "limit": part.limit, "offset": part.offset})
 
     @operation(
         operation_id="run_list",
@@ -67,18 +76,18 @@ class ListRuns(ApiView):
         request=None,
         parameters=[LIST, *headers([202], Location=(str, "The address of the run."))],
         responses=responses(
-            {202: ListRunSerializer},
+            {202: RETURNED},
             e400="`INVALID_PARAMS`: the list has no sites.",
             e404=NOT_FOUND,
             e409="`LIST_RUNNING`: a run of it is in progress. `LIST_LIMIT`: the plan has become too small for it.",
             e429="`RATE_LIMITED`, or `QUOTA_EXCEEDED`: not even one site could be judged.",
         ),
     )
-    def post(self, request: Request, list_id: str) -> Response:
+    def post(self, request: Request, list_id: str) -> Answer[ListRunDocument]:
         """Beside its schedule, which stays. Its sites are spread over the list's window."""
         run = runs.begin_run(caller=caller_of(request), list_id=list_id)
         location = f"/v1/lists/{run.site_list_id}/runs/{run.id}"
-        return Response(ListRunSerializer(run).data, status=202, headers={"Location": location})
+        return Answer(list_run_of(run), status=202, headers={"Location": location})
 
 
 class ListRunItem(ApiView):
@@ -91,26 +100,26 @@ class ListRunItem(ApiView):
         summary="Get a run of a list, and how far it is",
         tags=["Lists"],
         parameters=[LIST, RUN],
-        responses=responses({200: ListRunSerializer}, e404=RUN_NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, run_id: str) -> Response:
+    def get(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunDocument]:
         """Poll this until the status is no longer `running`."""
         run = resources.LIST_RUN.find_in(
             resources.LIST.find(caller_of(request).organization_id, list_id).runs.all(), run_id
         )
-        return Response(ListRunSerializer(run).data)
+        return Answer(list_run_of(run))
 
     @operation(
         operation_id="cancel_list_run",
         summary="Cancel a run of a list",
         tags=["Lists"],
         parameters=[LIST, RUN],
-        responses=responses({200: ListRunSerializer}, e404=RUN_NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=RUN_NOT_FOUND),
     )
-    def delete(self, request: Request, list_id: str, run_id: str) -> Response:
+    def delete(self, request: Request, list_id: str, run_id: str) -> Answer[ListRunDocument]:
         """Sites that wait are left out. A run that has ended stays as it is."""
         run = runs.cancel_run(caller=caller_of(request), list_id=list_id, run_id=run_id)
-        return Response(ListRunSerializer(run).data)
+        return Answer(list_run_of(run))
 
 
 class EntryScan(ApiView):
@@ -125,17 +134,17 @@ class EntryScan(ApiView):
         request=None,
         parameters=[LIST, ENTRY, *headers([202], Location=(str, "The address of the entry, which gets the result."))],
         responses=responses(
-            {202: ResultSerializer},
+            {202: RETURNED},
             e404=ENTRY_NOT_FOUND,
             e409="`LIST_RUNNING`: it is being judged already.",
             e429="`RATE_LIMITED` or `QUOTA_EXCEEDED`.",
         ),
     )
-    def post(self, request: Request, list_id: str, entry_id: str) -> Response:
+    def post(self, request: Request, list_id: str, entry_id: str) -> Answer[ResultDocument]:
         """Outside of a run: the entry gets the result, and no snapshot changes."""
         result = runs.scan_entry(caller=caller_of(request), list_id=list_id, entry_id=entry_id)
-        shown = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
-        return Response(shown, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
+        shown: ResultDocument = {"entry_id": entry_id, "url": result.url, "audit_id": result.audit_id}
+        return Answer(shown, status=202, headers={"Location": f"/v1/lists/{list_id}/entries/{entry_id}"})
 
 
 class Snapshot(ApiView):
@@ -146,13 +155,13 @@ class Snapshot(ApiView):
         summary="Get what a run of a list has found",
         tags=["Lists"],
         parameters=[LIST, SNAPSHOT, TAG],
-        responses=responses({200: SnapshotSerializer}, e404=SNAPSHOT_NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=SNAPSHOT_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[SnapshotDocument]:
         """Figures of all its sites, and of those of each tag."""
         run = _snapshot(caller_of(request), list_id, snapshot_id)
         found = snapshots.summary(run, request.query_params.get("tag", ""))
-        return Response({"run": ListRunSerializer(run).data, **found})
+        return Answer({"run": list_run_of(run), **found})
 
 
 class SnapshotDiff(ApiView):
@@ -172,9 +181,9 @@ class SnapshotDiff(ApiView):
                 description="The number of sites of each kind.",
             ),
         ],
-        responses=responses({200: SnapshotDiffSerializer}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=SNAPSHOT_NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str, snapshot_id: str) -> Response:
+    def get(self, request: Request, list_id: str, snapshot_id: str) -> Answer[differences.SnapshotDiff]:
         """Sites that are better or worse since, and checks with more or fewer failures."""
         limit = integer(request.query_params, "limit", default=50, least=1, most=MOST_COMPARED)
         run = _snapshot(caller_of(request), list_id, snapshot_id)
@@ -182,7 +191,7 @@ class SnapshotDiff(ApiView):
         other = snapshots.previous(run) if other_id is None else _snapshot(caller_of(request), list_id, other_id)
         if other is None:
             raise resources.SNAPSHOT.not_found("There is no earlier snapshot of this list.")
-        return Response({"run_id": run.id, "with_run_id": other.id, **differences.diff(run, other, limit)})
+        return Answer({"run_id": run.id, "with_run_id": other.id, **differences.diff(run, other, limit)})
 
 
 def _snapshot(caller: Caller, list_id: str, snapshot_id: str) -> ListRun:
@@ -247,20 +256,20 @@ class Adoption(ApiView):
             TAG,
             OpenApiParameter("limit", {"type": "integer", "minimum": 1, "maximum": MOST_RUNS, "default": 52}),
         ],
-        responses=responses({200: AdoptionSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Response:
+    def get(self, request: Request, list_id: str) -> Answer[AdoptionDocument]:
         """The last runs that have ended, oldest first; those without the check are left out."""
         query = request.query_params
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
         limit = integer(query, "limit", default=52, least=1, most=MOST_RUNS)
         if not (check := query.get("check", "")):
             raise InvalidParams("check must be the ID of a check.")
-        found: list[dict[str, Any]] = [
-            {"run_id": run.id, "started_at": run.started_at, "passed": passed, "of": of}
+        found: list[AdoptionPoint] = [
+            {"run_id": run.id, "started_at": timestamp(run.started_at), "passed": passed, "of": of}
             for run, passed, of in adoption.adoption(site_list, check, query.get("tag", ""), limit)
         ]
-        return Response(AdoptionSerializer({"check": check, "runs": found}).data)
+        return Answer({"check": check, "runs": found})
 
 
 class ShareCollection(ApiView):
@@ -271,12 +280,12 @@ class ShareCollection(ApiView):
         summary="List the public pages of a list",
         tags=["Lists"],
         parameters=[LIST],
-        responses=responses({200: ShareListSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, list_id: str) -> Response:
+    def get(self, request: Request, list_id: str) -> Answer[ShareList]:
         """Newest first."""
         site_list = resources.LIST.find(caller_of(request).organization_id, list_id)
-        return Response({"shares": ShareSerializer(sharing.shares_of(site_list), many=True).data})
+        return Answer({"shares": [share_document_of(share) for share in sharing.shares_of(site_list)]})
 
     @operation(
         operation_id="create_share",
@@ -285,7 +294,7 @@ class ShareCollection(ApiView):
         request=ShareRequestSerializer,
         parameters=[LIST],
         responses=responses(
-            {201: ShareSerializer},
+            {201: RETURNED},
             e400="`INVALID_PARAMS`.",
             e404=SNAPSHOT_NOT_FOUND,
             e409="`SHARE_LIMIT`: as many as a list may have.",
@@ -293,11 +302,11 @@ class ShareCollection(ApiView):
             e415=NO_JSON,
         ),
     )
-    def post(self, request: Request, list_id: str) -> Response:
+    def post(self, request: Request, list_id: str) -> Answer[ShareDocument]:
         """Without `run_id` it always shows the latest snapshot; with `table` also all sites, not only the summary."""
         share = sharing.create_share(caller=caller_of(request), list_id=list_id, **parse_share(json_body(request)))
         location = f"/v1/lists/{list_id}/shares/{share.id}"
-        return Response(ShareSerializer(share).data, status=201, headers={"Location": location})
+        return Answer(share_document_of(share), status=201, headers={"Location": location})
 
 
 class ShareItem(ApiView):

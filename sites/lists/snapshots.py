@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
-from typing import TypedDict
+from typing import Annotated, TypedDict
 
 from django.db.models import Count, DurationField, ExpressionWrapper, F, Q, QuerySet, Value
 from django.db.models.fields.json import KeyTransform
@@ -20,6 +20,8 @@ from sites.models import ListCount, ListResult, ListRun, SiteList
 from sites.models.site_list import ListCounts
 from sites.resources import SNAPSHOT
 from website_scan.ids import is_id
+from website_scan.json_types import Count as CountOfSites
+from website_scan.json_types import Keywords
 from website_scan.scoring import GRADES, mean_grade, rounded
 
 # Every grade, the best first; "A+" is one of its own.
@@ -32,55 +34,55 @@ EMPTY: ListCounts = {"sites": 0, "judged": 0, "scores": {}, "grades": {}, "check
 
 
 class TypeFigures(TypedDict):
-    """Scores of a type over the sites that have one. All but `judged` are None if no site has.
+    """Scores of a type over the sites that have one. All but `judged` and `grades` are null if no site has."""
 
-    `mean` has one decimal. Median and quartiles are interpolated between the two nearest ranks (type 7 of Hyndman and
-    Fan, Sample quantiles in statistical packages, 1996), as QUARTILE.INC of spreadsheets does, so they are multiples
-    of a quarter. `grades` has every grade, the best first.
-    """
-
-    judged: int
+    # `mean` has one decimal. Median and quartiles are interpolated between the two nearest ranks (type 7 of Hyndman and
+    # Fan, Sample quantiles in statistical packages, 1996), as QUARTILE.INC of spreadsheets does, so they are multiples
+    # of a quarter. `grades` has every grade, the best first.
+    judged: CountOfSites
     mean: float | None
     lower_quartile: float | None
     median: float | None
     upper_quartile: float | None
-    grades: dict[str, int]
+    grades: Annotated[dict[str, CountOfSites], "Number of sites by grade."]
 
 
 class CheckFigures(TypedDict):
-    """Number of sites that fail, warn and pass, and of those on which the check ran."""
+    """Numbers of sites that fail, warn and pass, and of those on which the check ran."""
 
     check: str
     name: str
     type: str
-    failed: int
-    warned: int
-    passed: int
-    of: int
+    failed: CountOfSites
+    warned: CountOfSites
+    passed: CountOfSites
+    of: CountOfSites
 
 
 class NotReached(TypedDict):
     """Number of sites that could not be judged, in all and by error code."""
 
-    total: int
-    codes: dict[str, int]
+    total: CountOfSites
+    codes: dict[str, Annotated[int, Keywords(minimum=1)]]
 
 
 class Figures(TypedDict):
     """Figures of a snapshot, which name no site and no tag. Checks with the most failures come first."""
 
-    sites: int
-    judged: int
-    left_out: int
+    sites: CountOfSites
+    judged: CountOfSites
+    left_out: CountOfSites
     not_reached: NotReached
     types: dict[str, TypeFigures]
     checks: list[CheckFigures]
 
 
 class TagFigures(TypedDict):
+    """Figures of the sites with a tag."""
+
     tag: str
-    sites: int
-    judged: int
+    sites: CountOfSites
+    judged: CountOfSites
     types: dict[str, TypeFigures]
 
 
@@ -93,8 +95,8 @@ class UnreachedSite(TypedDict):
 class Summary(Figures):
     """Figures of a snapshot with those of its most frequent tags, and the first sites that could not be judged."""
 
-    tags: list[TagFigures]
-    unreached: list[UnreachedSite]
+    tags: Annotated[list[TagFigures], "The most frequent ones; none if the answer is of one tag."]
+    unreached: Annotated[list[UnreachedSite], "The first of them."]
 
 
 def snapshots_of(site_list: SiteList) -> QuerySet[ListRun]:

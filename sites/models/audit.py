@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import ClassVar, NotRequired, TypedDict
+from typing import Annotated, ClassVar, NotRequired, TypedDict
 
 from django.conf import settings
 from django.contrib.postgres.fields import ArrayField
@@ -15,19 +15,21 @@ from accounts.models import REPORTS_KEPT_DAYS, ApiKey, Organization
 from infrastructure.leases import Leased
 from scans.models.domain import LONGEST_ADDRESS
 from scans.models.keyed import Keyed
-from scans.models.scan import KEPT
+from scans.models.scan import KEPT, Scan
 from website_scan.ids import new_id
+from website_scan.json_types import Grade, ScanId, Score, component, values
 from website_scan.scoring import mean_grade, rounded
 
 UNFINISHED = ("queued", "discovering", "running")
 MOST = 100  # the highest score
 
 
+@component("AuditScore")
 class TypeScore(TypedDict):
-    """Score of a scan type in an audit; None as long as no page of it has one."""
+    """The mean of the scores of a type's pages, as far as they are known."""
 
-    score: int | None
-    grade: str | None
+    score: Score | None
+    grade: Grade | None
 
 
 class TypeTotal(TypedDict):
@@ -41,28 +43,29 @@ class TypeTotal(TypedDict):
     caps: dict[str, int]  # pages whose scores are capped, by the reason of the lowest cap
 
 
+@component("PageScan")
 class PageResult(TypedDict):
-    """Scan of a page of an audit that has ended."""
+    """A scan of a page of an audit."""
 
-    scan_id: str
-    status: str
-    score: int | None
-    grade: str | None
-    error: NotRequired[PageError]  # why it failed
+    scan_id: ScanId
+    status: Annotated[str, values(Scan.Status.choices)]
+    score: Score | None
+    grade: Grade | None
+    error: NotRequired[Annotated[PageError, "Why it has no score; absent if it has one."]]
 
 
 class PageError(TypedDict):
-    """Reason why a page has no result."""
+    """The reason why a page or a scan of it has no result."""
 
     code: str
     message: str
 
 
 class SamplePage(TypedDict):
-    """Page on which a finding was made."""
+    """A page on which a finding was made."""
 
     url: str
-    scan_id: str
+    scan_id: ScanId
 
 
 def new_audit_id() -> str:
@@ -214,11 +217,6 @@ class Audit(Keyed, Leased):
         """Return True while a report of its scans is retained, or may still come."""
         last = self.released_at or self.created_at
         return not self.is_final or last > timezone.now() - timedelta(days=self.kept_days)
-
-    @property
-    def failure(self) -> Audit | None:
-        """Return the audit itself, with `error_code` and `error_message`, if it has an error; else None."""
-        return self if self.error_code else None
 
     @property
     def scores(self) -> dict[str, TypeScore]:

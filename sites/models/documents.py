@@ -2,9 +2,28 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypedDict
+from collections.abc import Mapping
+from typing import Annotated, Literal, TypedDict, TypeVar
 
-from website_scan.document import ExportedError
+from scans.documents import AuditId, ScanFailure
+from scans.models import Scan
+from website_scan.json_types import (
+    Count,
+    Grade,
+    Keywords,
+    Link,
+    Score,
+    SeverityName,
+    Timestamp,
+    TypeName,
+    component,
+    identifier,
+)
+
+Value = TypeVar("Value")
+
+MonitorId = Annotated[str, identifier("mon")]
+RunId = Annotated[str, identifier("run")]
 
 
 class Doubt(TypedDict):
@@ -61,18 +80,26 @@ class LastScore(TypedDict):
     grade: str
 
 
-class RunScore(LastScore):
-    before: int | None
+class RunScore(TypedDict):
+    """Score of a type in a run, and the score before."""
+
+    before: Score | None
+    score: Score
+    grade: Grade
 
 
 class ChangedScore(TypedDict):
-    before: int | None
-    after: int
-    grade: str
+    """Score of a type before and after a change."""
+
+    before: Score | None
+    after: Score
+    grade: Grade
 
 
+# Texts of pages and findings are cut.
+@component("ChangedPage")
 class PageNews(TypedDict):
-    """Page with a change. Texts are cut; `previous_report_url` is None if that report has expired."""
+    """Page with a change. `previous_report_url` is null if that report has expired."""
 
     url: str
     report_url: str
@@ -80,14 +107,15 @@ class PageNews(TypedDict):
     places: list[str]
 
 
+@component("ChangedFinding")
 class FindingNews(TypedDict):
-    """Change of a finding, with the first of its pages; `said` is the change in words."""
+    """Changed finding with the first of its pages; `said` is the change in words."""
 
-    type: str
+    type: TypeName
     check: str
     title: str
-    severity: str
-    pages_affected: int
+    severity: SeverityName
+    pages_affected: Annotated[int, Keywords(minimum=1)]
     message: str
     fix: str
     said: str
@@ -95,6 +123,7 @@ class FindingNews(TypedDict):
     pages: list[PageNews]
 
 
+@component("ReachablePage")
 class ReachedPage(TypedDict):
     url: str
 
@@ -103,10 +132,24 @@ class UnreachablePage(ReachedPage):
     message: str
 
 
+class Untold(TypedDict):
+    """Numbers of changes that are left out of the lists."""
+
+    new: Count
+    fixed: Count
+    worse: Count
+    better: Count
+    unreachable_pages: Count
+    reachable_pages: Count
+
+
+@component("Certificate")
 class CertificateNews(TypedDict):
+    """Certificate that expires soon."""
+
     host: str
     expires_at: str
-    days_left: int
+    days_left: Count
 
 
 # Keys of the lists of changes in the news.
@@ -115,7 +158,7 @@ NewsList = Literal["new", "fixed", "worse", "better", "unreachable_pages", "reac
 
 
 class Changes(TypedDict, total=False):
-    """Changes that a run has found. `more` counts by key those that are left out."""
+    """Changes that a run has found."""
 
     new: list[FindingNews]
     fixed: list[FindingNews]
@@ -123,44 +166,52 @@ class Changes(TypedDict, total=False):
     better: list[FindingNews]
     unreachable_pages: list[UnreachablePage]
     reachable_pages: list[ReachedPage]
-    more: dict[str, int]
+    more: Untold
 
 
-class News(Changes, total=False):
-    """News of a run, empty if nothing has changed: `data` of the event `monitor.changed` (docs/monitors.md)."""
-
+class ChangedScores(TypedDict, total=False):
     scores: dict[str, ChangedScore]
+
+
+class News(ChangedScores, Changes, total=False):
+    """Changes that a run has found, in the order of the event `monitor.changed`; empty if there are none."""
+
     certificate: CertificateNews | None
     reasons: list[str]
 
 
 class EventRun(TypedDict):
-    """Run of an event; audit ID and address are None if it has no audit."""
+    """The run of a monitor; ID and address of its audit are null if it has none."""
 
-    id: str
-    audit_id: str | None
-    audit_url: str | None
-    due_at: str
+    id: RunId
+    audit_id: AuditId | None
+    audit_url: Link | None
+    due_at: Timestamp
 
 
 class OfRun(TypedDict):
     run: EventRun
 
 
-class ChangedData(News, OfRun):
+class ChangedData(OfRun, News):
     """Data of `monitor.changed` beside the monitor's own."""
 
 
 class FailedData(OfRun):
     """Data of `monitor.failed` beside the monitor's own."""
 
-    since: str
-    error: ExportedError
+    since: Timestamp
+    error: ScanFailure
 
 
 class RecoveredData(OfRun):
     """Data of `monitor.recovered` beside the monitor's own; `changes` is None if nothing has changed."""
 
-    down_since: str
-    recovered_at: str
+    down_since: Timestamp
+    recovered_at: Timestamp
     changes: News | None
+
+
+def by_type(values: Mapping[str, Value]) -> dict[str, Value]:
+    """Return values by scan type, in the order of the types."""
+    return {each: values[each] for each in Scan.Type.values if each in values}

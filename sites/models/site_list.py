@@ -212,11 +212,6 @@ class ListEntry(TypeScores):
     def __str__(self) -> str:
         return f"{self.site_list_id}: {self.url}"
 
-    @property
-    def failure(self) -> ListEntry | None:
-        """Return the entry if its latest result has an error."""
-        return self if self.error_code else None
-
     def change_of(self, type: str) -> int | None:
         found: int | None = getattr(self, f"{type}_change")
         return found
@@ -273,11 +268,6 @@ class ListRun(models.Model):
     @property
     def has_ended(self) -> bool:
         return self.status in self.ENDED
-
-    @property
-    def failure(self) -> ListRun | None:
-        """Return the run if it has an error."""
-        return self if self.error_code else None
 
 
 class ListResult(TypeScores):

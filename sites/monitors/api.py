@@ -13,28 +13,31 @@ from infrastructure.api.pagination import choice, slice_of
 from infrastructure.api.parsing import LongJSONParser
 from infrastructure.api.schema import (
     PAGE_PARAMETERS,
+    RETURNED,
     creation_parameters,
     headers,
     id_parameter,
     operation,
     responses,
 )
+from infrastructure.api.typed import Answer
 from infrastructure.api.views import ApiView, json_body
 from scans.policy import scan_policy
 from scans.requests import without_credentials
 from sites.models import Monitor
 from sites.models.monitor import STATUS_FILTERS, of_host
 from sites.monitors import services
-from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
-from sites.monitors.serializers import (
+from sites.monitors.documents import (
     STATUSES,
-    MonitorListSerializer,
-    MonitorRunListSerializer,
-    MonitorRunSerializer,
-    MonitorSerializer,
-    all_shown,
-    shown,
+    MonitorDocument,
+    MonitorList,
+    MonitorRunDocument,
+    MonitorRunList,
+    monitor_document_of,
+    monitor_documents_of,
+    monitor_run_of,
 )
+from sites.monitors.requests import MonitorChangeSerializer, MonitorRequestSerializer, parse_change, parse_new
 from sites.resources import MONITOR, MONITOR_RUN
 
 NOT_FOUND = "`MONITOR_NOT_FOUND`: no such monitor, or another organization's."
@@ -56,7 +59,7 @@ class MonitorCollection(ApiView):
         request=MonitorRequestSerializer,
         parameters=creation_parameters(201, "monitor"),
         responses=responses(
-            {201: MonitorSerializer},
+            {201: RETURNED},
             e400=INVALID,
             e403=BLOCKED,
             e409="`MONITOR_LIMIT`: as many as the plan allows. `IDEMPOTENCY_CONFLICT`: a request with this key is "
@@ -66,13 +69,13 @@ class MonitorCollection(ApiView):
             e422="`IDEMPOTENCY_MISMATCH`: the key was used with another body.",
         ),
     )
-    def post(self, request: Request) -> Response:
+    def post(self, request: Request) -> Answer[MonitorDocument]:
         """An audit that repeats. Its first run begins when its schedule says; `POST …/runs` begins one at once."""
         caller, body, key = caller_of(request), json_body(request), idempotency.key_of(request.headers)
         asked = parse_new(body, scan_policy(), caller.organization_id)
         once = idempotency.once(key, {"monitor": without_credentials(body)})
         created = services.create_monitor(caller=caller, request=asked, once=once)
-        return Response(created.response, status=201, headers=created.headers("/v1/monitors"))
+        return Answer(created.response, status=201, headers=created.headers("/v1/monitors"))
 
     @operation(
         operation_id="list_monitors",
@@ -83,9 +86,9 @@ class MonitorCollection(ApiView):
             OpenApiParameter("status", str, enum=STATUSES),
             OpenApiParameter("host", str, description="Only with a page on this host."),
         ],
-        responses=responses({200: MonitorListSerializer}, e400="`INVALID_PARAMS`."),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`."),
     )
-    def get(self, request: Request) -> Response:
+    def get(self, request: Request) -> Answer[MonitorList]:
         """The organization's monitors, newest first."""
         part = slice_of(request.query_params)
         monitors = access.rows(Monitor, caller_of(request).organization_id)
@@ -94,8 +97,8 @@ class MonitorCollection(ApiView):
         if (host := request.query_params.get("host")) is not None:
             monitors = of_host(monitors, host)
         found = part.of(monitors.select_related("organization").order_by("-created_at", "-id"))
-        listed = all_shown(list(found))
-        return Response(part.listed("monitors", listed, monitors.count()))
+        shown = monitor_documents_of(list(found))
+        return Answer({"monitors": shown, "total": monitors.count(), "limit": part.limit, "offset": part.offset})
 
 
 class MonitorItem(ApiView):
@@ -108,11 +111,11 @@ class MonitorItem(ApiView):
         summary="Get a monitor, its last scores and when it looks next",
         tags=["Monitors"],
         parameters=[id_parameter("monitor_id", "mon")],
-        responses=responses({200: MonitorSerializer}, e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e404=NOT_FOUND),
     )
-    def get(self, request: Request, monitor_id: str) -> Response:
+    def get(self, request: Request, monitor_id: str) -> Answer[MonitorDocument]:
         """`GET …/runs` says what its runs found."""
-        return Response(shown(MONITOR.find(caller_of(request).organization_id, monitor_id)))
+        return Answer(monitor_document_of(MONITOR.find(caller_of(request).organization_id, monitor_id)))
 
     @operation(
         operation_id="update_monitor",
@@ -121,7 +124,7 @@ class MonitorItem(ApiView):
         request=MonitorChangeSerializer,
         parameters=[id_parameter("monitor_id", "mon")],
         responses=responses(
-            {200: MonitorSerializer},
+            {200: RETURNED},
             e400=INVALID,
             e403=BLOCKED,
             e404=NOT_FOUND,
@@ -129,12 +132,12 @@ class MonitorItem(ApiView):
             e415="`UNSUPPORTED_MEDIA_TYPE`: the body is not JSON.",
         ),
     )
-    def patch(self, request: Request, monitor_id: str) -> Response:
+    def patch(self, request: Request, monitor_id: str) -> Answer[MonitorDocument]:
         """Other fields stay. Credentials are dropped when the target moves to another origin without new ones."""
         caller, body = caller_of(request), json_body(request)
         monitor = MONITOR.find(caller.organization_id, monitor_id)
         asked = parse_change(body, scan_policy(), monitor)
-        return Response(shown(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
+        return Answer(monitor_document_of(services.change_monitor(caller=caller, monitor=monitor, request=asked)))
 
     @operation(
         operation_id="delete_monitor",
@@ -157,15 +160,14 @@ class MonitorRuns(ApiView):
         summary="List the runs of a monitor, and what changed",
         tags=["Monitors"],
         parameters=[id_parameter("monitor_id", "mon"), *PAGE_PARAMETERS],
-        responses=responses({200: MonitorRunListSerializer}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
+        responses=responses({200: RETURNED}, e400="`INVALID_PARAMS`.", e404=NOT_FOUND),
     )
-    def get(self, request: Request, monitor_id: str) -> Response:
+    def get(self, request: Request, monitor_id: str) -> Answer[MonitorRunList]:
         """Newest first."""
         part = slice_of(request.query_params)
         runs = MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all()
-        found = part.of(runs.order_by("-due_at"))
-        listed = MonitorRunSerializer(found, many=True).data
-        return Response(part.listed("runs", listed, runs.count()))
+        shown = [monitor_run_of(run) for run in part.of(runs.order_by("-due_at"))]
+        return Answer({"runs": shown, "total": runs.count(), "limit": part.limit, "offset": part.offset})
 
     @operation(
         operation_id="run_monitor",
@@ -177,14 +179,14 @@ class MonitorRuns(ApiView):
             *headers([202], Location=(str, "The address of the run.")),
         ],
         responses=responses(
-            {202: MonitorRunSerializer}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is already in progress."
+            {202: RETURNED}, e404=NOT_FOUND, e409="`MONITOR_RUNNING`: a run of it is already in progress."
         ),
     )
-    def post(self, request: Request, monitor_id: str) -> Response:
+    def post(self, request: Request, monitor_id: str) -> Answer[MonitorRunDocument]:
         """Beside its schedule, which stays. A run that waits for its second try, or to start late, goes on at once."""
         run = services.run_now(caller=caller_of(request), monitor_id=monitor_id)
         location = f"/v1/monitors/{run.monitor_id}/runs/{run.id}"
-        return Response(MonitorRunSerializer(run).data, status=202, headers={"Location": location})
+        return Answer(monitor_run_of(run), status=202, headers={"Location": location})
 
 
 class MonitorRunItem(ApiView):
@@ -196,11 +198,11 @@ class MonitorRunItem(ApiView):
         tags=["Monitors"],
         parameters=[id_parameter("monitor_id", "mon"), id_parameter("run_id", "run")],
         responses=responses(
-            {200: MonitorRunSerializer},
+            {200: RETURNED},
             e404=f"{NOT_FOUND} `RUN_NOT_FOUND`: it has no such run.",
         ),
     )
-    def get(self, request: Request, monitor_id: str, run_id: str) -> Response:
+    def get(self, request: Request, monitor_id: str, run_id: str) -> Answer[MonitorRunDocument]:
         """Poll this until the status is `done`, `failed` or `skipped`."""
         run = MONITOR_RUN.find_in(MONITOR.find(caller_of(request).organization_id, monitor_id).runs.all(), run_id)
-        return Response(MonitorRunSerializer(run).data)
+        return Answer(monitor_run_of(run))

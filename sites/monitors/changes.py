@@ -271,14 +271,12 @@ class ChangeGroups:
 
     def as_json(self) -> Changes:
         """Return `new`, `fixed`, `worse` and `better`, the neediest first, the pages, and the counts of `more`."""
-        more: dict[str, int] = {}
         findings: dict[Direction, list[FindingNews]] = {}
+        more: dict[Direction, int] = {}
         for name in DIRECTIONS:
             ordered = sorted(self._groups[name].values(), key=lambda group: group.need)
             findings[name] = [each.as_json() for each in ordered[:GROUPS]]
             more[name] = len(ordered[GROUPS:]) + self._dropped[name]
-        more["unreachable_pages"] = len(self.unreachable[ADDRESSES:])
-        more["reachable_pages"] = len(self.reachable[ADDRESSES:])
         return {
             "new": findings["new"],
             "fixed": findings["fixed"],
@@ -286,5 +284,12 @@ class ChangeGroups:
             "better": findings["better"],
             "unreachable_pages": self.unreachable[:ADDRESSES],
             "reachable_pages": self.reachable[:ADDRESSES],
-            "more": more,
+            "more": {
+                "new": more["new"],
+                "fixed": more["fixed"],
+                "worse": more["worse"],
+                "better": more["better"],
+                "unreachable_pages": len(self.unreachable[ADDRESSES:]),
+                "reachable_pages": len(self.reachable[ADDRESSES:]),
+            },
         }

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Any
 
 from sites.models import Monitor
+from sites.monitors.documents import monitor_data
 from webhooks import events
 from webhooks.models import EventKind
 
@@ -18,13 +18,3 @@ def record_monitor_event(monitor: Monitor, kind: EventKind, data: Mapping[str, o
     """
     if monitor.tells_webhooks:
         events.record(kind, monitor.organization_id, at, lambda: {**monitor_data(monitor), **data}, monitor=monitor)
-
-
-def monitor_data(monitor: Monitor) -> dict[str, Any]:
-    """Return the first fields of `data` in each delivery about a monitor (docs/monitors.md)."""
-    return {
-        "monitor_id": monitor.id,
-        "name": monitor.name,
-        "target": monitor.url,
-        "monitor_url": monitor.monitor_url,
-    }

@@ -11,11 +11,11 @@ from accounts.models import Interval, Tier
 from infrastructure.api.errors import InvalidParams
 from infrastructure.api.inputs import Choice, Flag, Pattern, Whole, refusal_as_error
 from sites.audits.requests import OF_A_SITE, AuditFields, AuditRequest, targets_of
+from sites.inputs import name_field, zone_field
 from sites.models import Audit, Monitor
 from sites.monitors.alerts import USUAL, AlertSerializer
 from sites.recipients import NotifySerializer
 from sites.schedule import PERIODS
-from sites.serializers import name_field, zone_field
 from website_scan.net.policy import Policy
 
 TIME = r"^([01]\d|2[0-3]):[0-5]\d$"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from django.contrib import messages
 from django.core.exceptions import BadRequest
@@ -18,7 +18,7 @@ from accounts.roles import MemberRequest, known, page_of, requires
 from accounts.submissions import refuse_now
 from infrastructure.api.errors import NotFound
 from infrastructure.web.uploads import takes_file
-from sites.lists.importing import add_entries, replace_entries
+from sites.lists.importing import ImportNumbers, add_entries, replace_entries
 from sites.lists.pages.import_preview import MAX_FILE_BYTES, ImportTooLarge, Preview, carried_rows, entered_of, preview
 from sites.lists.pages.rows import Room, room_of
 from sites.lists.pages.views import WORK, find
@@ -89,7 +89,7 @@ def _change(request: MemberRequest, found: SiteList) -> HttpResponse:
     return redirect(page_of(request.membership, "list", found.id))
 
 
-def _told(numbers: dict[str, int]) -> str:
+def _told(numbers: ImportNumbers) -> str:
     done = [f"{numbers[name]:,} {name}" for name in ("added", "changed", "removed") if numbers[name]]
     if not done:
         return "The list had these sites already; nothing has changed."
@@ -117,7 +117,7 @@ def _page(
     }
     if preview:
         change = preview.difference
-        named = (
+        named: tuple[tuple[str, Literal["added", "changed", "removed"]], ...] = (
             ("Sites that are new", "added"),
             ("Sites with other tags or another note", "changed"),
             ("Sites that are on the list, but not in this import", "removed"),

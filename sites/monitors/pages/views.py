@@ -26,7 +26,7 @@ from infrastructure.api.idempotency import IdempotencyConflict
 from scans.policy import scan_policy
 from scans.reachability import has_scheme, with_scheme
 from sites.audits.services import find_audit
-from sites.badges.serializers import BadgeRequest
+from sites.badges.requests import BadgeRequest
 from sites.badges.services import badge_of_monitor, create_badge, delete_badge
 from sites.models import Audit, Monitor
 from sites.monitors import services

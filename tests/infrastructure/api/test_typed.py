@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from typing import Annotated, Any, Literal, NotRequired, TypedDict
 
 import pytest
 from drf_spectacular.plumbing import ComponentRegistry
 
 from infrastructure.api.schema import ScopedSchema
-from infrastructure.api.typed import Answer, returned_by
+from infrastructure.api.typed import Answer, in_order, returned_by
 from website_scan.json_types import Component, Count, Grade, Published, Timestamp, component, values
 
 COLOURS = Annotated[str, values([("red", "Red"), ("green", "Green")])]
@@ -86,6 +87,16 @@ def test_marks_of_published_documents_override_the_type() -> None:
     assert result["properties"]["score"] == {"type": "integer", "minimum": 0}
     assert result["required"] == ["browser", "check", "score"]
     assert "error" not in result["properties"]
+
+
+def test_keys_of_stored_documents_come_in_the_order_of_the_type() -> None:
+    leaf = {"grade": "A", "colour": None}
+    stored = {"top": leaf, "rings": 3, "leaves": [leaf], "unknown": 1, "by_branch": {"b": leaf, "a": leaf}}
+    ordered = in_order(OakDocument, stored)  # type: ignore[arg-type]  # as PostgreSQL returns it
+    assert json.dumps(ordered) == (
+        '{"leaves": [{"colour": null, "grade": "A"}], "by_branch": {"b": {"colour": null, "grade": "A"}, '
+        '"a": {"colour": null, "grade": "A"}}, "top": {"colour": null, "grade": "A"}, "rings": 3}'
+    )
 
 
 def test_a_union_without_a_name_is_refused() -> None:

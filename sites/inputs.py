@@ -1,19 +1,12 @@
-"""Fields and patterns that the serializers of audits, monitors, lists and badges share."""
+"""Fields that requests for monitors and for lists share."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
-from rest_framework import serializers
-
 from infrastructure.api.inputs import Text
-from scans.models import Scan
 from sites.models.monitor import NAME_LENGTH
 from sites.schedule import time_zones
-
-MONITOR_ID = r"^mon_[0-9A-Za-z]{22}$"
-RUN_ID = r"^run_[0-9A-Za-z]{22}$"
 
 
 def name_field(**options: Any) -> Text:
@@ -35,10 +28,3 @@ def zone_field() -> Text:
         says="timezone must be a name of the IANA time zone database, such as Europe/Berlin.",
         accepts=lambda name: name in time_zones(),
     )
-
-
-class ByTypeField(serializers.DictField):
-    """Field for values by scan type, always in the order of the types."""
-
-    def to_representation(self, value: Mapping[str, Any]) -> dict[str, Any]:
-        return super().to_representation({each: value[each] for each in Scan.Type.values if each in value})

@@ -1,0 +1,301 @@
+"""Audits, their pages and findings, as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from scans.documents import AuditId, CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from sites.audits.findings import ListedFinding, ListedPlace
+from sites.audits.muting import ALL, NONE, SOME, AuditMutes
+from sites.audits.requests import DISCOVER
+from sites.models import Audit, AuditPage
+from sites.models.audit import PageError, PageResult, SamplePage, TypeScore
+from webhooks.documents import Event
+from website_scan.document import CHECK_STATUSES
+from website_scan.json_types import (
+    Count,
+    Keywords,
+    Link,
+    ScanId,
+    Score,
+    SeverityName,
+    Timestamp,
+    TypeName,
+    component,
+    values,
+)
+from website_scan.report.muting import MuteDocument, mute_document_of
+from website_scan.timestamps import timestamp
+
+WORST_PAGES = 5
+PAGES_OF_PLACE = 3  # of each place, because a list has a thousand places and a URL may have kilobytes
+MUTED_PAGES = (ALL, SOME, NONE)
+
+AuditStatus = Annotated[str, values(Audit.Status.choices)]
+DiscoverySource = Annotated[str, values(DISCOVER)]
+MutedPages = Annotated[str, values(MUTED_PAGES)]
+Positive = Annotated[int, Keywords(minimum=1)]
+
+
+class AuditPagesCount(TypedDict):
+    """How many pages were found, are looked at, and have been."""
+
+    found: Count
+    planned: Count
+    done: Count
+    failed: Count
+
+
+class AuditScansCount(TypedDict):
+    """How many scans there will be, and how many have ended."""
+
+    planned: Count
+    done: Count
+
+
+class WorstPage(TypedDict):
+    """One of the pages with the lowest scores."""
+
+    url: str
+    scan_id: ScanId
+    score: Score
+
+
+@component("AuditResult")
+class TypeResult(TypeScore):
+    """Result of one type."""
+
+    worst_pages: list[WorstPage]
+
+
+class AuditSummary(TypedDict):
+    """An audit in a list."""
+
+    id: AuditId
+    kind: Annotated[str, values(Audit.Kind.choices)]
+    target: str
+    types: list[TypeName]
+    status: AuditStatus
+    created_at: Timestamp
+    completed_at: Timestamp | None
+    pages: AuditPagesCount
+    scans: AuditScansCount
+    results: dict[str, TypeScore]
+    audit_url: Link
+    error: ScanFailure | None
+
+
+@component("Audit")
+class AuditDocument(AuditSummary):
+    """The answer of POST /v1/audits and GET /v1/audits/:id."""
+
+    results: dict[str, TypeResult]  # type: ignore[misc]  # with more than those of the summary
+    discover: list[DiscoverySource]
+    include: list[str]
+    exclude: list[str]
+    max_pages: Positive
+    notes: list[str]
+    request: NotRequired[CredentialNames]
+
+
+@component("AuditPage")
+class AuditPageDocument(TypedDict):
+    """A page of an audit, with its scans by type once they have ended."""
+
+    url: str
+    status: Annotated[str, values(AuditPage.Status.choices)]
+    error: Annotated[PageError | None, "Why a `failed` or `left_out` page has no score."]
+    results: dict[str, PageResult]
+
+
+@component("AuditPlace")
+class AuditPlaceDocument(TypedDict):
+    """A place of a finding, such as an element, a header or a file."""
+
+    fingerprint: Annotated[str, "The same in every audit."]
+    place: Annotated[str, "Empty if the check names no place."]
+    pages_affected: Positive
+    sample_pages: list[SamplePage]
+    muted: MutedPages
+
+
+@component("AuditFinding")
+class AuditFindingDocument(TypedDict):
+    """A failed or warned check of an audit, with its places and pages."""
+
+    type: TypeName
+    check: str
+    status: Annotated[str, values(CHECK_STATUSES), "The worst of its pages."]
+    severity: SeverityName
+    title: str
+    message: str
+    fix: str
+    pages_affected: Positive
+    critical_pages: Annotated[Count, "On how many of them it is a critical failure."]
+    holds: Annotated[bool, "Whether a cap that lowers the score of a page counts it."]
+    points: Annotated[float, "Points that the audit's score gains if it is fixed on all pages."]
+    later: Annotated[float, "What the score would win if no cap applied."]
+    told_by: Annotated[
+        str | None, "The check of another type that tells the same; such findings are listed only with `type`."
+    ]
+    sample_pages: Annotated[list[SamplePage], "The first pages on which it is worst."]
+    places: Annotated[list[AuditPlaceDocument], "The most frequent ones."]
+    places_total: Count
+    muted: Annotated[MutedPages, "On how many of its pages it is muted now."]
+    mutes: Annotated[list[MuteDocument], "What mutes it; empty for those who only hold the link."]
+
+
+class AuditList(TypedDict):
+    """The answer of GET /v1/audits."""
+
+    audits: list[AuditSummary]
+    total: Count
+    limit: Positive
+    offset: Count
+
+
+class AuditPageList(TypedDict):
+    """The answer of GET /v1/audits/:id/pages."""
+
+    pages: list[AuditPageDocument]
+    total: Count
+    limit: Positive
+    offset: Count
+
+
+class AuditFindingList(TypedDict):
+    """The answer of GET /v1/audits/:id/findings."""
+
+    findings: list[AuditFindingDocument]
+    total: Count
+    limit: Positive
+    offset: Count
+
+
+@component("AuditExport")
+class AuditExportDocument(TypedDict):
+    """The JSON export of an audit: all of it in one document."""
+
+    audit: AuditDocument
+    findings: list[AuditFindingDocument]
+    pages: list[AuditPageDocument]
+
+
+class AuditEventPages(TypedDict):
+    """How many pages were to be checked, and how many were."""
+
+    planned: Count
+    done: Count
+    failed: Count
+
+
+class AuditEventData(TypedDict):
+    """The audit that has ended."""
+
+    audit_id: AuditId
+    target: str
+    types: list[TypeName]
+    status: AuditStatus
+    pages: AuditEventPages
+    results: dict[str, TypeScore]
+    audit_url: Link
+    error: NotRequired[Annotated[ScanFailure, "Of an audit that is `failed` or `partial`."]]
+
+
+class AuditEvent(Event):
+    data: AuditEventData
+
+
+def audit_summary_of(audit: Audit) -> AuditSummary:
+    return {
+        "id": audit.id,
+        "kind": audit.kind,
+        "target": audit.url,
+        "types": audit.types,
+        "status": audit.status,
+        "created_at": timestamp(audit.created_at),
+        "completed_at": timestamp_or_none(audit.completed_at),
+        "pages": {
+            "found": audit.pages_found,
+            "planned": audit.pages_planned,
+            "done": audit.pages_done,
+            "failed": audit.pages_failed,
+        },
+        "scans": {"planned": audit.pages_planned * len(audit.types), "done": audit.scans_done},
+        "results": audit.scores,
+        "audit_url": audit.audit_url,
+        "error": failure_of(audit),
+    }
+
+
+def audit_document_of(audit: Audit) -> AuditDocument:
+    worst = _worst_pages(audit)
+    shown: AuditDocument = {
+        **audit_summary_of(audit),
+        "results": {each: {**score, "worst_pages": worst[each]} for each, score in audit.scores.items()},
+        "discover": audit.discover,
+        "include": audit.include,
+        "exclude": audit.exclude,
+        "max_pages": audit.max_pages,
+        "notes": audit.notes,
+    }
+    if audit.credential_names is not None:
+        shown["request"] = credential_names_of(audit.credential_names)
+    return shown
+
+
+def audit_page_of(page: AuditPage) -> AuditPageDocument:
+    return {"url": page.url, "status": page.status, "error": page.error, "results": page.results}
+
+
+def audit_finding_of(listed: ListedFinding, mutes: AuditMutes) -> AuditFindingDocument:
+    row, muted_on = listed.row, listed.muted_on
+    return {
+        "type": row.type,
+        "check": row.check_id,
+        "status": row.status,
+        "severity": row.severity,
+        "title": row.title,
+        "message": row.message,
+        "fix": row.fix,
+        "pages_affected": row.pages_affected,
+        "critical_pages": row.critical_pages,
+        "holds": listed.holds,
+        "points": listed.points,
+        "later": listed.later,
+        "told_by": row.told_by or None,
+        "sample_pages": row.samples,
+        "places": [_place_of(place) for place in listed.places],
+        "places_total": listed.places_total,
+        "muted": muted_on.pages,
+        "mutes": [mute_document_of(rule) for rule in muted_on.rules] if mutes.shows_rules else [],
+    }
+
+
+def _place_of(listed: ListedPlace) -> AuditPlaceDocument:
+    row = listed.row
+    return {
+        "fingerprint": row.fingerprint,
+        "place": row.place,
+        "pages_affected": row.pages_affected,
+        "sample_pages": row.samples[:PAGES_OF_PLACE],
+        "muted": listed.muted_on.pages,
+    }
+
+
+def _worst_pages(audit: Audit) -> dict[str, list[WorstPage]]:
+    """Return the pages with the lowest scores, by type, lowest first.
+
+    They are chosen from the pages with the lowest `worst_score`, the minimum over their types.
+    """
+    judged = AuditPage.objects.filter(audit=audit, worst_score__isnull=False).order_by("worst_score", "position")
+    pages = list(judged.values_list("url", "results")[: WORST_PAGES * len(audit.types) * 5])
+    found: dict[str, list[WorstPage]] = {}
+    for each in audit.types:
+        scored: list[WorstPage] = [
+            {"url": url, "scan_id": result["scan_id"], "score": result["score"]}
+            for url, results in pages
+            if (result := results.get(each)) is not None and result["score"] is not None
+        ]
+        found[each] = sorted(scored, key=lambda page: page["score"])[:WORST_PAGES]
+    return found

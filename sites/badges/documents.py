@@ -1,0 +1,35 @@
+"""Badges as JSON."""
+
+from __future__ import annotations
+
+from typing import Annotated, NotRequired, TypedDict
+
+from sites.models import Badge
+from sites.models.documents import MonitorId
+from website_scan.json_types import Count, Link, Timestamp, component, identifier
+from website_scan.timestamps import timestamp
+
+
+@component("Badge")
+class BadgeDocument(TypedDict):
+    """A badge, of a monitor or of a page."""
+
+    id: Annotated[str, identifier("bdg")]
+    monitor: NotRequired[MonitorId]
+    page: NotRequired[str]
+    badge_url: Annotated[Link, "The picture, for anyone who has its address; with `?type=` of one."]
+    created_at: Timestamp
+
+
+class BadgeList(TypedDict):
+    badges: list[BadgeDocument]
+    total: Count
+    limit: int
+    offset: int
+
+
+def badge_document_of(badge: Badge) -> BadgeDocument:
+    badge_url, created_at = badge.badge_url, timestamp(badge.created_at)
+    if badge.monitor_id:
+        return {"id": badge.id, "monitor": badge.monitor_id, "badge_url": badge_url, "created_at": created_at}
+    return {"id": badge.id, "page": badge.page, "badge_url": badge_url, "created_at": created_at}

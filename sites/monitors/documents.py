@@ -1,0 +1,238 @@
+"""Monitors, their runs and the data of their events, as JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, NotRequired, TypedDict
+
+from accounts.models import Interval
+from infrastructure.api.typed import in_order
+from scans.documents import CredentialNames, ScanFailure, credential_names_of, failure_of, timestamp_or_none
+from sites.audits.documents import DiscoverySource
+from sites.models import Audit, Monitor, MonitorRun
+from sites.models.documents import (
+    ChangedData,
+    FailedData,
+    MonitorId,
+    News,
+    RecoveredData,
+    RunId,
+    RunScore,
+    by_type,
+)
+from sites.models.monitor import STATUS_FILTERS
+from sites.monitors.alerts import AlertSerializer
+from sites.recipients import Notify, Recipients, Unsubscribed, Warned, notify_of, recipients_of
+from webhooks.documents import Event
+from website_scan.json_types import Count, Grade, Link, Score, Timestamp, TypeName, component, values
+from website_scan.timestamps import timestamp
+
+STATUSES = list(STATUS_FILTERS)
+
+
+@component("TypeScore")
+class LatestScore(TypedDict):
+    score: Score | None
+    grade: Grade | None
+
+
+class NamedMonitor(TypedDict):
+    id: MonitorId
+    name: str
+
+
+class Watched(TypedDict):
+    """What a monitor watches."""
+
+    page: NotRequired[str]
+    pages: NotRequired[list[str]]
+    site: NotRequired[str]
+    types: list[TypeName]
+    discover: NotRequired[list[DiscoverySource]]
+    max_pages: NotRequired[int]
+    include: NotRequired[list[str]]
+    exclude: NotRequired[list[str]]
+    request: NotRequired[CredentialNames]
+
+
+@component("Monitor")
+class MonitorDocument(NamedMonitor, Watched):
+    """A monitor. It has one of `page`, `pages` and `site`; only with `site` also how that is discovered."""
+
+    every: Annotated[str, values(Interval.choices)]
+    # To the minute, such as 06:00; the format `time` of JSON Schema has seconds and a zone.
+    at: str | None
+    day: int | None
+    timezone: str
+    paused: bool
+    pause_reason: Annotated[str, values(Monitor.Pause.choices)] | None
+    alert: Annotated[Mapping[str, Any], AlertSerializer]
+    notify: Notify
+    unsubscribed: Unsubscribed
+    warning: Warned
+    status: Annotated[str, values(STATUSES)]
+    failing_since: Timestamp | None
+    results: Annotated[dict[str, LatestScore], "Last confirmed, by type."]
+    next_run_at: Timestamp | None
+    next_try_at: Annotated[Timestamp | None, "When a run that waits starts, or tries again."]
+    created_at: Timestamp
+    monitor_url: Link
+
+
+class MonitorList(TypedDict):
+    monitors: list[MonitorDocument]
+    total: Count
+    limit: int
+    offset: int
+
+
+@component("MonitorRun")
+class MonitorRunDocument(TypedDict):
+    """One run. `news` is empty until it has ended, and where nothing has changed."""
+
+    id: RunId
+    due_at: Timestamp
+    requested: bool
+    status: Annotated[str, values(MonitorRun.Status.choices)]
+    next_try_at: Annotated[Timestamp | None, "When it starts or tries again, while it waits."]
+    started_at: Timestamp | None
+    ended_at: Timestamp | None
+    audit_id: str | None
+    results: Annotated[dict[str, RunScore], "By type."]
+    news: Annotated[News, "As `data` of the event `monitor.changed`, without the monitor."]
+    told: Annotated[bool, "Whether a message was sent."]
+    error: ScanFailure | None
+
+
+class MonitorRunList(TypedDict):
+    runs: list[MonitorRunDocument]
+    total: Count
+    limit: int
+    offset: int
+
+
+class MonitorData(TypedDict):
+    """Data of all events of a monitor."""
+
+    monitor_id: MonitorId
+    name: str
+    target: str
+    monitor_url: Link
+
+
+class MonitorChangedEventData(MonitorData, ChangedData):
+    """A monitor, its run and what has changed."""
+
+
+class MonitorFailedEventData(MonitorData, FailedData):
+    """A monitor, its run and why it fails."""
+
+
+class MonitorRecoveredEventData(MonitorData, RecoveredData):
+    """A monitor, its run, and what has changed during the outage."""
+
+
+class MonitorChangedEvent(Event):
+    data: MonitorChangedEventData
+
+
+class MonitorFailedEvent(Event):
+    data: MonitorFailedEventData
+
+
+class MonitorRecoveredEvent(Event):
+    data: MonitorRecoveredEventData
+
+
+def monitor_document_of(monitor: Monitor) -> MonitorDocument:
+    return monitor_documents_of([monitor])[0]
+
+
+def monitor_documents_of(monitors: Sequence[Monitor]) -> list[MonitorDocument]:
+    """Return monitors of one organization; at most four queries for any number of them."""
+    waiting = MonitorRun.objects.filter(monitor__in=monitors, status=MonitorRun.Status.DUE)
+    tries = dict(waiting.values_list("monitor_id", "not_before")) if monitors else {}
+    recipients = recipients_of(monitors)
+    return [_document(each, recipients[each.id], tries.get(each.id)) for each in monitors]
+
+
+def monitor_run_of(run: MonitorRun) -> MonitorRunDocument:
+    return {
+        "id": run.id,
+        "due_at": timestamp(run.due_at),
+        "requested": run.is_requested,
+        "status": run.status,
+        "next_try_at": timestamp_or_none(run.next_try_at),
+        "started_at": timestamp_or_none(run.started_at),
+        "ended_at": timestamp_or_none(run.ended_at),
+        "audit_id": run.audit_id,
+        "results": {each: in_order(RunScore, score) for each, score in by_type(run.scores).items()},
+        "news": _news(run.news),
+        "told": run.is_told,
+        "error": failure_of(run),
+    }
+
+
+def monitor_data(monitor: Monitor) -> MonitorData:
+    """Return the first fields of `data` in each delivery about a monitor (docs/monitors.md)."""
+    return {
+        "monitor_id": monitor.id,
+        "name": monitor.name,
+        "target": monitor.url,
+        "monitor_url": monitor.monitor_url,
+    }
+
+
+def _document(monitor: Monitor, recipients: Recipients, next_try_at: datetime | None) -> MonitorDocument:
+    return {
+        "id": monitor.id,
+        "name": monitor.name,
+        **_watched(monitor),
+        "every": monitor.every,
+        "at": monitor.at.strftime("%H:%M") if monitor.at else None,
+        "day": monitor.day,
+        "timezone": monitor.timezone,
+        "paused": monitor.is_paused,
+        "pause_reason": monitor.pause_reason or None,
+        "alert": AlertSerializer().to_representation(monitor.alert),
+        "notify": notify_of(monitor, recipients),
+        "unsubscribed": list(recipients.unsubscribed),
+        "warning": recipients.warning,
+        "status": monitor.status,
+        "failing_since": timestamp_or_none(monitor.failing_since),
+        "results": {
+            each: {"score": score["score"], "grade": score["grade"]} for each, score in by_type(monitor.scores).items()
+        },
+        "next_run_at": timestamp_or_none(monitor.next_run_at),
+        "next_try_at": timestamp_or_none(next_try_at),
+        "created_at": timestamp(monitor.created_at),
+        "monitor_url": monitor.monitor_url,
+    }
+
+
+def _watched(monitor: Monitor) -> Watched:
+    watched: Watched
+    if monitor.kind == Audit.Kind.SITE:
+        watched = {
+            "site": monitor.url,
+            "types": monitor.types,
+            "discover": monitor.discover,
+            "max_pages": monitor.max_pages,
+            "include": monitor.include,
+            "exclude": monitor.exclude,
+        }
+    elif monitor.kind == Audit.Kind.PAGES:
+        watched = {"pages": monitor.pages, "types": monitor.types}
+    else:
+        watched = {"page": monitor.url, "types": monitor.types}
+    if monitor.credential_names is not None:
+        watched["request"] = credential_names_of(monitor.credential_names)
+    return watched
+
+
+def _news(news: News) -> News:
+    shown = in_order(News, news)
+    if "scores" in shown:
+        shown["scores"] = by_type(shown["scores"])
+    return shown
