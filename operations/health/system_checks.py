@@ -6,7 +6,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from django.conf import settings
-from django.core.checks import CheckMessage, Error, Info, Tags, Warning, register
+from django.core import checks
+from django.core.checks import CheckMessage, Error, Info, Tags, register
 from django.core.exceptions import ImproperlyConfigured
 from django.db import DatabaseError
 
@@ -46,7 +47,7 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
     if settings.LOG_FORMAT in ("text", "json"):
         return []
     return [
-        Warning(
+        checks.Warning(
             f"LOG_FORMAT {settings.LOG_FORMAT!r} is not known, text is used.",
             hint="Set it to text or json.",
             id="environment.LOG_FORMAT",
@@ -63,7 +64,7 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
     if not settings.SECURE or not goes_to_log():
         return []
     return [
-        Warning(
+        checks.Warning(
             "BASE_URL is https, and mail goes to the log: people get no links to sign up, join or reset a password, "
             "and whoever reads the log can use them.",
             hint="Set EMAIL_URL to a mail server, such as smtp+tls://user:password@host:587.",
@@ -84,7 +85,7 @@ def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Che
     if not unreadable:
         return []
     message = f"{unreadable} of the {tried} newest secrets in the database are encrypted with a key that is not set."
-    return [Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
+    return [checks.Warning(message, hint=LOST_KEY, id="environment.SECRET_KEY_FALLBACKS")]
 
 
 # Not before every command: in containers only one worker has a browser, and the others would warn of theirs.
@@ -98,7 +99,7 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
         packages = ", ".join(missing_packages())
         missing = f"the packages {packages} are not installed" if packages else "no Chromium was found"
         return [
-            Warning(
+            checks.Warning(
                 f"Scans use no browser: {missing}. Checks that need one are left out.",
                 hint="`make browser` installs what is missing; SCAN_BROWSER=off says that none is wanted.",
                 id="scans.W001",
@@ -107,7 +108,7 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
     used = Info(f"Scans use the browser {program}.", id="scans.I001")
     if not settings.SCAN_BROWSER_SANDBOX:
         hint = "A hole in Chromium is then a way into the worker's user. Unset SCAN_BROWSER_SANDBOX where you can."
-        return [used, Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
+        return [used, checks.Warning("The browser runs without its sandbox.", hint=hint, id="scans.W002")]
     if problem := sandbox_problem(program):
         hint = (
             "Run workers as an ordinary user where user namespaces are allowed (in containers: deploy/seccomp.json);"
@@ -115,6 +116,6 @@ def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessa
         )
         return [
             used,
-            Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
+            checks.Warning(f"The browser will not start: it gets no sandbox, {problem}.", hint=hint, id="scans.W003"),
         ]
     return [used]
