@@ -149,7 +149,7 @@ class Told:
         self,
         *args: Any,
         says: str,
-        accepts: Callable[[Any], bool] = lambda value: True,
+        accepts: Callable[[Any], bool] = lambda _value: True,
         code: str | None = None,
         **kwargs: Any,
     ) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from django.conf import settings
 from django.core import checks
@@ -23,13 +22,13 @@ ENVIRONMENT, BROWSER = "environment", "browser"
 
 
 @register(ENVIRONMENT)
-def environment_variables(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def environment_variables(**_: object) -> list[CheckMessage]:
     """Return one error for every variable with an invalid value."""
     return [Error(problem.message, hint=problem.hint, id=f"environment.{problem.name}") for problem in problems]
 
 
 @register(ENVIRONMENT)
-def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def secret_key(**_: object) -> list[CheckMessage]:
     """Return an error if no key is set; `environment_variables` reports a key that is too short."""
     try:
         if settings.SECRET_KEY:
@@ -42,7 +41,7 @@ def secret_key(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 
 @register(ENVIRONMENT)
-def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def log_format(**_: object) -> list[CheckMessage]:
     """Warn about an unknown log format, which would silently become text."""
     if settings.LOG_FORMAT in ("text", "json"):
         return []
@@ -56,7 +55,7 @@ def log_format(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMe
 
 
 @register(ENVIRONMENT)
-def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def mail(**_: object) -> list[CheckMessage]:
     """Warn about mail to the log on a public service: nobody receives it, and the log exposes its links.
 
     Mail to the log is meant for one's own machine.
@@ -74,9 +73,9 @@ def mail(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]
 
 
 @register(Tags.database)
-def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def stored_secrets(databases: Sequence[str] | None = None, **_: object) -> list[CheckMessage]:
     """Warn if the keys that are set do not decrypt the stored secrets; `migrate` and `prepare` run it."""
-    if not kwargs.get("databases"):
+    if not databases:
         return []
     try:
         unreadable, tried = count_unreadable()
@@ -90,7 +89,7 @@ def stored_secrets(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[Che
 
 # Not before every command: in containers only one worker has a browser, and the others would warn of theirs.
 @register(BROWSER, deploy=True)
-def browser(app_configs: Sequence[Any] | None, **kwargs: Any) -> list[CheckMessage]:
+def browser(**_: object) -> list[CheckMessage]:
     """Report the browser that scans use: an operator should know that without one scans have fewer checks."""
     if settings.SCAN_BROWSER == "off":
         return [Info("Scans use no browser: SCAN_BROWSER is off.", id="scans.I002")]

@@ -21,7 +21,7 @@ STYLES = {"fail": "31", "warn": "33", "good": "32", "bold": "1", "dim": "2"}
 Paint = Callable[[str, str], str]
 
 
-def plain(style: str, words: str) -> str:
+def plain(_style: str, words: str) -> str:
     """Return the words without colours, and without terminal control characters."""
     return printable(words)
 

@@ -49,7 +49,7 @@ def _is_http(source: str) -> bool:
     return source.lower().startswith("http:")
 
 
-def _is_any(source: str) -> bool:
+def _is_any(_source: str) -> bool:
     return True
 
 
