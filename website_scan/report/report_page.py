@@ -214,7 +214,7 @@ class ReportPage:
         return any(check.later_win for check in self.first)
 
 
-def report_page(
+def report_page(  # noqa: PLR0913 -- two documents, and optional parts of the page by keyword
     document: ExportDocument,
     facts: Facts,
     requests: StoredWaterfall | None = None,
